@@ -1,4 +1,4 @@
-"""Every variable, flag and DeepSpeed key of the guides that this project comes from has its line.
+"""Every variable, argument and DeepSpeed key of the guides that this project comes from has its line.
 
 The two DeepSpeed files, the two torchrun commands' arguments and the environments are written down here as those
 guides give them.
@@ -195,35 +195,6 @@ ENVIRONMENT = {
     "DS_BUILD_OPS": ("1", VOID),
     "CUDA_HOME": ("/usr/local/cuda", SET),
 }
-FLAGS = (
-    *("--nnodes", "--nproc_per_node", "--node_rank", "--master_addr", "--master_port", "--max_restarts"),
-    *("--hostfile", "--num_nodes", "--num_gpus", "--launcher", "--launcher_args", "--deepspeed_config"),
-    *(
-        "-np",
-        "-hostfile",
-        "-x",
-        "-w",
-        "--network",
-        "--gpus",
-        "--ipc",
-        "--shm-size",
-        "-v",
-        "--nv",
-        "--workdir",
-        "--name",
-    ),
-    *(
-        "--job-name",
-        "--nodes",
-        "--ntasks-per-node",
-        "--gres",
-        "--cpus-per-task",
-        "--time",
-        "--partition",
-        "--output",
-    ),
-    *("--error", "--array"),
-)
 
 
 def keys_of(config: dict, above: str = "") -> list[str]:
@@ -317,12 +288,6 @@ def test_a_misspelt_argument_gets_the_nearest_right_name(written, meant):
     line = arguments.line(written, 1)
     assert line.status == WRONG and line.do.startswith(meant), (line.do, written)
     assert arguments.line(meant, 1).status == SET
-
-
-@pytest.mark.parametrize("name", FLAGS)
-def test_each_flag_of_the_guides_launchers_has_its_line(name):
-    line = arguments.flag(name)
-    assert name in arguments.FLAGS and line.why and line.status in (SET, DROPPED, WRONG)
 
 
 def judged_with(config=None, env=None, train=None):

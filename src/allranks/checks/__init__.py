@@ -4,12 +4,12 @@ A check is one file of `rules/`; its id is the file's name with `-` for `_`. It 
 
 - a docstring that is the page of `allranks explain ID` (`core/pages.py`): what it means, and the headings *How it is
   found*, *Why it matters*, *What to do* and *Source*;
-- `NEEDS`, the facts it judges by: where a node could not read one, `unreadable-facts` says so;
-- `check(context)`, which yields findings made with `context.block`, `.warn`, `.note` or `.ok`;
-- where it applies to some runs only, `applies(context)`;
+- `NEEDS`, the facts it judges by: if a node could not read one, `unreadable-facts` says so;
+- `check(context)`, which yields findings made with `context.block`, `.warn` or `.note`;
+- if it applies to some runs only, `applies(context)`;
 - if a launch may go on although its facts are unreadable, `UNKNOWN_BLOCKS = False`: that is a warning then.
 
-It is found by being there. Its cases are in a file of the same name, `tests/checks/cases/`.
+Nothing lists the checks. The cases of each are in a file of the same name in `tests/checks/cases/`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from allranks.checks.lint import Line
 from allranks.checks.lint.run_settings import lines
 from allranks.checks.node_verdict import COLUMNS, Standing
 from allranks.checks.node_verdict import standings as standings_of
-from allranks.checks.phrases import named, shown
+from allranks.checks.phrases import named
 from allranks.core import UNKNOWN, WARN, Facts, Finding, Where
 from allranks.core.pages import Page
 from allranks.core.rules import page_of
@@ -50,35 +50,23 @@ def judge(facts: Sequence[Facts], plan: Any, run: Run) -> list[Finding]:
     A check that fails over what a node sent is a finding of its own, since it judged nothing.
     """
     context = Context.make(facts, plan, run)
-    findings: list[Finding] = []
-    for rule in all_rules().values():
-        findings += _judged(rule, context)
-    return findings
+    return [finding for rule in all_rules().values() for finding in _judged(rule, context)]
 
 
-def _judged(rule: Rule, context: Context) -> list[Finding]:
-    found: list[Finding] = []
-    try:
-        found.extend(_named(rule, context))
-    except Exception as error:
-        found.append(
-            Finding(
-                id=rule.id,
-                verdict=UNKNOWN if rule.unknown_blocks else WARN,
-                saw=shown(f"the check itself failed: {type(error).__name__}: {error}"),
-                why="it has judged nothing.",
-                fix="report it with the facts: allranks check FILE --save-facts DIR",
-            )
-        )
-    return found
-
-
-def _named(rule: Rule, context: Context) -> Iterator[Finding]:
+def _judged(rule: Rule, context: Context) -> Iterator[Finding]:
     """The rule's findings under its own id, with what nodes said made harmless to a terminal."""
-    if not rule.applies(context):
-        return
-    for finding in rule.check(context):
-        yield named(finding, rule.id)
+    try:
+        for finding in rule.check(context) if rule.applies(context) else ():
+            yield named(finding, rule.id)
+    except Exception as error:
+        failed = Finding(
+            id=rule.id,
+            verdict=UNKNOWN if rule.unknown_blocks else WARN,
+            saw=f"the check itself failed: {type(error).__name__}: {error}",
+            why="it has judged nothing.",
+            fix="report it with the facts: allranks check FILE --save-facts DIR",
+        )
+        yield named(failed, rule.id)
 
 
 def settings(facts: Sequence[Facts], plan: Any, run: Run) -> list[tuple[Line, Where]]:

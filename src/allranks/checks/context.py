@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, TypeVar
 
-from allranks.core import BLOCK, NOTE, OK, WARN, Facts, Finding, Node, Where
+from allranks.checks import fact_request
+from allranks.core import BLOCK, NOTE, WARN, Facts, Finding, Node, Where
 from allranks.core.untrusted import listing, mapping, mappings, number, text
 from allranks.spec import Run
 
@@ -68,10 +69,42 @@ class View:
         return mappings(self.get(path))
 
 
-def named_gpu(gpu: Mapping[str, Any]) -> dict[str, Any]:
-    """The GPU with its name and UUID as text or None: they are compared and counted."""
-    words = {key: gpu[key] if isinstance(gpu.get(key), str) else None for key in ("name", "uuid")}
-    return {**gpu, **words}
+@dataclass(frozen=True, eq=False)
+class UsedGpu:
+    """A GPU that ranks compute on; `view` is a node of its machine. What it says of itself may be anything."""
+
+    view: View
+    index: int
+    facts: Mapping[str, Any]
+
+    def __str__(self) -> str:
+        """`GPU 3 (0000:53:00.0) of node1`."""
+        bus = text(self.facts.get("bus_id"))
+        return f"GPU {self.index}{f' ({bus})' if bus else ''} of {self.view.name}"
+
+    @property
+    def node(self) -> str:
+        return self.view.name
+
+    @property
+    def model(self) -> str | None:
+        return text(self.facts.get("name"))
+
+    def get(self, path: str) -> Any:
+        """`get("ecc.volatile")`; None where any part is missing."""
+        value: Any = self.facts
+        for part in path.split("."):
+            value = mapping(value).get(part)
+        return value
+
+    def number(self, path: str) -> float | None:
+        return number(self.get(path))
+
+
+Place = View | UsedGpu | Where | str | None
+"""Where a finding is: a string is a key of the run file."""
+
+Findings = Iterator[Finding]
 
 
 def minority(values: Mapping[Who, What]) -> list[tuple[Who, What, What]]:
@@ -131,17 +164,17 @@ class Context:
         return found
 
     @cached_property
-    def used_gpus(self) -> list[tuple[View, int, Mapping[str, Any]]]:
-        """`(a node of the machine, index, GPU)` of every GPU that ranks compute on; a dozen checks go through it."""
+    def used_gpus(self) -> list[UsedGpu]:
+        """Every GPU that ranks compute on."""
         found = []
         for group in self.hosts:
-            gpus = [named_gpu(gpu) for gpu in group[0].maps("gpus.list")]
-            found += [(group[0], index, gpus[index]) for index in sorted(self._indices(group, gpus))]
+            gpus = group[0].maps("gpus.list")
+            found += [UsedGpu(group[0], index, gpus[index]) for index in sorted(self._indices(group, gpus))]
         return found
 
     def _indices(self, group: tuple[View, ...], gpus: Sequence[Mapping[str, Any]]) -> set[int]:
         """The plan's GPUs of these nodes, by index or UUID, as far as they are there."""
-        by_uuid = {gpu.get("uuid"): index for index, gpu in enumerate(gpus)}
+        by_uuid = {text(gpu.get("uuid")): index for index, gpu in enumerate(gpus)}
         found: set[int] = set()
         for row in (row for view in group for row in self.ranks.get(view.name, ())):
             gpu = row.get("gpu")
@@ -189,8 +222,7 @@ class Context:
 
     def environment(self, view: View) -> Mapping[str, str]:
         """The variables that the ranks of a node get."""
-        planned = mapping(getattr(self.plan, "environment", None))
-        return {**mapping(planned.get("all")), **mapping(mapping(planned.get("nodes")).get(view.name))}
+        return fact_request.environment(self.plan, view.node)
 
     # ---- comparing ----
 
@@ -204,29 +236,32 @@ class Context:
 
     # ---- saying ----
 
-    def say(self, verdict: str, at: View | Where | str | None = None, **said: Any) -> Finding:
-        """A finding at a node, a key of the run file (both: `key=`), or a place; the id is filled in later."""
-        key = said.pop("key", None)
-        gpu = said.pop("gpu", None)
-        where = at if isinstance(at, Where) else Where()
-        if isinstance(at, str):
-            where = self.run.where(at)
-        elif key is not None:
-            where = self.run.where(key)
-        if isinstance(at, View):
+    def say(self, verdict: str, at: Place = None, *, key: str | None = None, **said: Any) -> Finding:
+        """A finding at a node, a GPU, a key of the run file (or `key=`, with one of those), or a place; the id is
+        filled in later."""
+        key = at if isinstance(at, str) else key
+        where = at if isinstance(at, Where) else self.run.where(key) if key else Where()
+        if isinstance(at, UsedGpu):
+            where = replace(where, node=at.node, gpu=at.index)
+        elif isinstance(at, View):
             where = replace(where, node=at.name)
-        if gpu is not None:
-            where = replace(where, gpu=gpu)
         return Finding(id="", verdict=verdict, where=where, **said)
 
-    def block(self, at: View | Where | str | None = None, **said: Any) -> Finding:
+    def block(self, at: Place = None, **said: Any) -> Finding:
         return self.say(BLOCK, at, **said)
 
-    def warn(self, at: View | Where | str | None = None, **said: Any) -> Finding:
+    def warn(self, at: Place = None, **said: Any) -> Finding:
         return self.say(WARN, at, **said)
 
-    def note(self, at: View | Where | str | None = None, **said: Any) -> Finding:
+    def note(self, at: Place = None, **said: Any) -> Finding:
         return self.say(NOTE, at, **said)
 
-    def ok(self, at: View | Where | str | None = None, **said: Any) -> Finding:
-        return self.say(OK, at, **said)
+
+def on_gpus(context: Context) -> bool:
+    """The run computes on GPUs."""
+    return context.uses_gpu
+
+
+def on_host(context: Context) -> bool:
+    """The training environment is the nodes' own."""
+    return context.on_host

@@ -1,29 +1,19 @@
-"""What the GPU checks share: which GPUs of a machine the run uses, and how models and sizes compare."""
+"""GPUs by node, and how the names of their models compare."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import Any
 
-from allranks.checks.context import Context, View
-from allranks.core.untrusted import mapping, number
+from allranks.checks.context import UsedGpu, View
 
 
-def applies(context: Context) -> bool:
-    """The run computes on GPUs."""
-    return context.uses_gpu
-
-
-def used(context: Context) -> list[tuple[View, int, Mapping[str, Any]]]:
-    """`(a node of the machine, index, GPU)` of every GPU that ranks of this run will compute on."""
-    return context.used_gpus
-
-
-def label(index: int, gpu: Mapping[str, Any]) -> str:
-    """`GPU 3 (0000:53:00.0)`."""
-    bus = gpu.get("bus_id")
-    return f"GPU {index} ({bus})" if isinstance(bus, str) else f"GPU {index}"
+def by_node(gpus: Iterable[UsedGpu]) -> dict[View, list[UsedGpu]]:
+    found: dict[View, list[UsedGpu]] = {}
+    for gpu in gpus:
+        found.setdefault(gpu.view, []).append(gpu)
+    return found
 
 
 def distinctive(name: Any) -> tuple[str, ...]:
@@ -40,9 +30,9 @@ def same_model(asked: Any, name: Any) -> bool:
     return all(any(word == other or word in other for other in has) for word in distinctive(asked))
 
 
-def architecture(gpu: Mapping[str, Any]) -> float | None:
+def architecture(model: str | None) -> float | None:
     """Compute capability by the model's name (NVIDIA "CUDA GPUs" table), None for unknown models."""
-    name = " ".join(distinctive(gpu.get("name")))
+    name = " ".join(distinctive(model))
     for pattern, capability in _CAPABILITIES:
         if re.search(pattern, name):
             return capability
@@ -61,15 +51,3 @@ _CAPABILITIES = (
     (r"\b(p100)\b", 6.0),
     (r"\b(p40|p4|gtx 10\d\d|1080)\b", 6.1),
 )
-
-
-def field(gpu: Mapping[str, Any], path: str) -> Any:
-    """`field(gpu, "ecc.volatile")`; None where any part is missing."""
-    value: Any = gpu
-    for part in path.split("."):
-        value = mapping(value).get(part)
-    return value
-
-
-def amount(gpu: Mapping[str, Any], path: str) -> float | None:
-    return number(field(gpu, path))

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, View, named_gpu
+from allranks.checks.context import Context, View
 from allranks.checks.phrases import gib
-from allranks.core import OK, Finding, Node, worst
+from allranks.core import OK, VERDICTS, Finding, Node, worst
 from allranks.core.text import printable
-from allranks.core.untrusted import mapping, number
+from allranks.core.untrusted import mapping, number, text
 
 COLUMNS = ("GPUs", "driver", "torch", "fabric", "interface", "processors", "memory")
 UNREAD, NONE = "?", "—"
@@ -65,7 +65,7 @@ def standings(context: Context, findings: Iterable[Finding], accept: Collection[
 
 
 def standing(context: Context, view: View, findings: Sequence[Finding], accept: Collection[str]) -> Standing:
-    ids = dict.fromkeys(f.id for f in sorted(findings, key=_worst_first))
+    ids = dict.fromkeys(f.id for f in sorted(findings, key=lambda f: -VERDICTS.index(f.verdict)))
     left = [f for f in findings if f.id not in accept]
     return Standing(
         node=view.node,
@@ -74,12 +74,6 @@ def standing(context: Context, view: View, findings: Sequence[Finding], accept: 
         findings=tuple(f"{name} (accepted)" if name in accept else name for name in ids),
         about={name: printable(text, 60) for name, text in described(context, view).items()},
     )
-
-
-def _worst_first(finding: Finding) -> int:
-    from allranks.core import VERDICTS
-
-    return -VERDICTS.index(finding.verdict)
 
 
 def described(context: Context, view: View) -> dict[str, str]:
@@ -109,7 +103,7 @@ def gpus_text(view: View) -> str:
     if not view.has("gpus.list"):
         return UNREAD
     names = Counter(
-        str(named_gpu(gpu)["name"] or "unnamed").removeprefix("NVIDIA ") for gpu in view.maps("gpus.list")
+        (text(gpu.get("name")) or "unnamed").removeprefix("NVIDIA ") for gpu in view.maps("gpus.list")
     )
     return " + ".join(f"{count} × {name}" for name, count in names.items()) or NONE
 

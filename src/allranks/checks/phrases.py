@@ -9,25 +9,15 @@ from typing import Any
 from allranks.core import Finding
 from allranks.core.text import printable
 
-MOST_CHARACTERS = 2000
-
-
-def shown(text: Any, most: int = MOST_CHARACTERS) -> str:
-    """What a node or another program said, harmless to a terminal."""
-    return printable(text, most)
+MOST = 2000
+"""Characters of one text of a finding."""
 
 
 def named(finding: Finding, rule_id: str) -> Finding:
     """A rule's finding under the rule's own id, with what nodes said made harmless to a terminal."""
-    return dataclasses.replace(
-        finding,
-        id=rule_id,
-        saw=shown(finding.saw),
-        expected=shown(finding.expected),
-        why=shown(finding.why),
-        fix=shown(finding.fix),
-        evidence=tuple(shown(line) for line in finding.evidence),
-    )
+    texts = {name: printable(getattr(finding, name), MOST) for name in ("saw", "expected", "why", "fix")}
+    evidence = tuple(printable(line, MOST) for line in finding.evidence)
+    return dataclasses.replace(finding, id=rule_id, evidence=evidence, **texts)
 
 
 def gib(count: float) -> str:

@@ -30,7 +30,7 @@ from allranks.plan.smaller_settings import Change, nearest_that_fits, one_line
 from allranks.plan.traffic import traffic_json, traffic_of
 from allranks.plan.unknown_model import verdict_unread, whose
 from allranks.plan.unsupported_advice import binding, other_roads, refused
-from allranks.plan.versions import HOLDS_RECOMPUTED, SEQUENTIAL_GATHERS, Versions
+from allranks.plan.versions import HOLDS_RECOMPUTED, SEQUENTIAL_GATHERS, Versions, dotted
 from allranks.plan.zero import zero_of
 from allranks.spec import Run
 
@@ -204,7 +204,7 @@ def _switched(run: Run, case: Case) -> Finding:
         where=run.where("train.llamafactory.use_reentrant_gc"),
         saw="LLaMA-Factory's default is reentrant gradient checkpointing; use_reentrant_gc: false is used instead.",
         expected="use_reentrant_gc: false",
-        why=f"DeepSpeed {_dotted(HOLDS_RECOMPUTED)} and later keep every layer of a frozen base whole until the "
+        why=f"DeepSpeed {dotted(HOLDS_RECOMPUTED)} and later keep every layer of a frozen base whole until the "
         f"backward's end under it: {held:,.1f} GiB on every rank.",
         fix="use_reentrant_gc: false",
     )
@@ -229,8 +229,8 @@ def _version_findings(run: Run, case: Case) -> list[Finding]:
                 id="checkpointing-fails-frozen",
                 verdict=BLOCK,
                 where=run.where("train.llamafactory.use_reentrant_gc"),
-                saw=f"use_reentrant_gc: false with DeepSpeed {_dotted(version)} and a frozen base.",
-                expected=f"DeepSpeed {_dotted(HOLDS_RECOMPUTED)} or later, or reentrant checkpointing",
+                saw=f"use_reentrant_gc: false with DeepSpeed {dotted(version)} and a frozen base.",
+                expected=f"DeepSpeed {dotted(HOLDS_RECOMPUTED)} or later, or reentrant checkpointing",
                 why="the first backward raises CheckpointError: recomputed weights have shape [0] "
                 "(huggingface/transformers#47254).",
                 fix="use_reentrant_gc: true",
@@ -248,10 +248,10 @@ def _needs_deepspeed(run: Run, version: tuple[int, ...] | None, asked: bool) -> 
         id="deepspeed-version",
         verdict=BLOCK if known else verdict_unread(run, asked),
         where=run.where("container" if run.container else "deepspeed"),
-        saw=f"stage3_allgather_sequential is set, and DeepSpeed is {_dotted(version)}."
+        saw=f"stage3_allgather_sequential is set, and DeepSpeed is {dotted(version)}."
         if version
         else f"stage3_allgather_sequential is set, and nobody has read which DeepSpeed {whose(run)} has.",
-        expected=f"DeepSpeed {_dotted(SEQUENTIAL_GATHERS)} or later",
+        expected=f"DeepSpeed {dotted(SEQUENTIAL_GATHERS)} or later",
         why="an older one refuses the key at its start.",
         fix='"deepspeed==0.18.9" in container.pip' if run.container else "deepspeed>=0.18.5",
     )
@@ -312,7 +312,3 @@ DOING = {
     "save": "save",
 }
 """The phases of host memory, as they are said."""
-
-
-def _dotted(version: tuple[int, ...] | None) -> str:
-    return ".".join(str(part) for part in version) if version else "unknown"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from allranks.core import Facts
 from allranks.spec import Run
@@ -49,9 +50,14 @@ class Versions:
         return self.deepspeed is not None and self.deepspeed >= HOLDS_RECOMPUTED
 
 
-def parse(text: str) -> Version | None:
-    numbers = re.match(r"\s*(\d+(?:\.\d+)*)", text)
+def parse(text: Any) -> Version | None:
+    """`535.161.08` → (535, 161, 8); `2.13.0+cpu` → (2, 13, 0); None for what does not begin with a number."""
+    numbers = re.match(r"\s*v?(\d+(?:\.\d+)*)", text) if isinstance(text, str) else None
     return tuple(int(part) for part in numbers.group(1).split(".")) if numbers else None
+
+
+def dotted(version: Version | None) -> str:
+    return ".".join(map(str, version)) if version else "unknown"
 
 
 def versions_of(run: Run, facts: Mapping[str, Facts] | None = None) -> Versions:
@@ -62,7 +68,7 @@ def _one(run: Run, facts: Mapping[str, Facts], name: str) -> Version | None:
     # With a container, what a node says is about the host's Python. Inside, the run is judged without one.
     for node in run.cluster.nodes if run.container is None else ():
         told = facts[node.name].get(f"software.versions.{name}") if node.name in facts else None
-        if isinstance(told, str) and parse(told):
+        if parse(told):
             return parse(told)
     if run.container is None:
         is_ours = run.environment.python is None and run.environment.conda is None

@@ -307,7 +307,7 @@ def settle_env(env: dict[str, str], table: Tree | None, interface: bool, reading
     """The variables without those that torchrun or `network` sets in any case."""
     kept = {}
     for name, value in env.items():
-        if name in validate.SET_BY_TORCHRUN:
+        if name in validate.PLACES_RANKS:
             winner = "torchrun sets it for every rank"
         elif interface and name in ("NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"):
             winner = "network.interface says it"

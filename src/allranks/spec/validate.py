@@ -54,14 +54,12 @@ SET_BY_TORCHRUN = frozenset(
         "TORCHELASTIC_RESTART_COUNT",
         "TORCHELASTIC_MAX_RESTARTS",
         "TORCHELASTIC_RUN_ID",
-        "NODE_RANK",
-        "NNODES",
-        "NPROC_PER_NODE",
-        "FORCE_TORCHRUN",
     ]
 )
-"""torchrun sets the first for every rank (torch/distributed/elastic/agent/server/local_elastic_agent.py);
-NNODES and the like are read by LLaMA-Factory's own launcher, which does not run here."""
+"""torchrun sets these for every rank (torch 2.13, elastic/agent/server/local_elastic_agent.py)."""
+
+PLACES_RANKS = SET_BY_TORCHRUN | {"NODE_RANK", "NNODES", "NPROC_PER_NODE", "FORCE_TORCHRUN"}
+"""Those, and what LLaMA-Factory's own launcher reads, which does not run here."""
 
 
 def host(text: str) -> str:

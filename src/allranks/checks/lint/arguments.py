@@ -1,4 +1,4 @@
-"""Arguments of LLaMA-Factory and transformers, and flags of launchers: what becomes of each in a run file.
+"""Arguments of LLaMA-Factory and transformers: what becomes of each in a run file.
 
 Read from LLaMA-Factory 0.9.5 (`hparams/`) and transformers 5.6 (`training_args.py`).
 """
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from allranks.checks.lint.line import COSTLY, DROPPED, SET, VOID, WRONG, Line
+from allranks.plan.versions import dotted
 
 KNOWN: dict[str, str] = {
     "stage": "what is trained: pt, sft, rm, ppo, dpo, kto",
@@ -27,9 +28,9 @@ KNOWN: dict[str, str] = {
     "lora_alpha": "the adapter's scale: alpha / rank",
     "lora_dropout": "dropout before the adapter",
     "preprocessing_num_workers": "processes that tokenize, on rank 0 of each node",
-    "overwrite_cache": "tokenizes anew",
+    "overwrite_cache": "tokenizes again",
     "per_device_train_batch_size": "samples per rank and micro-step",
-    "gradient_accumulation_steps": "micro-steps an optimizer step",
+    "gradient_accumulation_steps": "micro-steps per optimizer step",
     "learning_rate": "the highest learning rate",
     "lr_scheduler_type": "how it falls",
     "adam_beta1": "Adam's first decay rate",
@@ -50,7 +51,7 @@ KNOWN: dict[str, str] = {
     "report_to": "loggers",
     "run_name": "the name in loggers",
     "ddp_timeout": "the process group's time-out in seconds (default 1800)",
-    "dataloader_num_workers": "processes a rank that load data",
+    "dataloader_num_workers": "processes per rank that load data",
     "dataloader_pin_memory": "page-locked batches",
     "gradient_checkpointing": "computes activations twice in place of keeping them",
     "disable_gradient_checkpointing": "LLaMA-Factory's switch for it",
@@ -73,15 +74,8 @@ OURS = {
 }
 """Arguments that allranks sets itself, and the key that decides."""
 
-VOIDS = {
-    "local_rank": "torchrun sets LOCAL_RANK",
-}
 GONE = {
-    "save_safetensors": (
-        (5, 0),
-        "transformers 5 always writes safetensors and refuses the argument",
-        "take it out",
-    ),
+    "save_safetensors": ((5, 0), "transformers 5 always writes safetensors and refuses it", "take it out"),
     "no_cuda": ((5, 0), "its name is use_cpu", "use_cpu: true"),
     "evaluation_strategy": ((4, 46), "its name is eval_strategy", "eval_strategy"),
     "fp16_backend": ((5, 0), "removed", "take it out"),
@@ -116,29 +110,22 @@ def line(
         return Line("argument", name, value, status, why, do)
 
     if name in OURS:
-        return said(DROPPED, f"allranks sets it: {OURS[name]}", "")
+        return said(DROPPED, f"allranks sets it: {OURS[name]}")
     if accepted is not None and name not in accepted:
-        return said(
-            WRONG,
-            "the installed LLaMA-Factory refuses an argument that it does not know",
-            near(name, accepted),
-        )
+        why = "the installed LLaMA-Factory refuses an argument that it does not know"
+        return said(WRONG, why, near(name, accepted))
     if accepted is None and name in GONE:
         since, why, do = GONE[name]
         if transformers is None:
-            return said(
-                WRONG,
-                f"{why} (since transformers {dotted(since)}; which version it is has not been read yet)",
-                do,
-            )
+            unread = f"{why} (since transformers {dotted(since)}; which version it is has not been read yet)"
+            return said(WRONG, unread, do)
         if (*transformers, 0)[:2] >= since:
             return said(WRONG, why, do)
-    if name in VOIDS:
-        return said(VOID, VOIDS[name], "take it out")
+    if name == "local_rank":
+        return said(VOID, "torchrun sets LOCAL_RANK", "take it out")
     if name == "ddp_timeout" and isinstance(value, (int, float)) and value > ABSURD_SECONDS:
-        return said(
-            WRONG, f"{value / 86400 / 365:.1f} years: a rank that hangs holds all others for as long", "1800"
-        )
+        years = value / 86400 / 365
+        return said(WRONG, f"{years:.1f} years: a rank that hangs holds all others for as long", "1800")
     if name == "dataloader_num_workers" and value == 0:
         return said(COSTLY, "each rank loads its data between two steps, while its GPU waits", "2 or more")
     if accepted is None and name not in names() and name not in GONE:
@@ -146,12 +133,8 @@ def line(
     return said(SET, KNOWN.get(name, "handed on to the trainer"))
 
 
-def dotted(release: tuple[int, ...]) -> str:
-    return ".".join(map(str, release))
-
-
 def unheard_of(said: Callable[..., Line], name: str) -> Line:
-    """A name that no node has confirmed: wrong where a known one is near, since it is a slip of the hand then."""
+    """A name that no node has confirmed: wrong if a known one is near, since it is a typing error then."""
     do = near(name, names())
     if do == NOTHING_NEAR:
         return said(SET, "LLaMA-Factory 0.9.5 does not know it; no node has said whether its own does")
@@ -173,50 +156,3 @@ def near(name: str, accepted: Collection[str]) -> str:
 
     close = sorted(get_close_matches(name, accepted, n=3, cutoff=0.75), key=likeness)
     return f"{close[-1]}, which it knows" if close else NOTHING_NEAR
-
-
-FLAGS: dict[str, tuple[str, str]] = {
-    "--nnodes": (DROPPED, "the number of nodes"),
-    "--nproc_per_node": (DROPPED, "gpus"),
-    "--node_rank": (DROPPED, "the order of nodes; the first is the head"),
-    "--master_addr": (DROPPED, "the first node's address"),
-    "--master_port": (DROPPED, "network.port"),
-    "--max_restarts": (DROPPED, "launch.restarts"),
-    "--hostfile": (DROPPED, "nodes: the path of the hostfile"),
-    "--num_nodes": (DROPPED, "the number of nodes"),
-    "--num_gpus": (DROPPED, "gpus"),
-    "--launcher": (DROPPED, "launch.with: pdsh, mpi, slurm, …"),
-    "--launcher_args": (DROPPED, "launch.extra"),
-    "--deepspeed_config": (DROPPED, "deepspeed, or the script's own argument in train.command"),
-    "-np": (DROPPED, "the sum of gpus over all nodes"),
-    "-hostfile": (DROPPED, "nodes: the path of the hostfile"),
-    "-x": (DROPPED, "env"),
-    "-w": (DROPPED, "nodes"),
-    "--network": (SET, "container: the host's network is what allranks uses"),
-    "--gpus": (SET, "container: all GPUs of the node"),
-    "--ipc": (SET, "container.extra: with host, the host's /dev/shm is used"),
-    "--shm-size": (SET, "container.shm; void together with --ipc host"),
-    "-v": (SET, "container.mounts"),
-    "--nv": (SET, "container: apptainer's GPUs are what allranks asks for"),
-    "--workdir": (DROPPED, "each node's own working folder"),
-    "--name": (DROPPED, "a name and a label of allranks' own"),
-    "--job-name": (DROPPED, "name"),
-    "--nodes": (DROPPED, "nodes: N, with launch: {with: slurm}"),
-    "--ntasks-per-node": (
-        WRONG,
-        "eight tasks that each start a launcher are eight launchers: use one per node",
-    ),
-    "--gres": (DROPPED, "gpus"),
-    "--cpus-per-task": (SET, "launch.extra"),
-    "--time": (DROPPED, "launch.time"),
-    "--partition": (DROPPED, "launch.partition"),
-    "--output": (DROPPED, "the run directory's logs"),
-    "--error": (DROPPED, "the run directory's logs"),
-    "--array": (DROPPED, "sweep"),
-}
-"""Flags of torchrun, deepspeed, mpirun, pdsh, docker run and sbatch, and the run file's key that stands for each."""
-
-
-def flag(name: str) -> Line:
-    status, why = FLAGS.get(name, (VOID, "no key of the run file stands for it"))
-    return Line("flag", name, None, status, why)

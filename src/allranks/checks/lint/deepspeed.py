@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
-from allranks.checks.lint.line import COSTLY, SET, VOID, WRONG, Line
+from allranks.checks.lint.line import COSTLY, SET, VOID, WRONG, Line, nearest
 from allranks.plan.deepspeed_keys import VOID as UNDER_TRANSFORMERS
 from allranks.plan.deepspeed_keys import ZERO_KEYS
 
 TOP: dict[str, str] = {
-    "train_batch_size": "samples of all ranks a step: micro batch × accumulation × ranks",
+    "train_batch_size": "samples of all ranks per step: micro batch × accumulation × ranks",
     "train_micro_batch_size_per_gpu": "samples per rank and micro-step",
-    "gradient_accumulation_steps": "micro-steps an optimizer step",
+    "gradient_accumulation_steps": "micro-steps per optimizer step",
     "gradient_clipping": "the largest norm of a gradient",
     "optimizer": "DeepSpeed's own optimizer in place of the trainer's",
     "scheduler": "DeepSpeed's own learning-rate schedule in place of the trainer's",
@@ -70,8 +70,8 @@ TOP: dict[str, str] = {
     "checkpoint_engine": "another checkpoint engine",
 }
 IGNORED: dict[str, str] = {
-    "moe_param_group": "DeepSpeed reads unknown key",
-    "lr": "it belongs into optimizer.params",
+    "moe_param_group": "DeepSpeed does not read it",
+    "lr": "it belongs to optimizer.params",
     "amp": "apex is gone from current versions",
     "max_grad_norm": "its name is gradient_clipping",
 }
@@ -151,83 +151,61 @@ def lines(
 ) -> Iterator[Line]:
     """One line a key, nested ones as `zero_optimization.stage`. `zero_keys` are those the installed one accepts."""
     for key, value in config.items():
-        yield top(str(key), value, transformers)
+        line = top(str(key), value, transformers)
+        yield line
         if key == "zero_optimization" and isinstance(value, Mapping):
-            yield from zero(value, zero_keys)
-        elif isinstance(value, Mapping):
-            yield from nested(str(key), value, transformers)
+            yield from zero(value, frozenset(zero_keys) if zero_keys else ZERO_KEYS)
+        else:
+            yield from nested(str(key), value, line)
+
+
+def said(name: str, value: Any, status: str, why: str, do: str = "") -> Line:
+    return Line("deepspeed", name, None if isinstance(value, Mapping) else value, status, why, do)
+
+
+def removed(name: str, value: Any) -> Line:
+    return said(name, value, WRONG, f"DeepSpeed 0.19 refuses it: {REMOVED[name]}", "take it out")
 
 
 def top(key: str, value: Any, transformers: bool) -> Line:
-    shown = None if isinstance(value, Mapping) else value
-
-    def said(status: str, why: str, do: str = "") -> Line:
-        return Line("deepspeed", key, shown, status, why, do)
-
     if key in REMOVED:
-        return said(WRONG, f"DeepSpeed 0.19 refuses it: {REMOVED[key]}", "take it out")
+        return removed(key, value)
     if key in IGNORED:
-        return said(VOID, IGNORED[key], "take it out")
+        return said(key, value, VOID, IGNORED[key], "take it out")
     if key in TRUE_COSTS and value is True:
-        return said(COSTLY, TRUE_COSTS[key], f"{key}: false once it has been looked at")
+        return said(key, value, COSTLY, TRUE_COSTS[key], f"{key}: false once it has been looked at")
     if transformers and key in UNDER_TRANSFORMERS:
-        return said(VOID, UNDER_TRANSFORMERS[key], "take it out")
+        return said(key, value, VOID, UNDER_TRANSFORMERS[key], "take it out")
     if value == "auto" and not transformers:
-        return said(WRONG, "only transformers replaces auto by a number", "a number")
+        return said(key, value, WRONG, "only transformers replaces auto by a number", "a number")
     if key in TOP:
-        return said(SET, TOP[key])
-    return said(VOID, "DeepSpeed reads no key of this name, and does not say so", nearest(key, TOP))
+        return said(key, value, SET, TOP[key])
+    return said(
+        key, value, VOID, "DeepSpeed reads no key of this name, and does not say so", nearest(key, TOP)
+    )
 
 
-def zero(section: Mapping[str, Any], accepted: Collection[str] | None) -> Iterator[Line]:
+def zero(section: Mapping[str, Any], accepted: Collection[str]) -> Iterator[Line]:
     for key, value in section.items():
         name = f"zero_optimization.{key}"
-        shown = None if isinstance(value, Mapping) else value
-        known = frozenset(accepted) if accepted else ZERO_KEYS
         if name in REMOVED:
-            yield Line(
-                "deepspeed", name, shown, WRONG, f"DeepSpeed 0.19 refuses it: {REMOVED[name]}", "take it out"
-            )
-        elif key not in known:
-            yield Line(
-                "deepspeed",
-                name,
-                shown,
-                WRONG,
-                "DeepSpeed refuses a key that it does not know here",
-                nearest(str(key), known),
-            )
+            line = removed(name, value)
+        elif key not in accepted:
+            why = "DeepSpeed refuses a key that it does not know here"
+            line = said(name, value, WRONG, why, nearest(str(key), accepted))
         else:
-            says = ZERO.get(str(key)) or ZERO.get(f"stage3_{key}") or "known to the installed DeepSpeed"
-            yield Line("deepspeed", name, shown, SET, says)
-        if isinstance(value, Mapping):
-            for inner, setting in value.items():
-                says = NESTED.get(str(inner), "of this block")
-                yield Line("deepspeed", f"{name}.{inner}", setting, SET, says)
+            why = ZERO.get(str(key)) or ZERO.get(f"stage3_{key}") or "known to the installed DeepSpeed"
+            line = said(name, value, SET, why)
+        yield line
+        yield from nested(name, value, line)
 
 
-def nested(key: str, section: Mapping[str, Any], transformers: bool) -> Iterator[Line]:
-    outer = top(key, section, transformers)
-    for inner, value in section.items():
-        name = f"{key}.{inner}"
+def nested(above: str, section: Any, outer: Line) -> Iterator[Line]:
+    """The keys of a block; those of one without effect have none either."""
+    for key, value in section.items() if isinstance(section, Mapping) else ():
+        name = f"{above}.{key}"
         if outer.status == VOID:
-            yield Line(
-                "deepspeed", name, None if isinstance(value, Mapping) else value, VOID, outer.why, outer.do
-            )
-        elif isinstance(value, Mapping):
-            yield Line("deepspeed", name, None, SET, NESTED.get(str(inner), "of this block"))
-            yield from nested_values(name, value)
+            yield said(name, value, VOID, outer.why, outer.do)
         else:
-            yield Line("deepspeed", name, value, SET, NESTED.get(str(inner), "of this block"))
-
-
-def nested_values(name: str, section: Mapping[str, Any]) -> Iterator[Line]:
-    for inner, value in section.items():
-        yield Line("deepspeed", f"{name}.{inner}", value, SET, NESTED.get(str(inner), "of this block"))
-
-
-def nearest(key: str, known: Collection[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(key, known, n=1, cutoff=0.7)
-    return f"{near[0]}, which it knows" if near else "take it out"
+            yield said(name, value, SET, NESTED.get(str(key), "of this block"))
+        yield from nested(name, value, outer)

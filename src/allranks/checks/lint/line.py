@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ harm or is refused; `costly` takes effect and is paid for."""
 
 @dataclass(frozen=True)
 class Line:
-    """`kind` is `variable`, `argument`, `deepspeed` or `flag`; `do` says what to write in its place."""
+    """`kind` is `variable`, `argument` or `deepspeed`; `do` says what to write in its place."""
 
     kind: str
     name: str
@@ -21,6 +22,10 @@ class Line:
     why: str
     do: str = ""
 
-    def __str__(self) -> str:
-        value = "" if self.value is None else f"={self.value}"
-        return f"{self.name}{value}: {self.status}, {self.why}"
+
+def nearest(name: str, known: Collection[str], cutoff: float = 0.7, otherwise: str = "take it out") -> str:
+    """The known name that was probably meant, as a fix; `otherwise` if none is near."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, n=1, cutoff=cutoff)
+    return f"{near[0]}, which it knows" if near else otherwise

@@ -5,11 +5,11 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 
-from allranks.checks import versions
 from allranks.checks.context import Context
 from allranks.checks.lint import arguments, deepspeed, variables
 from allranks.checks.lint.line import Line
 from allranks.core import Where
+from allranks.plan.versions import parse
 
 
 @functools.lru_cache(maxsize=4)
@@ -30,9 +30,9 @@ def version(context: Context, package: str) -> tuple[int, ...] | None:
     for requirement in container.pip if container else ():
         name, exact, number = requirement.partition("==")
         if exact and name.strip() == package:
-            return versions.parts(number)
+            return parse(number)
     for view in context.machines if container is None else ():
-        found = versions.parts(view.text(f"software.versions.{package}"))
+        found = parse(view.text(f"software.versions.{package}"))
         if found:
             return found
     return None

@@ -7,162 +7,119 @@ node has sent the names of its own libraries (`libraries.variables`), those deci
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
-from allranks.checks.lint.line import COSTLY, DROPPED, SET, VOID, WRONG, Line
+from allranks.checks.lint.line import COSTLY, DROPPED, SET, VOID, Line, nearest
+from allranks.spec.validate import SET_BY_TORCHRUN
 
-
-@dataclass(frozen=True)
-class Known:
-    """`reader` reads the variable and `says` what it then does."""
-
-    reader: str
-    says: str
-
-
-KNOWN: dict[str, Known] = {
-    "CUDA_VISIBLE_DEVICES": Known("CUDA", "the GPUs that a process sees, and their order"),
-    "CUDA_DEVICE_ORDER": Known("CUDA", "PCI_BUS_ID numbers GPUs as nvidia-smi does"),
-    "CUDA_LAUNCH_BLOCKING": Known("CUDA", "waits for each kernel: for debugging"),
-    "CUDA_HOME": Known("torch, DeepSpeed", "where nvcc is, for operators that are compiled"),
-    "CUDA_MODULE_LOADING": Known("CUDA", "LAZY loads kernels when they are first used"),
-    "CUBLAS_WORKSPACE_CONFIG": Known("cuBLAS", "memory of matrix products; makes them deterministic"),
-    "OMP_NUM_THREADS": Known("OpenMP", "threads of each rank on the processor"),
-    "MKL_NUM_THREADS": Known("MKL", "threads of each rank's matrix library"),
-    "TOKENIZERS_PARALLELISM": Known("tokenizers", "whether tokenizing uses several threads"),
-    "PYTHONPATH": Known("Python", "where modules are looked for first"),
-    "PYTHONUNBUFFERED": Known("Python", "logs appear at once"),
-    "PYTHONFAULTHANDLER": Known("Python", "prints stacks when a rank crashes"),
-    "LD_LIBRARY_PATH": Known("the loader", "where shared libraries are looked for first"),
-    "PYTORCH_CUDA_ALLOC_CONF": Known("torch", "how torch's allocator uses the GPU's memory"),
-    "PYTORCH_ALLOC_CONF": Known("torch", "how torch's allocator uses memory (its name since torch 2.9)"),
-    "PYTORCH_NO_CUDA_MEMORY_CACHING": Known("torch", "asks CUDA for every allocation: for debugging, slow"),
-    "TORCH_DISTRIBUTED_DEBUG": Known("torch", "checks and logs collectives"),
-    "TORCH_SHOW_CPP_STACKTRACES": Known("torch", "C++ stacks in errors"),
-    "TORCH_CPP_LOG_LEVEL": Known("torch", "C++ log level"),
-    "TORCH_LOGS": Known("torch", "logs of the compiler"),
-    "TORCH_EXTENSIONS_DIR": Known("torch", "where compiled operators are kept"),
-    "TORCH_CUDA_ARCH_LIST": Known("torch, DeepSpeed", "for which GPUs operators are compiled"),
-    "TORCH_NCCL_ASYNC_ERROR_HANDLING": Known(
-        "torch", "ends a rank whose collective fails or times out (on by default)"
-    ),
-    "TORCH_NCCL_BLOCKING_WAIT": Known("torch", "the program waits for each collective on the processor"),
-    "TORCH_NCCL_TRACE_BUFFER_SIZE": Known("torch", "how many collectives the flight recorder keeps"),
-    "TORCH_NCCL_DUMP_ON_TIMEOUT": Known("torch", "writes the flight recorder when a collective times out"),
-    "TORCH_FR_BUFFER_SIZE": Known("torch", "how many collectives the flight recorder keeps"),
-    "TORCH_FR_DUMP_TEMP_FILE": Known("torch", "where the flight recorder writes"),
-    "TORCH_NCCL_DEBUG_INFO_TEMP_FILE": Known("torch", "where the flight recorder writes"),
-    "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": Known("torch", "after how long a stuck watchdog ends the rank"),
-    "TORCH_NCCL_ENABLE_MONITORING": Known("torch", "watches NCCL's watchdog"),
-    "TORCH_NCCL_DESYNC_DEBUG": Known("torch", "says which rank is behind at a time-out"),
-    "TORCH_NCCL_AVOID_RECORD_STREAMS": Known(
-        "torch", "less memory held by collectives (default since torch 2.8)"
-    ),
-    "TORCH_NCCL_HIGH_PRIORITY": Known("torch", "NCCL's streams before others"),
-    "TORCH_NCCL_NAN_CHECK": Known("torch", "looks for NaN before each collective"),
-    "TORCH_NCCL_ENABLE_TIMING": Known("torch", "times each collective"),
-    "GLOO_SOCKET_IFNAME": Known("gloo", "the interface it listens on: one exact name"),
-    "NCCL_SOCKET_IFNAME": Known(
-        "NCCL", "interfaces for its rendezvous and TCP: prefixes, = exact, ^ without"
-    ),
-    "NCCL_SOCKET_FAMILY": Known("NCCL", "AF_INET or AF_INET6"),
-    "NCCL_SOCKET_NTHREADS": Known("NCCL", "threads a TCP connection"),
-    "NCCL_NSOCKS_PERTHREAD": Known("NCCL", "sockets a thread over TCP"),
-    "NCCL_IB_DISABLE": Known("NCCL", "1: no InfiniBand or RoCE"),
-    "NCCL_IB_HCA": Known("NCCL", "which InfiniBand devices: prefixes, = exact, ^ without"),
-    "NCCL_IB_GID_INDEX": Known("NCCL", "which address of a RoCE port; chosen by itself since 2.21"),
-    "NCCL_IB_TIMEOUT": Known("NCCL", "InfiniBand's time-out, 4.096 µs × 2^n (default 20)"),
-    "NCCL_IB_RETRY_CNT": Known("NCCL", "how often InfiniBand tries again (default 7)"),
-    "NCCL_IB_TC": Known("NCCL", "traffic class of InfiniBand packets"),
-    "NCCL_IB_SL": Known("NCCL", "service level of InfiniBand packets"),
-    "NCCL_IB_QPS_PER_CONNECTION": Known("NCCL", "queue pairs a connection"),
-    "NCCL_IB_PCI_RELAXED_ORDERING": Known("NCCL", "relaxed ordering, for virtual machines"),
-    "NCCL_P2P_DISABLE": Known("NCCL", "1: no direct access between GPUs"),
-    "NCCL_P2P_LEVEL": Known("NCCL", "up to which distance GPUs access each other directly"),
-    "NCCL_SHM_DISABLE": Known("NCCL", "1: no shared memory between local ranks"),
-    "NCCL_NET_GDR_LEVEL": Known("NCCL", "up to which distance GPU and network device use GPUDirect"),
-    "NCCL_NET_GDR_READ": Known("NCCL", "GPUDirect also for sending"),
-    "NCCL_NET": Known("NCCL", "which network: IB, Socket or a plugin's"),
-    "NCCL_NET_PLUGIN": Known("NCCL", "a network plugin (EFA, GCP)"),
-    "NCCL_CROSS_NIC": Known("NCCL", "whether rings may change rails between nodes"),
-    "NCCL_BUFFSIZE": Known("NCCL", "bytes of each channel's buffer (default 4 MiB)"),
-    "NCCL_NTHREADS": Known("NCCL", "threads a block"),
-    "NCCL_MIN_NCHANNELS": Known("NCCL", "fewest channels"),
-    "NCCL_MAX_NCHANNELS": Known("NCCL", "most channels"),
-    "NCCL_ALGO": Known("NCCL", "which algorithms (Ring, Tree, NVLS)"),
-    "NCCL_PROTO": Known("NCCL", "which protocols (LL, LL128, Simple)"),
-    "NCCL_NVLS_ENABLE": Known("NCCL", "NVLink SHARP"),
-    "NCCL_CUMEM_ENABLE": Known("NCCL", "CUDA's virtual memory for its buffers"),
-    "NCCL_TOPO_FILE": Known("NCCL", "an XML file of the machine's topology, in place of what it finds"),
-    "NCCL_TOPO_DUMP_FILE": Known("NCCL", "where it writes the topology it found"),
-    "NCCL_GRAPH_FILE": Known("NCCL", "a file of rings and trees"),
-    "NCCL_DEBUG": Known("NCCL", "VERSION, WARN, INFO or TRACE"),
-    "NCCL_DEBUG_SUBSYS": Known("NCCL", "which parts speak at INFO"),
-    "NCCL_DEBUG_FILE": Known("NCCL", "where it writes: %h host, %p pid"),
-    "NCCL_IGNORE_CPU_AFFINITY": Known("NCCL", "its threads ignore the process's processors"),
-    "NCCL_LAUNCH_MODE": Known("NCCL", "PARALLEL or GROUP"),
-    "NCCL_COMM_ID": Known("NCCL", "where its rendezvous is, for programs without torch"),
-    "NCCL_RAS_ENABLE": Known("NCCL", "its own monitoring (2.24 and later)"),
-    "HF_HOME": Known("Hugging Face", "where models, datasets and tokens are kept"),
-    "HF_HUB_CACHE": Known("Hugging Face", "where models are kept"),
-    "HF_DATASETS_CACHE": Known("datasets", "where prepared datasets are kept"),
-    "HF_HUB_OFFLINE": Known("Hugging Face", "1: nothing is downloaded"),
-    "HF_DATASETS_OFFLINE": Known("datasets", "1: nothing is downloaded"),
-    "TRANSFORMERS_OFFLINE": Known("transformers", "1: nothing is downloaded"),
-    "HF_ENDPOINT": Known("Hugging Face", "another Hub, a mirror"),
-    "HF_TOKEN": Known("Hugging Face", "a secret: name it in secrets"),
-    "HF_HUB_ENABLE_HF_TRANSFER": Known("Hugging Face", "faster downloads"),
-    "HF_ENABLE_PARALLEL_LOADING": Known("transformers", "loads shards in several threads (before version 5)"),
-    "TRANSFORMERS_VERBOSITY": Known("transformers", "how much it logs"),
-    "TENSORBOARD_LOGGING_DIR": Known("transformers", "where TensorBoard's files go"),
-    "WANDB_PROJECT": Known("W&B", "the project of the run"),
-    "WANDB_MODE": Known("W&B", "online, offline or disabled"),
-    "WANDB_API_KEY": Known("W&B", "a secret: name it in secrets"),
-    "WANDB_DIR": Known("W&B", "where it keeps its files"),
-    "USE_MODELSCOPE_HUB": Known("LLaMA-Factory", "takes models from ModelScope"),
-    "DISABLE_VERSION_CHECK": Known("LLaMA-Factory", "1: versions are not compared"),
-    "FORCE_TORCHRUN": Known("LLaMA-Factory", "its own command starts torchrun; allranks has done so already"),
-    "ALLOW_EXTRA_ARGS": Known("LLaMA-Factory", "1: arguments that it does not know are ignored"),
-    "DS_BUILD_OPS": Known(
-        "DeepSpeed's setup", "compiles operators at installation; nothing while a run lasts"
-    ),
-    "DS_ACCELERATOR": Known("DeepSpeed", "which accelerator, in place of what it finds"),
-    "DS_SKIP_CUDA_CHECK": Known("DeepSpeed", "1: compiles also where nvcc and torch differ in CUDA"),
-    "DEEPSPEED_TIMEOUT": Known("DeepSpeed", "the process group's time-out, in minutes (default 30)"),
-    "ACCELERATE_USE_CPU": Known("accelerate", "trains on processors"),
-    "TRITON_CACHE_DIR": Known("Triton", "where compiled kernels are kept"),
-    "MAX_JOBS": Known("ninja", "how many compilers run at once"),
+KNOWN: dict[str, str] = {
+    "CUDA_VISIBLE_DEVICES": "CUDA: the GPUs that a process sees, and their order",
+    "CUDA_DEVICE_ORDER": "CUDA: PCI_BUS_ID numbers GPUs as nvidia-smi does",
+    "CUDA_LAUNCH_BLOCKING": "CUDA: waits for each kernel: for debugging",
+    "CUDA_HOME": "torch, DeepSpeed: where nvcc is, for operators that are compiled",
+    "CUDA_MODULE_LOADING": "CUDA: LAZY loads kernels when they are first used",
+    "CUBLAS_WORKSPACE_CONFIG": "cuBLAS: memory of matrix products; makes them deterministic",
+    "OMP_NUM_THREADS": "OpenMP: threads of each rank on the processor",
+    "MKL_NUM_THREADS": "MKL: threads of each rank's matrix library",
+    "TOKENIZERS_PARALLELISM": "tokenizers: whether tokenizing uses several threads",
+    "PYTHONPATH": "Python: where modules are looked for first",
+    "PYTHONUNBUFFERED": "Python: logs appear at once",
+    "PYTHONFAULTHANDLER": "Python: prints stacks when a rank crashes",
+    "LD_LIBRARY_PATH": "the loader: where shared libraries are looked for first",
+    "PYTORCH_CUDA_ALLOC_CONF": "torch: how torch's allocator uses the GPU's memory",
+    "PYTORCH_ALLOC_CONF": "torch: how torch's allocator uses memory (its name since torch 2.9)",
+    "PYTORCH_NO_CUDA_MEMORY_CACHING": "torch: asks CUDA for every allocation: for debugging, slow",
+    "TORCH_DISTRIBUTED_DEBUG": "torch: checks and logs collectives",
+    "TORCH_SHOW_CPP_STACKTRACES": "torch: C++ stacks in errors",
+    "TORCH_CPP_LOG_LEVEL": "torch: C++ log level",
+    "TORCH_LOGS": "torch: logs of the compiler",
+    "TORCH_EXTENSIONS_DIR": "torch: where compiled operators are kept",
+    "TORCH_CUDA_ARCH_LIST": "torch, DeepSpeed: for which GPUs operators are compiled",
+    "TORCH_NCCL_ASYNC_ERROR_HANDLING": "torch: ends a rank whose collective fails or times out (on by default)",
+    "TORCH_NCCL_BLOCKING_WAIT": "torch: the program waits for each collective on the processor",
+    "TORCH_NCCL_TRACE_BUFFER_SIZE": "torch: how many collectives the flight recorder keeps",
+    "TORCH_NCCL_DUMP_ON_TIMEOUT": "torch: writes the flight recorder when a collective times out",
+    "TORCH_FR_BUFFER_SIZE": "torch: how many collectives the flight recorder keeps",
+    "TORCH_FR_DUMP_TEMP_FILE": "torch: where the flight recorder writes",
+    "TORCH_NCCL_DEBUG_INFO_TEMP_FILE": "torch: where the flight recorder writes",
+    "TORCH_NCCL_HEARTBEAT_TIMEOUT_SEC": "torch: after how long a stuck watchdog ends the rank",
+    "TORCH_NCCL_ENABLE_MONITORING": "torch: watches NCCL's watchdog",
+    "TORCH_NCCL_DESYNC_DEBUG": "torch: says which rank is behind at a time-out",
+    "TORCH_NCCL_AVOID_RECORD_STREAMS": "torch: less memory held by collectives (default since torch 2.8)",
+    "TORCH_NCCL_HIGH_PRIORITY": "torch: NCCL's streams before others",
+    "TORCH_NCCL_NAN_CHECK": "torch: looks for NaN before each collective",
+    "TORCH_NCCL_ENABLE_TIMING": "torch: times each collective",
+    "GLOO_SOCKET_IFNAME": "gloo: the interface it listens on: one exact name",
+    "NCCL_SOCKET_IFNAME": "NCCL: interfaces for its rendezvous and TCP: prefixes, = exact, ^ without",
+    "NCCL_SOCKET_FAMILY": "NCCL: AF_INET or AF_INET6",
+    "NCCL_SOCKET_NTHREADS": "NCCL: threads per TCP connection",
+    "NCCL_NSOCKS_PERTHREAD": "NCCL: sockets per thread over TCP",
+    "NCCL_IB_DISABLE": "NCCL: 1: no InfiniBand or RoCE",
+    "NCCL_IB_HCA": "NCCL: which InfiniBand devices: prefixes, = exact, ^ without",
+    "NCCL_IB_GID_INDEX": "NCCL: which address of a RoCE port; chosen by itself since 2.21",
+    "NCCL_IB_TIMEOUT": "NCCL: InfiniBand's time-out, 4.096 µs × 2^n (default 20)",
+    "NCCL_IB_RETRY_CNT": "NCCL: how often InfiniBand tries again (default 7)",
+    "NCCL_IB_TC": "NCCL: traffic class of InfiniBand packets",
+    "NCCL_IB_SL": "NCCL: service level of InfiniBand packets",
+    "NCCL_IB_QPS_PER_CONNECTION": "NCCL: queue pairs per connection",
+    "NCCL_IB_PCI_RELAXED_ORDERING": "NCCL: relaxed ordering, for virtual machines",
+    "NCCL_P2P_DISABLE": "NCCL: 1: no direct access between GPUs",
+    "NCCL_P2P_LEVEL": "NCCL: up to which distance GPUs access each other directly",
+    "NCCL_SHM_DISABLE": "NCCL: 1: no shared memory between local ranks",
+    "NCCL_NET_GDR_LEVEL": "NCCL: up to which distance GPU and network device use GPUDirect",
+    "NCCL_NET_GDR_READ": "NCCL: GPUDirect also for sending",
+    "NCCL_NET": "NCCL: which network: IB, Socket or a plugin's",
+    "NCCL_NET_PLUGIN": "NCCL: a network plugin (EFA, GCP)",
+    "NCCL_CROSS_NIC": "NCCL: whether rings may change rails between nodes",
+    "NCCL_BUFFSIZE": "NCCL: bytes of each channel's buffer (default 4 MiB)",
+    "NCCL_NTHREADS": "NCCL: threads per block",
+    "NCCL_MIN_NCHANNELS": "NCCL: fewest channels",
+    "NCCL_MAX_NCHANNELS": "NCCL: most channels",
+    "NCCL_ALGO": "NCCL: which algorithms (Ring, Tree, NVLS)",
+    "NCCL_PROTO": "NCCL: which protocols (LL, LL128, Simple)",
+    "NCCL_NVLS_ENABLE": "NCCL: NVLink SHARP",
+    "NCCL_CUMEM_ENABLE": "NCCL: CUDA's virtual memory for its buffers",
+    "NCCL_TOPO_FILE": "NCCL: an XML file of the machine's topology, in place of what it finds",
+    "NCCL_TOPO_DUMP_FILE": "NCCL: where it writes the topology it found",
+    "NCCL_GRAPH_FILE": "NCCL: a file of rings and trees",
+    "NCCL_DEBUG": "NCCL: VERSION, WARN, INFO or TRACE",
+    "NCCL_DEBUG_SUBSYS": "NCCL: which parts speak at INFO",
+    "NCCL_DEBUG_FILE": "NCCL: where it writes: %h host, %p pid",
+    "NCCL_IGNORE_CPU_AFFINITY": "NCCL: its threads ignore the process's processors",
+    "NCCL_LAUNCH_MODE": "NCCL: PARALLEL or GROUP",
+    "NCCL_COMM_ID": "NCCL: where its rendezvous is, for programs without torch",
+    "NCCL_RAS_ENABLE": "NCCL: its own monitoring (2.24 and later)",
+    "HF_HOME": "Hugging Face: where models, datasets and tokens are kept",
+    "HF_HUB_CACHE": "Hugging Face: where models are kept",
+    "HF_DATASETS_CACHE": "datasets: where prepared datasets are kept",
+    "HF_HUB_OFFLINE": "Hugging Face: 1: nothing is downloaded",
+    "HF_DATASETS_OFFLINE": "datasets: 1: nothing is downloaded",
+    "TRANSFORMERS_OFFLINE": "transformers: 1: nothing is downloaded",
+    "HF_ENDPOINT": "Hugging Face: another Hub, a mirror",
+    "HF_TOKEN": "Hugging Face: a secret: name it in secrets",
+    "HF_HUB_ENABLE_HF_TRANSFER": "Hugging Face: faster downloads",
+    "HF_ENABLE_PARALLEL_LOADING": "transformers: loads shards in several threads (before version 5)",
+    "TRANSFORMERS_VERBOSITY": "transformers: how much it logs",
+    "TENSORBOARD_LOGGING_DIR": "transformers: where TensorBoard's files go",
+    "WANDB_PROJECT": "W&B: the project of the run",
+    "WANDB_MODE": "W&B: online, offline or disabled",
+    "WANDB_API_KEY": "W&B: a secret: name it in secrets",
+    "WANDB_DIR": "W&B: where it keeps its files",
+    "USE_MODELSCOPE_HUB": "LLaMA-Factory: takes models from ModelScope",
+    "DISABLE_VERSION_CHECK": "LLaMA-Factory: 1: versions are not compared",
+    "FORCE_TORCHRUN": "LLaMA-Factory: its own command starts torchrun; allranks has done so already",
+    "ALLOW_EXTRA_ARGS": "LLaMA-Factory: 1: arguments that it does not know are ignored",
+    "DS_BUILD_OPS": "DeepSpeed's setup: compiles operators at installation; nothing while a run lasts",
+    "DS_ACCELERATOR": "DeepSpeed: which accelerator, in place of what it finds",
+    "DS_SKIP_CUDA_CHECK": "DeepSpeed: 1: compiles also where nvcc and torch differ in CUDA",
+    "DEEPSPEED_TIMEOUT": "DeepSpeed: the process group's time-out, in minutes (default 30)",
+    "ACCELERATE_USE_CPU": "accelerate: trains on processors",
+    "TRITON_CACHE_DIR": "Triton: where compiled kernels are kept",
+    "MAX_JOBS": "ninja: how many compilers run at once",
 }
 
-BY_TORCHRUN = (
-    "RANK",
-    "LOCAL_RANK",
-    "WORLD_SIZE",
-    "LOCAL_WORLD_SIZE",
-    "MASTER_ADDR",
-    "MASTER_PORT",
-    "GROUP_RANK",
-    "GROUP_WORLD_SIZE",
-    "ROLE_RANK",
-    "ROLE_WORLD_SIZE",
-    "ROLE_NAME",
-    "TORCHELASTIC_RUN_ID",
-    "TORCHELASTIC_RESTART_COUNT",
-    "TORCHELASTIC_MAX_RESTARTS",
-)
-"""torchrun sets these for every rank (torch 2.13, elastic/agent/server/local_elastic_agent.py)."""
-
 OF_SCRIPTS = (
-    "NODE_RANK",
-    "MASTER_NODE",
-    "NNODES",
-    "NPROC_PER_NODE",
-    "OUTPUT_DIR",
-    "DS_CONFIG",
-    "HOST",
-    "WORKER",
-    "IFACE",
-    "SLOTS",
+    *("NODE_RANK", "MASTER_NODE", "NNODES", "NPROC_PER_NODE", "OUTPUT_DIR", "DS_CONFIG", "HOST", "WORKER"),
+    *("IFACE", "SLOTS"),
 )
 """Names of the guides' shell scripts, which only those scripts read (LLaMA-Factory's own launcher reads the
 first three where it starts torchrun itself)."""
@@ -192,6 +149,8 @@ NOBODYS = {
 }
 TIMEOUT_DO = "ddp_timeout: seconds in train.llamafactory, or timeout= of init_process_group in a script"
 
+TAKE_OUT = "take it out of env"
+
 PREFIXES = ("NCCL_", "TORCH_NCCL_", "GLOO_")
 """Variables of these prefixes are read by the libraries alone: one that they do not hold is nobody's."""
 
@@ -202,61 +161,38 @@ def line(name: str, value: str, held: Collection[str] | None = None, transformer
     def said(status: str, why: str, do: str = "") -> Line:
         return Line("variable", name, value, status, why, do)
 
-    launched = of_launcher(name)
-    if launched is not None:
-        return said(*launched, "take it out of env")
+    if name in SET_BY_TORCHRUN:
+        return said(DROPPED, "torchrun sets it for every rank", TAKE_OUT)
     if name in RENAMED:
-        return said(
-            VOID if name == "TRANSFORMERS_CACHE" and (transformers or 5) >= 5 else COSTLY,
-            f"the old name of {RENAMED[name]}",
-            f'{RENAMED[name]}: "{value}"',
-        )
-    if name in NOBODYS and name not in (held or ()):
-        return said(VOID, NOBODYS[name], TIMEOUT_DO if "TIMEOUT" in name else "take it out of env")
-    if name == "HF_ENABLE_PARALLEL_LOADING" and (transformers or 5) >= 5:
-        return said(
-            VOID, "transformers 5 loads in parallel always and does not read it", "take it out of env"
-        )
-    if name == "DS_BUILD_OPS":
-        return said(VOID, KNOWN[name].says, "set it where DeepSpeed is installed")
-    if held is not None and name.startswith(PREFIXES) and name not in held:
-        return said(VOID, "the installed torch and NCCL do not hold this name", nearest(name, held))
-    special = of_value(name, value)
-    if special is not None:
-        return said(*special)
-    known = KNOWN.get(name)
-    if known is not None:
-        return said(SET, f"{known.reader}: {known.says}")
-    if name.startswith(PREFIXES) and held is None:
+        is_gone = name == "TRANSFORMERS_CACHE" and (transformers or 5) >= 5
+        why = f"the old name of {RENAMED[name]}"
+        return said(VOID if is_gone else COSTLY, why, f'{RENAMED[name]}: "{value}"')
+    if void := unread(name, held, transformers):
+        return said(VOID, *void)
+    values, why, do = COSTS.get(name, ((), "", ""))
+    if value.strip().upper() in values:
+        return said(COSTLY, why, do)
+    if name.startswith(PREFIXES) and held is None and name not in KNOWN:
         return said(SET, "not known here, and no node has libraries to look it up in")
-    return said(SET, "handed on to the ranks")
+    return said(SET, KNOWN.get(name, "handed on to the ranks"))
 
 
-def of_launcher(name: str) -> tuple[str, str] | None:
-    """`(status, why)` of variables that a launcher sets or a guide's script reads."""
-    if name in BY_TORCHRUN:
-        return DROPPED, "torchrun sets it for every rank"
+def unread(name: str, held: Collection[str] | None, transformers: int | None) -> tuple[str, str] | None:
+    """Why nobody reads a variable, and what to do; None if somebody may."""
     if name.startswith("SLURM_"):
-        return VOID, "SLURM sets it in its own jobs; what env says reaches the ranks alone"
+        return "SLURM sets it in its own jobs; what env says reaches the ranks alone", TAKE_OUT
     if name in OF_SCRIPTS:
-        return VOID, "only the guides' own scripts read it"
+        return "only the guides' own scripts read it", TAKE_OUT
+    if name in NOBODYS and name not in (held or ()):
+        return NOBODYS[name], TIMEOUT_DO if "TIMEOUT" in name else TAKE_OUT
+    if name == "HF_ENABLE_PARALLEL_LOADING" and (transformers or 5) >= 5:
+        return "transformers 5 always loads in parallel and does not read it", TAKE_OUT
+    if name == "DS_BUILD_OPS":
+        return KNOWN[name], "set it where DeepSpeed is installed"
+    if held is not None and name.startswith(PREFIXES) and name not in held:
+        why = "the installed torch and NCCL do not hold this name"
+        return why, nearest(name, held, 0.8, TAKE_OUT)
     return None
-
-
-def nearest(name: str, held: Collection[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, held, n=1, cutoff=0.8)
-    return f"{near[0]}, which they hold" if near else "take it out of env"
-
-
-def of_value(name: str, value: str) -> tuple[str, str, str] | None:
-    """`(status, why, do)` of values that are paid for, or do harm."""
-    costs = COSTS.get(name)
-    if costs is None:
-        return None
-    values, why, do = costs
-    return (COSTLY, why, do) if value.strip().upper() in values else None
 
 
 COSTS: dict[str, tuple[tuple[str, ...], str, str]] = {
@@ -277,7 +213,7 @@ COSTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     ),
     "NCCL_DEBUG": (
         ("INFO", "TRACE"),
-        "thousands of lines a rank at each start; TRACE also slows each call",
+        "thousands of lines per rank at each start; TRACE also slows each call",
         'NCCL_DEBUG: "WARN"',
     ),
     "NCCL_DEBUG_SUBSYS": (("ALL",), "every call is logged, also each collective", "INIT,ENV,NET is enough"),
@@ -301,5 +237,3 @@ COSTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "NCCL_NET_GDR_LEVEL": (("0", "LOC"), "GPUDirect is off, also where it works", "take it out"),
 }
 """Values that are paid for. WRONG ones are checks of their own."""
-
-__all__ = ["BY_TORCHRUN", "KNOWN", "NOBODYS", "RENAMED", "WRONG", "Known", "line"]

@@ -20,20 +20,16 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View, on_gpus
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 from allranks.core.untrusted import listing, mapping
 
 NEEDS = ("driver.acs_redirects", "driver.devices")
 UNKNOWN_BLOCKS = False
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         above = paths(view)
         passed = {bridge for bridges in above for bridge in bridges}

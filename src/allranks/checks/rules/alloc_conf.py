@@ -20,13 +20,11 @@ Topic: settings
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings, on_gpus
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
+applies = on_gpus
 
 NAMES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
 KEYS = (
@@ -50,11 +48,7 @@ KEYS = (
 )
 
 
-def applies(context: Context) -> bool:
-    return context.uses_gpu
-
-
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for name in NAMES:
         value = context.run.env.get(name)
         if value is None:

@@ -27,13 +27,11 @@ Topic: settings
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.lint import WRONG
 from allranks.checks.lint.arguments import GONE
 from allranks.checks.lint.run_settings import accepted, argument_lines, version
-from allranks.core import BLOCK, NOTE, WARN, Finding
+from allranks.core import BLOCK, NOTE, WARN
 from allranks.plan import library_trial
 from allranks.plan.unknown_model import verdict_unread
 
@@ -51,7 +49,7 @@ def applies(context: Context) -> bool:
     )
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     certain = accepted(context, "arguments") is not None
     read = version(context, "transformers") is not None
     facts = [view.facts for view in context.views]

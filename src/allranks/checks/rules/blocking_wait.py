@@ -19,22 +19,16 @@ Topic: settings
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings, on_gpus
 from allranks.checks.lint.run_settings import variable_lines
-from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
+applies = on_gpus
 
 NAMES = ("TORCH_NCCL_BLOCKING_WAIT", "NCCL_BLOCKING_WAIT")
 
 
-def applies(context: Context) -> bool:
-    return context.uses_gpu
-
-
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for line, where in variable_lines(context):
         if line.name in NAMES and str(line.value) not in ("0", ""):
             yield context.warn(

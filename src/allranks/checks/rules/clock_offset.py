@@ -19,11 +19,8 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View
 from allranks.checks.phrases import duration
-from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
 
@@ -31,7 +28,7 @@ NOTED, WARNED = 2.0, 60.0
 """Seconds. Two make the order of two logs doubtful; a minute is what certificates and Kerberos begin to mind."""
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         offset = least_offset(view)
         if offset is not None and abs(offset) >= NOTED:

@@ -20,10 +20,7 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 
 NEEDS = ("system.clock",)
 UNKNOWN_BLOCKS = False
@@ -33,7 +30,7 @@ def applies(context: Context) -> bool:
     return len(context.hosts) > 1
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         if view.get("system.clock.synchronized") is False:
             yield context.note(

@@ -23,10 +23,10 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from allranks.checks.context import Context, View, minority
+from allranks.checks.context import Context, Findings, View, minority
 from allranks.checks.fact_request import trusts_remote_code
 from allranks.checks.phrases import listed
 from allranks.core import Finding
@@ -44,7 +44,7 @@ def applies(context: Context) -> bool:
     return context.on_host and len(context.hosts) > 1
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for part in CALLED:
         if part == "model" and not trusts_remote_code(context.run):
             continue

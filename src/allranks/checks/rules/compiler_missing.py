@@ -20,12 +20,9 @@ Topic: software
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View
 from allranks.checks.fact_request import uses_deepspeed
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 from allranks.core.untrusted import mapping
 
 NEEDS = ("software.ninja", "software.compiler", "software.nvcc")
@@ -50,7 +47,7 @@ def compiled(context: Context) -> dict[str, bool]:
     return found
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     operators = compiled(context)
     for view in context.machines:
         missing = missing_on(view, any(operators.values()))

@@ -19,10 +19,7 @@ Topic: software
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 
 NEEDS = ("containers.engine",)
 
@@ -31,7 +28,7 @@ def applies(context: Context) -> bool:
     return context.run.container is not None
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     wanted = context.run.container.engine if context.run.container else ""
     for view in context.machines:
         engine = view.map("containers.engine")

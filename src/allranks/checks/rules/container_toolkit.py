@@ -18,10 +18,7 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 
 NEEDS = ("driver.container_toolkit",)
 
@@ -31,7 +28,7 @@ def applies(context: Context) -> bool:
     return container is not None and container.engine in ("docker", "podman") and context.uses_gpu
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         if (
             view.list("gpus.list")

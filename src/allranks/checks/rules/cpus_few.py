@@ -20,17 +20,14 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 from allranks.core.untrusted import number
 
 NEEDS = ("system.cpus",)
 UNKNOWN_BLOCKS = False
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     workers = number(context.arguments.get("dataloader_num_workers")) or 0
     for group in context.hosts:
         view = group[0]

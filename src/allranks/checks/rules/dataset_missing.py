@@ -24,10 +24,9 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.fact_request import dataset
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 from allranks.core.untrusted import listing, mapping
 
 NEEDS = ("storage.dataset",)
@@ -37,7 +36,7 @@ def applies(context: Context) -> bool:
     return context.llamafactory and dataset(context.run) is not None
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         found = view.map("storage.dataset")
         for saw, fix in troubles(found) if found else ():

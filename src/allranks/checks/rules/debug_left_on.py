@@ -19,12 +19,9 @@ Topic: settings
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.lint import COSTLY
 from allranks.checks.lint.run_settings import variable_lines
-from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
 
@@ -37,7 +34,7 @@ WARNED = (
 )
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for line, where in variable_lines(context):
         if line.status == COSTLY and line.name in (*NOTED, *WARNED):
             say = context.note if line.name in NOTED else context.warn

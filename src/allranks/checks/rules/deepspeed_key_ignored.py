@@ -21,20 +21,18 @@ Topic: settings
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.lint import COSTLY, VOID, WRONG
 from allranks.checks.lint.deepspeed import IGNORED, TOP
 from allranks.checks.lint.run_settings import deepspeed_lines
-from allranks.core import BLOCK, NOTE, Finding
+from allranks.core import BLOCK, NOTE
 from allranks.plan import library_trial
 from allranks.plan.deepspeed_keys import VOID as PLANNERS
 
 UNKNOWN_BLOCKS = False
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     facts = [view.facts for view in context.views]
     taken = library_trial.accepted(context.run, context.deepspeed, facts)
     for line, where in deepspeed_lines(context):

@@ -21,25 +21,21 @@ Topic: settings
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.version import InvalidVersion
 
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View, on_host
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 
 NEEDS = ("software.requires", "software.versions")
 UNKNOWN_BLOCKS = False
+applies = on_host
 
 
-def applies(context: Context) -> bool:
-    return context.on_host
-
-
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     silenced = context.run.env.get("DISABLE_VERSION_CHECK", "0").lower() in ("1", "true")
     for view in context.machines:
         for package, broken in outside(view).items():

@@ -19,19 +19,13 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, on_gpus
 
 UNKNOWN_BLOCKS = False
+applies = on_gpus
 
 
-def applies(context: Context) -> bool:
-    return context.uses_gpu
-
-
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.answered:
         order = context.environment(view).get("CUDA_DEVICE_ORDER")
         if order != "PCI_BUS_ID":

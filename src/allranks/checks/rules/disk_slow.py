@@ -18,11 +18,8 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.rules.disk_space import target
-from allranks.core import Finding
 from allranks.core.untrusted import mapping, number
 
 NEEDS = ("storage.paths", "system.allranks_home")
@@ -31,7 +28,7 @@ UNKNOWN_BLOCKS = False
 MOST_SECONDS = 1.0
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         path = target(context, view)
         seconds = number(mapping(view.map("storage.paths").get(path)).get("write_seconds"))

@@ -22,12 +22,9 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View
 from allranks.checks.fact_request import place
 from allranks.checks.phrases import gib
-from allranks.core import Finding
 from allranks.core.untrusted import mapping, number
 
 NEEDS = ("storage.paths", "system.allranks_home")
@@ -39,7 +36,7 @@ FEW_INODES = 10_000
 """A checkpoint has about 10 files a rank; Python and tokenizer caches take some thousand."""
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     wanted = planned_bytes(context)
     for view in context.machines:
         path = target(context, view)

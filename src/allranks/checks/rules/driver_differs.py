@@ -19,17 +19,14 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus, versions
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks import versions
+from allranks.checks.context import Context, Findings, on_gpus
 
 NEEDS = ("gpus.driver",)
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     shown = [view for view in context.machines if view.text("gpus.driver")]
     for view, has, usual in context.odd_ones("gpus.driver", shown):
         say = context.note if versions.branch(has) == versions.branch(usual) else context.warn

@@ -22,18 +22,14 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings, on_gpus
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 
 NEEDS = ("driver.module", "driver.libraries")
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         module = view.text("driver.module.version")
         if module is None:

@@ -20,17 +20,13 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context, View
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, View, on_gpus
 
 NEEDS = ("driver.gpus_on_bus", "driver.modules", "driver.device_files")
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         if view.number("driver.gpus_on_bus") and not view.text("system.container"):
             trouble = trouble_of(view)

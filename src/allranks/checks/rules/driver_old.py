@@ -17,23 +17,20 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus, versions
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks import versions
+from allranks.checks.context import Context, Findings
 
 NEEDS = ("gpus.driver", "software.torch_cuda")
 
 
 def applies(context: Context) -> bool:
-    return context.on_host and gpus.applies(context)
+    return context.on_host and context.uses_gpu
 
 
 LEAST = {11: 450, 12: 525, 13: 580}
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         cuda, driver = view.text("software.torch_cuda"), view.text("gpus.driver")
         major, branch = versions.branch(cuda), versions.branch(driver)

@@ -20,20 +20,14 @@ Topic: software
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, on_host
 from allranks.core.untrusted import mapping
 
 NEEDS = ("imports.modules",)
+applies = on_host
 
 
-def applies(context: Context) -> bool:
-    return context.on_host
-
-
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         for module, outcome in view.map("imports.modules").items():
             outcome = mapping(outcome)

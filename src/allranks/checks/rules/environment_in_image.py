@@ -18,13 +18,10 @@ Topic: software
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     if context.run.container is not None:
         yield context.note(
             "container.image",

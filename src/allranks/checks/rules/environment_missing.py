@@ -17,17 +17,12 @@ Topic: software
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from allranks.checks.context import Context, Findings, on_host
 
-from allranks.checks.context import Context
-from allranks.core import Finding
-
-
-def applies(context: Context) -> bool:
-    return context.on_host
+applies = on_host
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         reason = view.facts.why_unreadable("software.python")
         if reason is not None and not view.has("software.python"):

@@ -23,20 +23,18 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus, versions
-from allranks.checks.context import Context, View
+from allranks.checks import versions
+from allranks.checks.context import Context, Findings, View, on_gpus
 from allranks.checks.phrases import listed
-from allranks.core import Finding
+from allranks.core.untrusted import mapping
 
 NEEDS = ("driver.nvswitches", "driver.fabric_manager", "gpus.list")
-applies = gpus.applies
+applies = on_gpus
 
 WHY = "until it has set up the NVSwitches every CUDA program on this node fails with error 802."
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         yield from states(context, view)
         # A container sees neither package nor service of its host: there the fabric's state must do.
@@ -44,7 +42,7 @@ def check(context: Context) -> Iterator[Finding]:
             yield from service(context, view)
 
 
-def service(context: Context, view: View) -> Iterator[Finding]:
+def service(context: Context, view: View) -> Findings:
     driver = view.text("driver.module.version") or view.text("gpus.driver")
     version, state = view.text("driver.fabric_manager.version"), view.text("driver.fabric_manager.state")
     branch = versions.branch(driver)
@@ -69,10 +67,10 @@ def service(context: Context, view: View) -> Iterator[Finding]:
     )
 
 
-def states(context: Context, view: View) -> Iterator[Finding]:
+def states(context: Context, view: View) -> Findings:
     unready: dict[str, list[int]] = {}
     for index, gpu in enumerate(view.maps("gpus.list")):
-        state, status = gpus.field(gpu, "fabric.state"), gpus.field(gpu, "fabric.status")
+        state, status = (mapping(gpu.get("fabric")).get(key) for key in ("state", "status"))
         if isinstance(state, str) and (state != "Completed" or status not in (None, "Success")):
             unready.setdefault(
                 f"{state}{f' ({status})' if status and state == 'Completed' else ''}", []

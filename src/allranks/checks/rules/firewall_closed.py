@@ -22,12 +22,10 @@ Topic: network
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 from allranks.core.untrusted import listing
 
 NEEDS = ("firewall.input",)
@@ -35,7 +33,7 @@ UNKNOWN_BLOCKS = False
 applies = fabric.several_machines
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         rules = view.map("firewall.input")
         shut = rules.get("policy") == "drop" or rules.get("rejects") is True

@@ -18,17 +18,14 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View
 from allranks.checks.fact_request import place
-from allranks.core import Finding
 from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.paths", "system.allranks_home")
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         for key, path in written(context, view):
             state = mapping(view.map("storage.paths").get(path))

@@ -22,11 +22,8 @@ Topic: settings
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.lint.run_settings import is_old_transformers
-from allranks.core import Finding
 from allranks.core.untrusted import mapping
 
 UNKNOWN_BLOCKS = False
@@ -37,7 +34,7 @@ def applies(context: Context) -> bool:
     return context.llamafactory and context.zero_stage == 3
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     section = mapping(context.deepspeed.get("zero_optimization"))
     gathers = bool(section.get(KEY, section.get("stage3_gather_fp16_weights_on_model_save", False)))
     method = context.arguments.get("finetuning_type", "lora")

@@ -2,35 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from allranks.checks import gpus
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings, on_gpus
 from allranks.checks.phrases import gib, listed
-from allranks.core import Finding
 from allranks.core.untrusted import listing, mapping, number
 
 NEEDS = ("gpus.list",)
-applies = gpus.applies
+applies = on_gpus
 
 UNSEEN_BYTES = 1 << 30
 """The driver itself reports up to some 600 MiB as used on an idle GPU (reserved pages, MPS, ECC)."""
 
 
-def check(context: Context) -> Iterator[Finding]:
-    for view, index, gpu in gpus.used(context):
+def check(context: Context) -> Findings:
+    for gpu in context.used_gpus:
         seen = [mapping(process) for process in listing(gpu.get("processes"))]
         computing = [process for process in seen if "C" in str(process.get("type") or "C")]
         drawing = [process for process in seen if process not in computing]
-        bytes_used = gpus.amount(gpu, "memory.used_bytes") or 0
-        at = gpus.label(index, gpu)
+        bytes_used = gpu.number("memory.used_bytes") or 0
         if computing:
             ours = next((process["run"] for process in computing if process.get("run")), None)
             yield context.block(
-                view,
-                gpu=index,
-                saw=f"{at} of {view.name} is used by {listed(described(process) for process in computing)}",
+                gpu,
+                saw=f"{gpu} is used by {listed(described(process) for process in computing)}",
                 expected="no other process on a GPU of the run",
                 why="the run would be out of memory, or share the GPU's time.",
                 fix=f"allranks stop {ours}, or allranks clean {ours}"
@@ -39,18 +35,16 @@ def check(context: Context) -> Iterator[Finding]:
             )
         elif bytes_used > UNSEEN_BYTES and not drawing:
             yield context.warn(
-                view,
-                gpu=index,
-                saw=f"{at} of {view.name} has {gib(bytes_used)} in use, and no process is shown",
+                gpu,
+                saw=f"{gpu} has {gib(bytes_used)} in use, and no process is shown",
                 expected="less than 1 GiB in use",
                 why="a process of another container or user, or a dead one that the driver still holds.",
-                fix=f"as root on {view.name}: nvidia-smi, and fuser -v /dev/nvidia{index}, show whose it is",
+                fix=f"as root on {gpu.node}: nvidia-smi, and fuser -v /dev/nvidia{gpu.index}, show whose it is",
             )
         elif drawing:
             yield context.note(
-                view,
-                gpu=index,
-                saw=f"{at} of {view.name} also draws a display: {listed(described(process) for process in drawing)}",
+                gpu,
+                saw=f"{gpu} also draws a display: {listed(described(process) for process in drawing)}",
                 expected="a GPU of its own",
                 why="its memory is not all there for training.",
                 fix="log out of the desktop, or leave this GPU out with CUDA_VISIBLE_DEVICES",

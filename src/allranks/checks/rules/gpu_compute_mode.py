@@ -18,28 +18,23 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, on_gpus
 
 NEEDS = ("gpus.list",)
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
-    for view, index, gpu in gpus.used(context):
+def check(context: Context) -> Findings:
+    for gpu in context.used_gpus:
         mode = str(gpu.get("compute_mode") or "")
         if mode == "Prohibited" or mode.startswith("Exclusive"):
             say = context.block if mode == "Prohibited" else context.warn
             yield say(
-                view,
-                gpu=index,
-                saw=f"{gpus.label(index, gpu)} of {view.name} is in compute mode {mode}",
+                gpu,
+                saw=f"{gpu} is in compute mode {mode}",
                 expected="Default",
                 why="no process may compute on it."
                 if mode == "Prohibited"
                 else "one process alone may compute on it: a worker that touches CUDA fails.",
-                fix=f"as root on {view.name}: nvidia-smi -i {index} -c DEFAULT",
+                fix=f"as root on {gpu.node}: nvidia-smi -i {gpu.index} -c DEFAULT",
             )

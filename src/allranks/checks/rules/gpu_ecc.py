@@ -21,53 +21,47 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import gpus
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, UsedGpu, on_gpus
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 
 NEEDS = ("gpus.list",)
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
-    found = list(gpus.used(context))
-    uncounted: dict[View, list[int]] = {}
-    for view, index, gpu in found:
-        volatile = gpus.amount(gpu, "ecc.volatile")
-        if volatile is None and gpus.field(gpu, "ecc.on"):
-            uncounted.setdefault(view, []).append(index)
-        if gpus.field(gpu, "ecc.sram_threshold_exceeded"):
+def check(context: Context) -> Findings:
+    uncounted: list[UsedGpu] = []
+    for gpu in context.used_gpus:
+        volatile = gpu.number("ecc.volatile")
+        if volatile is None and gpu.get("ecc.on"):
+            uncounted.append(gpu)
+        if gpu.get("ecc.sram_threshold_exceeded"):
             yield context.block(
-                view,
-                gpu=index,
-                saw=f"{gpus.label(index, gpu)} of {view.name} has exceeded its SRAM error threshold",
+                gpu,
+                saw=f"{gpu} has exceeded its SRAM error threshold",
                 expected="none exceeded",
                 why="NVIDIA asks to replace such a GPU: it will fail again.",
                 fix=f"leave it out, and have it replaced (serial {gpu.get('serial')})",
             )
         elif volatile:
             yield context.block(
-                view,
-                gpu=index,
-                saw=f"{gpus.label(index, gpu)} of {view.name} has {volatile:.0f} uncorrectable memory errors "
-                "since the driver was loaded",
+                gpu,
+                saw=f"{gpu} has {volatile:.0f} uncorrectable memory errors since the driver was loaded",
                 expected="0",
                 why="the next one ends the run (Xid 48, 94 or 95).",
-                fix=f"reboot {view.name}, so that the bad rows are remapped, and look again",
+                fix=f"reboot {gpu.node}, so that the bad rows are remapped, and look again",
             )
-    for view, indices in uncounted.items():
+    for view, found in gpus.by_node(uncounted).items():
         yield context.warn(
             view,
-            saw=f"{view.name}: ECC is on, and nvidia-smi shows no error count of GPU {listed(map(str, indices))}",
+            saw=f"{view.name}: ECC is on, and nvidia-smi shows no error count of GPU "
+            f"{listed(gpu.index for gpu in found)}",
             expected="a count of uncorrectable memory errors",
             why="whether these GPUs had memory errors is unknown.",
             fix=f"nvidia-smi -q -d ECC on {view.name}; a newer driver, or a container that may read the counters",
         )
-    off = [f"{view.name} GPU {index}" for view, index, gpu in found if gpus.field(gpu, "ecc.on") is False]
-    if off and len(off) < sum(gpus.field(gpu, "ecc.on") is not None for _, _, gpu in found):
+    off = [f"{gpu.node} GPU {gpu.index}" for gpu in context.used_gpus if gpu.get("ecc.on") is False]
+    if off and len(off) < sum(gpu.get("ecc.on") is not None for gpu in context.used_gpus):
         yield context.warn(
             key="gpus",
             saw=f"ECC is off on {listed(off, 6)} and on elsewhere",

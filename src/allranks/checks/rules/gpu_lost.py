@@ -19,18 +19,14 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, on_gpus
 
 NEEDS = ("driver.gpus_on_bus", "gpus.list")
 UNKNOWN_BLOCKS = False
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         on_bus, shown = view.number("driver.gpus_on_bus"), len(view.list("gpus.list"))
         # None at all is `gpus-missing`; a container that was given some of them is meant so.

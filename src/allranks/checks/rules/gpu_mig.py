@@ -20,34 +20,27 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, on_gpus
 
 NEEDS = ("gpus.list",)
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
-    for view, index, gpu in gpus.used(context):
-        at = f"{gpus.label(index, gpu)} of {view.name}"
+def check(context: Context) -> Findings:
+    for gpu in context.used_gpus:
         if gpu.get("mig"):
             yield context.block(
-                view,
-                gpu=index,
-                saw=f"{at} is in MIG mode with {gpu.get('mig_devices') or 0} instances",
+                gpu,
+                saw=f"{gpu} is in MIG mode with {gpu.get('mig_devices') or 0} instances",
                 expected="MIG off",
                 why="a rank would get one instance at most, and NCCL cannot link instances.",
-                fix=f"as root on {view.name}, while nothing runs there: nvidia-smi -i {index} -mig 0",
+                fix=f"as root on {gpu.node}, while nothing runs there: nvidia-smi -i {gpu.index} -mig 0",
             )
         elif gpu.get("mig_pending"):
             yield context.warn(
-                view,
-                gpu=index,
-                saw=f"{at} goes into MIG mode at its next reset",
+                gpu,
+                saw=f"{gpu} goes into MIG mode at its next reset",
                 expected="MIG off",
                 why="after a reboot the run could not be resumed there.",
-                fix=f"as root on {view.name}: nvidia-smi -i {index} -mig 0",
+                fix=f"as root on {gpu.node}: nvidia-smi -i {gpu.index} -mig 0",
             )

@@ -20,43 +20,37 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from allranks.checks import gpus
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, on_gpus
 
 NEEDS = ("gpus.list",)
 UNKNOWN_BLOCKS = False
-applies = gpus.applies
+applies = on_gpus
 
 MANY_REPLAYS = 1000
 """A handful come with each power-state change; a bad contact counts thousands a day."""
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     widest: dict[Any, float] = {}
-    for _, _, gpu in gpus.used(context):
-        widest[gpu.get("name")] = max(widest.get(gpu.get("name"), 0), gpus.amount(gpu, "pcie.width") or 0)
-    for view, index, gpu in gpus.used(context):
-        width, most = gpus.amount(gpu, "pcie.width"), widest[gpu.get("name")]
-        at = f"{gpus.label(index, gpu)} of {view.name}"
+    for gpu in context.used_gpus:
+        widest[gpu.model] = max(widest.get(gpu.model, 0), gpu.number("pcie.width") or 0)
+    for gpu in context.used_gpus:
+        width, most = gpu.number("pcie.width"), widest[gpu.model]
         if width and width < most:
             yield context.warn(
-                view,
-                gpu=index,
-                saw=f"{at} is linked by PCIe x{width:.0f}",
+                gpu,
+                saw=f"{gpu} is linked by PCIe x{width:.0f}",
                 expected=f"x{most:.0f}, as another GPU of this model in the run",
                 why=f"it moves data at {width / most:.0%} of its speed, and all ranks wait for it.",
                 fix="reseat the board or its riser, or look at the slot's bifurcation in the firmware",
             )
-        replays = gpus.amount(gpu, "pcie.replays") or 0
+        replays = gpu.number("pcie.replays") or 0
         if replays >= MANY_REPLAYS:
             yield context.warn(
-                view,
-                gpu=index,
-                saw=f"{at} has sent {replays:,.0f} PCIe packets again",
+                gpu,
+                saw=f"{gpu} has sent {replays:,.0f} PCIe packets again",
                 expected=f"fewer than {MANY_REPLAYS:,}",
                 why="the link has a bad contact: it is slow now and may break.",
                 fix="reseat the board or its riser",

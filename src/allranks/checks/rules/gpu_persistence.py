@@ -19,27 +19,21 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import gpus
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, on_gpus
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 
 NEEDS = ("gpus.list",)
 UNKNOWN_BLOCKS = False
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
-    off: dict[View, list[int]] = {}
-    for view, index, gpu in gpus.used(context):
-        if gpu.get("persistence") is False:
-            off.setdefault(view, []).append(index)
-    for view, indices in off.items():
+def check(context: Context) -> Findings:
+    off = [gpu for gpu in context.used_gpus if gpu.get("persistence") is False]
+    for view, found in gpus.by_node(off).items():
         yield context.note(
             view,
-            saw=f"persistence mode is off on GPU {listed(indices)} of {view.name}",
+            saw=f"persistence mode is off on GPU {listed(gpu.index for gpu in found)} of {view.name}",
             expected="on",
             why="each start takes some seconds more, and settings are lost between processes.",
             fix=f"on {view.name}: systemctl enable --now nvidia-persistenced, or as root nvidia-smi -pm 1",

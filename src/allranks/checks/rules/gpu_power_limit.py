@@ -18,29 +18,24 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, on_gpus
 
 NEEDS = ("gpus.list",)
 UNKNOWN_BLOCKS = False
-applies = gpus.applies
+applies = on_gpus
 
 SLACK = 0.97
 """Some boards report their limit a few watts below the default."""
 
 
-def check(context: Context) -> Iterator[Finding]:
-    for view, index, gpu in gpus.used(context):
-        limit, default = gpus.amount(gpu, "power.limit_watts"), gpus.amount(gpu, "power.default_watts")
+def check(context: Context) -> Findings:
+    for gpu in context.used_gpus:
+        limit, default = gpu.number("power.limit_watts"), gpu.number("power.default_watts")
         if limit and default and limit < default * SLACK:
             yield context.warn(
-                view,
-                gpu=index,
-                saw=f"{gpus.label(index, gpu)} of {view.name} is limited to {limit:.0f} W",
+                gpu,
+                saw=f"{gpu} is limited to {limit:.0f} W",
                 expected=f"{default:.0f} W, its default",
                 why="its clock falls under load, and every step of all ranks waits for it.",
-                fix=f"as root on {view.name}: nvidia-smi -i {index} -pl {default:.0f}",
+                fix=f"as root on {gpu.node}: nvidia-smi -i {gpu.index} -pl {default:.0f}",
             )

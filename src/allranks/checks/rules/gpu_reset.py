@@ -18,25 +18,20 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, on_gpus
 
 NEEDS = ("gpus.list",)
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
-    for view, index, gpu in gpus.used(context):
+def check(context: Context) -> Findings:
+    for gpu in context.used_gpus:
         action = gpu.get("recovery")
         if action or gpu.get("reset_required"):
             yield context.block(
-                view,
-                gpu=index,
-                saw=f"{gpus.label(index, gpu)} of {view.name} asks for: {action or 'a reset'}",
+                gpu,
+                saw=f"{gpu} asks for: {action or 'a reset'}",
                 expected="no recovery action",
                 why="a rank on it would fail at its first use, or compute on a bad device.",
-                fix=f"reboot {view.name} while nothing runs there, or leave this GPU out",
+                fix=f"reboot {gpu.node} while nothing runs there, or leave this GPU out",
             )

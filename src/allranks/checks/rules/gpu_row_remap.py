@@ -19,34 +19,27 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, on_gpus
 
 NEEDS = ("gpus.list",)
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
-    for view, index, gpu in gpus.used(context):
-        at = f"{gpus.label(index, gpu)} of {view.name}"
-        if gpus.field(gpu, "rows.failure"):
+def check(context: Context) -> Findings:
+    for gpu in context.used_gpus:
+        if gpu.get("rows.failure"):
             yield context.block(
-                view,
-                gpu=index,
-                saw=f"{at} could not remap a bad memory row",
+                gpu,
+                saw=f"{gpu} could not remap a bad memory row",
                 expected="no failed remap",
                 why="it has no spare rows left: the next error ends the run.",
                 fix=f"leave it out, and have it replaced (serial {gpu.get('serial')})",
             )
-        elif gpus.field(gpu, "rows.pending"):
+        elif gpu.get("rows.pending"):
             yield context.warn(
-                view,
-                gpu=index,
-                saw=f"{at} has a memory repair pending",
+                gpu,
+                saw=f"{gpu} has a memory repair pending",
                 expected="nothing pending",
                 why="the bad row is in use until the GPU is reset.",
-                fix=f"reboot {view.name} while nothing runs there",
+                fix=f"reboot {gpu.node} while nothing runs there",
             )

@@ -19,17 +19,13 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings, on_gpus
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 from allranks.core.untrusted import listing
 
 NEEDS = ("gpus.list",)
 UNKNOWN_BLOCKS = False
-applies = gpus.applies
+applies = on_gpus
 
 HARD = {
     "hw_slowdown": "hardware slowdown",
@@ -40,20 +36,19 @@ HARD = {
 """sw_power_cap under load is normal; application clocks and sync boost are settings."""
 
 
-def check(context: Context) -> Iterator[Finding]:
-    for view, index, gpu in gpus.used(context):
-        reasons = [HARD[name] for name in listing(gpus.field(gpu, "clocks.slowed")) if name in HARD]
-        heat, most = gpus.amount(gpu, "temperature"), gpus.amount(gpu, "slowdown_temperature")
+def check(context: Context) -> Findings:
+    for gpu in context.used_gpus:
+        reasons = [HARD[name] for name in listing(gpu.get("clocks.slowed")) if name in HARD]
+        heat, most = gpu.number("temperature"), gpu.number("slowdown_temperature")
         if heat and most and heat >= most and not reasons:
             reasons = [f"{heat:.0f} °C, where slowdown begins at {most:.0f} °C"]
         if reasons:
-            clock, top = gpus.amount(gpu, "clocks.sm_mhz"), gpus.amount(gpu, "clocks.most_sm_mhz")
+            clock, top = gpu.number("clocks.sm_mhz"), gpu.number("clocks.most_sm_mhz")
             speed = f" at {clock:.0f} of {top:.0f} MHz" if clock and top else ""
             yield context.warn(
-                view,
-                gpu=index,
-                saw=f"{gpus.label(index, gpu)} of {view.name} is slowed: {listed(reasons)}{speed}",
+                gpu,
+                saw=f"{gpu} is slowed: {listed(reasons)}{speed}",
                 expected="no slowdown while idle",
                 why="every step of every rank waits for it.",
-                fix=f"look at cooling and power of {view.name}, or take it out of nodes",
+                fix=f"look at cooling and power of {gpu.node}, or take it out of nodes",
             )

@@ -18,32 +18,26 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context, View
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, UsedGpu, on_gpus
+from allranks.core.untrusted import text
 
 NEEDS = ("gpus.list",)
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
-    seen: dict[str, tuple[View, int]] = {}
+def check(context: Context) -> Findings:
+    seen: dict[str, UsedGpu] = {}
     told: set[tuple[str, str]] = set()
-    for view, index, gpu in gpus.used(context):
-        uuid = gpu.get("uuid")
-        if not isinstance(uuid, str):
-            continue
-        other, other_index = seen.setdefault(uuid, (view, index))
-        if other is not view and (other.name, view.name) not in told:
-            told.add((other.name, view.name))
+    for gpu in context.used_gpus:
+        uuid = text(gpu.get("uuid"))
+        other = seen.setdefault(uuid, gpu) if uuid else gpu
+        if other.view is not gpu.view and (other.node, gpu.node) not in told:
+            told.add((other.node, gpu.node))
             yield context.block(
-                view,
-                gpu=index,
+                gpu,
                 key="nodes",
-                saw=f"GPU {index} of {view.name} is GPU {other_index} of {other.name}: {uuid}",
+                saw=f"GPU {gpu.index} of {gpu.node} is GPU {other.index} of {other.node}: {uuid}",
                 expected="each GPU once",
                 why="two ranks would share it: NCCL stops with 'Duplicate GPU detected'.",
-                fix=f"remove {view.name} or {other.name} from nodes",
+                fix=f"remove {gpu.node} or {other.node} from nodes",
             )

@@ -21,18 +21,15 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context
-from allranks.core import Finding, xids
+from allranks.checks.context import Context, Findings, on_gpus
+from allranks.core import xids
 
 NEEDS = ("driver.xids",)
 UNKNOWN_BLOCKS = False
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         for entry in view.maps("driver.xids"):
             xid, last = entry.get("xid"), str(entry.get("last") or "")

@@ -19,18 +19,15 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric, versions
-from allranks.checks.context import Context, View
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, View
 
 NEEDS = ("infiniband.devices", "driver.modules")
 UNKNOWN_BLOCKS = False
 applies = fabric.wants_infiniband
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         if fabric.active(view) and not has_peermem(view) and not has_dmabuf(view):
             yield context.warn(

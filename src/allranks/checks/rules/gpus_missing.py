@@ -22,20 +22,14 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, View, on_gpus
 from allranks.core.text import plural
 
 NEEDS = ("gpus.list",)
+applies = on_gpus
 
 
-def applies(context: Context) -> bool:
-    return context.uses_gpu
-
-
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for group in context.hosts:
         view = group[0]
         wanted = (
@@ -58,7 +52,7 @@ def check(context: Context) -> Iterator[Finding]:
             )
 
 
-def none_there(context: Context, view: View, wanted: int) -> Iterator[Finding]:
+def none_there(context: Context, view: View, wanted: int) -> Findings:
     """A node that shows no GPU. What could not be read is left to `unreadable-facts`, unless the bus and the device
     files settle it."""
     on_bus = view.number("driver.gpus_on_bus")

@@ -21,11 +21,8 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View
 from allranks.checks.phrases import gib
-from allranks.core import Finding
 from allranks.core.untrusted import mapping, number
 
 NEEDS = ("system.memory",)
@@ -34,7 +31,7 @@ BASE_BYTES = 700 << 20
 """A rank of the training stack that has loaded nothing yet: 760 MiB were measured for the tiny model on CPU."""
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for group in context.hosts:
         view = group[0]
         available, source = room(view)

@@ -19,12 +19,9 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 from allranks.core.untrusted import mapping, number
 
 NEEDS = ("infiniband.devices",)
@@ -35,7 +32,7 @@ MOST = {"link_downed": 10, "symbol_error": 1000, "port_rcv_errors": 1000, "link_
 """Ports count a few at each reboot of a node or switch; a bad cable counts thousands."""
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         for device, index, port in fabric.meant(context, view):
             if port.get("state") != "ACTIVE":

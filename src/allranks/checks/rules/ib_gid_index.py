@@ -21,18 +21,15 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 from allranks.core.untrusted import listing, mapping
 
 NEEDS = ("infiniband.devices",)
 applies = fabric.wants_infiniband
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         value = context.environment(view).get("NCCL_IB_GID_INDEX")
         if value is None or not value.isdigit():

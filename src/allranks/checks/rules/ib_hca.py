@@ -18,18 +18,15 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 
 NEEDS = ("infiniband.devices",)
 applies = fabric.wants_infiniband
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         spec = context.environment(view).get("NCCL_IB_HCA")
         if not spec:

@@ -19,17 +19,14 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 
 NEEDS = ("infiniband.devices", "infiniband.verbs")
 applies = fabric.wants_infiniband
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         ports = fabric.active(view)
         verbs = [name for name in view.list("infiniband.verbs") if str(name).startswith("uverbs")]

@@ -19,17 +19,14 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 
 NEEDS = ("infiniband.devices",)
 applies = fabric.wants_infiniband
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     ports = {view: fabric.meant(context, view) for view in context.machines}
     counts = {view: sum(one[2].get("state") == "ACTIVE" for one in found) for view, found in ports.items()}
     most = max(counts.values(), default=0)

@@ -22,11 +22,9 @@ Topic: network
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, View
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, View
 from allranks.core.untrusted import mapping, number
 
 NEEDS = ("infiniband.devices",)
@@ -34,7 +32,7 @@ UNKNOWN_BLOCKS = False
 applies = fabric.wants_infiniband
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     rates = {view: of(context, view) for view in context.machines}
     if len({tuple(sorted(found.values())) for found in rates.values()}) < 2:
         return

@@ -18,11 +18,8 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 from allranks.core.untrusted import number
 
 NEEDS = ("infiniband.devices",)
@@ -33,7 +30,7 @@ def applies(context: Context) -> bool:
     return context.uses_gpu and fabric.several_machines(context)
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     off = context.environment(context.head).get("NCCL_IB_DISABLE", "0") not in ("0", "")
     if not off or not all(fabric.active(view) for view in context.machines):
         return

@@ -23,15 +23,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 from allranks.core.untrusted import mapping
 
 NEEDS = ("network.interfaces",)
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.answered:
         told = dict.fromkeys((name, key) for name, key in named(context, view))
         for spec, key in told:

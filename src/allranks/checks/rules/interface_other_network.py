@@ -22,18 +22,16 @@ from __future__ import annotations
 
 import ipaddress
 from collections import Counter
-from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, View
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, View
 from allranks.core.untrusted import listing, mapping
 
 NEEDS = ("network.interfaces",)
 applies = fabric.several_machines
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     used = {view: fabric.interface(context, view) or "" for view in context.machines}
     networks = {view: of(view, name) for view, name in used.items()}
     counts = Counter(network for found in networks.values() for network in found)

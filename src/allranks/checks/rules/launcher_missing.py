@@ -19,10 +19,7 @@ Topic: software
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 from allranks.spec.launchers import DEFAULT
 
 NEEDS = ("software.programs",)
@@ -34,7 +31,7 @@ def applies(context: Context) -> bool:
     return launcher.program is not None and launcher.needs_program(context.run.launch)
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     launcher = context.run.launcher
     program = str(launcher.program)
     for view in context.answered if launcher.on_every_node else (context.head,):

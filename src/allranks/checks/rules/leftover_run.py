@@ -20,11 +20,8 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 from allranks.core.text import plural
 from allranks.core.untrusted import listing
 
@@ -32,7 +29,7 @@ NEEDS = ("leftovers.runs",)
 UNKNOWN_BLOCKS = False
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         for left in view.maps("leftovers.runs"):
             run, pids = left.get("run"), listing(left.get("processes"))

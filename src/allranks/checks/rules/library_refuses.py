@@ -26,9 +26,8 @@ Topic: settings
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View
 from allranks.checks.lint import WRONG
 from allranks.checks.lint.arguments import names, near
 from allranks.checks.lint.deepspeed import nearest
@@ -61,7 +60,7 @@ def applies(context: Context) -> bool:
     return context.llamafactory and context.on_host
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         answer = answer_of(context.run, context.deepspeed, view.facts)
         if answer is not None and answer.refused:

@@ -20,9 +20,7 @@ Topic: settings
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View
 from allranks.core import UNKNOWN, WARN, Finding
 from allranks.core.untrusted import mapping
 from allranks.plan.library_trial import Answer, answer_of
@@ -32,7 +30,7 @@ def applies(context: Context) -> bool:
     return context.llamafactory and context.on_host
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         if not imported(view):
             continue  # environment-import says why

@@ -19,11 +19,8 @@ Topic: training
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
 
@@ -32,7 +29,7 @@ def applies(context: Context) -> bool:
     return context.uses_gpu and context.llamafactory
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     slow = []
     if context.arguments.get("dataloader_num_workers") == 0:
         slow.append("dataloader_num_workers: 0")

@@ -18,10 +18,7 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, View
 
 NEEDS = ("system.machine_id", "system.boot_id")
 UNKNOWN_BLOCKS = False
@@ -31,7 +28,7 @@ def applies(context: Context) -> bool:
     return not context.run.same_host
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     seen: dict[str, View] = {}
     for view in context.machines:
         identity = view.text("system.machine_id")

@@ -19,12 +19,9 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.phrases import gib
-from allranks.core import Finding
 from allranks.core.untrusted import number
 
 NEEDS = ("system.limits", "infiniband.devices")
@@ -34,7 +31,7 @@ LEAST = 1 << 30
 """NCCL registers some hundred MiB a communicator; every guide says unlimited."""
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         pair = view.list("system.limits.memlock")
         soft = number(pair[0]) if pair else None

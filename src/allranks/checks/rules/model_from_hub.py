@@ -21,12 +21,10 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View
 from allranks.checks.fact_request import of_hub
 from allranks.checks.phrases import listed
-from allranks.core import BLOCK, WARN, Finding
+from allranks.core import BLOCK, WARN
 from allranks.node import hub_cache
 
 NEEDS = ("hub.model",)
@@ -41,7 +39,7 @@ def applies(context: Context) -> bool:
     return context.run.container is None or of_hub(context.run) is not None
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     if of_hub(context.run) is None and len(context.machines) > 1:
         yield context.warn(
             KEY,
@@ -69,7 +67,7 @@ def name_of(context: Context) -> str:
     return str(context.arguments.get("model_name_or_path") or "/")
 
 
-def of_node(context: Context, view: View) -> Iterator[Finding]:
+def of_node(context: Context, view: View) -> Findings:
     said = trouble(context, view)
     if said is None:
         return

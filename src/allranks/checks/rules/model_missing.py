@@ -23,10 +23,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from allranks.checks.context import Context, View, minority
+from allranks.checks.context import Context, Findings, View, minority
 from allranks.checks.fact_request import model as folder
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 from allranks.core.text import plural
 from allranks.core.untrusted import listing, mapping
 
@@ -38,7 +37,7 @@ def applies(context: Context) -> bool:
     return context.llamafactory and folder(context.run) is not None
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     whole: list[View] = []
     for view in context.machines:
         model = view.map("storage.model")
@@ -83,7 +82,7 @@ def is_weights(name: str) -> bool:
     return name.endswith((".safetensors", ".bin", ".pt", ".gguf"))
 
 
-def differing(context: Context, views: list[View]) -> Iterator[Finding]:
+def differing(context: Context, views: list[View]) -> Findings:
     sizes = {
         view: {n: s for n, s in sorted(view.map("storage.model.files").items()) if decides(n)}
         for view in views

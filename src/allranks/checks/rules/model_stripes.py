@@ -22,13 +22,10 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.fact_request import model as folder
 from allranks.checks.phrases import gib
 from allranks.checks.rules.model_missing import is_weights
-from allranks.core import Finding
 from allranks.core.text import plural
 from allranks.core.untrusted import mapping, number
 
@@ -45,7 +42,7 @@ def applies(context: Context) -> bool:
     return context.llamafactory and folder(context.run) is not None
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         model = view.map("storage.model")
         counts = {name: number(count) for name, count in mapping(model.get("stripes")).items()}

@@ -23,11 +23,8 @@ Topic: settings
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.lint.run_settings import is_old_transformers
-from allranks.core import Finding
 from allranks.core.untrusted import mapping
 from allranks.plan import families
 
@@ -45,7 +42,7 @@ def applies(context: Context) -> bool:
     return context.llamafactory and context.zero_stage == 3 and is_old_transformers(context)
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     configs = (mapping(view.get("storage.model.config")) for view in context.answered)
     config = next(filter(None, configs), {})
     experts = next(

@@ -19,18 +19,15 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric
-from allranks.checks.context import Context, minority
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, minority
 from allranks.core.untrusted import mapping, number
 
 NEEDS = ("network.interfaces",)
 applies = fabric.several_machines
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     names = {view: name for view in context.machines if (name := fabric.interface(context, view))}
     known = {
         view: number(mapping(fabric.interfaces(view).get(name)).get("mtu")) for view, name in names.items()

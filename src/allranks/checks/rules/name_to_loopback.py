@@ -19,11 +19,9 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric
-from allranks.checks.context import Context, View
-from allranks.core import Finding, Node
+from allranks.checks.context import Context, Findings, View
+from allranks.core import Node
 from allranks.core.net import is_loopback
 from allranks.core.untrusted import listing, mapping
 
@@ -31,7 +29,7 @@ NEEDS = ("network.resolved",)
 applies = fabric.several_machines
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     nodes = context.run.cluster.nodes
     written = {node.name for node in nodes if is_loopback(node.address)}
     named = [node for node in nodes if fabric.address_of(node.address) is None]

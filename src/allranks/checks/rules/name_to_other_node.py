@@ -22,15 +22,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from allranks.checks import fabric
-from allranks.checks.context import Context, View
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, View
 from allranks.core.untrusted import listing, mapping
 
 NEEDS = ("network.resolved", "network.interfaces")
 applies = fabric.several_machines
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     owners = owners_of(context)
     host = {view.name: number for number, group in enumerate(context.hosts) for view in group}
     for view in context.machines:

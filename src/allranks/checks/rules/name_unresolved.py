@@ -18,12 +18,9 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric
-from allranks.checks.context import Context, minority
+from allranks.checks.context import Context, Findings, minority
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 from allranks.core.net import is_loopback
 from allranks.core.untrusted import listing, mapping
 
@@ -31,7 +28,7 @@ NEEDS = ("network.resolved",)
 applies = fabric.several_machines
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     head = context.run.cluster.head
     if fabric.address_of(head.address) is not None:
         return

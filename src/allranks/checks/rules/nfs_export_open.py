@@ -20,10 +20,7 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 
 NEEDS = ("firewall.exports",)
 UNKNOWN_BLOCKS = False
@@ -31,7 +28,7 @@ UNKNOWN_BLOCKS = False
 EVERYBODY = ("*", "0.0.0.0/0", "::/0")
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         for entry in view.maps("firewall.exports"):
             options = str(entry.get("options") or "").split(",")

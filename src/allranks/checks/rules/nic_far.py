@@ -20,12 +20,9 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import fabric, gpus
-from allranks.checks.context import Context, View
+from allranks.checks import fabric
+from allranks.checks.context import Context, Findings, View
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 from allranks.core.untrusted import mapping
 
 NEEDS = ("topology.matrix", "infiniband.devices")
@@ -37,15 +34,15 @@ FAR = ("PHB", "NODE", "SYS")
 """The nearest first."""
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     far: dict[View, list[str]] = {}
-    for view, index, _ in gpus.used(context):
-        ways = mapping(view.map("topology.matrix").get(f"GPU{index}"))
-        nics = view.map("infiniband.devices")
+    for gpu in context.used_gpus:
+        ways = mapping(gpu.view.map("topology.matrix").get(f"GPU{gpu.index}"))
+        nics = gpu.view.map("infiniband.devices")
         relations = {name: way for name, way in ways.items() if name in nics}
         if relations and not any(way in NEAR for way in relations.values()):
             best = min(relations.values(), key=lambda way: FAR.index(way) if way in FAR else len(FAR))
-            far.setdefault(view, []).append(f"GPU {index} ({best})")
+            far.setdefault(gpu.view, []).append(f"GPU {gpu.index} ({best})")
     for view, names in far.items():
         if context.environment(view).get("NCCL_TOPO_FILE"):
             continue

@@ -19,10 +19,7 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 from allranks.core.untrusted import number
 
 NEEDS = ("system.limits",)
@@ -33,7 +30,7 @@ PER_RANK = 512
 """A LLaMA-Factory rank with two workers holds about 250 descriptors; peers and shards come on top."""
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for group in context.hosts:
         view = group[0]
         pair = view.list("system.limits.nofile")

@@ -19,19 +19,15 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View, on_gpus
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 
 NEEDS = ("system.numa_balancing",)
 UNKNOWN_BLOCKS = False
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     on: list[View] = [
         view
         for view in context.machines

@@ -20,13 +20,10 @@ Topic: software
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import versions
-from allranks.checks.context import Context
-from allranks.checks.phrases import shown
+from allranks.checks.context import Context, Findings
 from allranks.checks.rules.compiler_missing import compiled
-from allranks.core import Finding
+from allranks.core.text import printable
 
 NEEDS = ("software.nvcc", "software.torch_cuda")
 
@@ -39,7 +36,7 @@ def applies(context: Context) -> bool:
     )
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         nvcc, cuda = view.text("software.nvcc.version"), view.text("software.torch_cuda")
         if versions.branch(nvcc) and versions.branch(cuda) and versions.branch(nvcc) != versions.branch(cuda):
@@ -54,8 +51,8 @@ def check(context: Context) -> Iterator[Finding]:
         if nvcc and usual:
             yield context.note(
                 view,
-                saw=f"nvcc {shown(nvcc, 40)} on {view.name}",
-                expected=f"nvcc {shown(usual, 40)}, as on most nodes",
+                saw=f"nvcc {printable(nvcc, 40)} on {view.name}",
+                expected=f"nvcc {printable(usual, 40)}, as on most nodes",
                 why="each node compiles the operators for itself: they may compute, and fail, differently.",
                 fix=f"the same CUDA toolkit on {view.name}, or one container image",
             )

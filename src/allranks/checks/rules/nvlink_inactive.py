@@ -20,46 +20,32 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, UsedGpu, on_gpus
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 
 NEEDS = ("topology.nvlinks", "gpus.list")
 UNKNOWN_BLOCKS = False
-applies = gpus.applies
+applies = on_gpus
 
 
-def check(context: Context) -> Iterator[Finding]:
-    usual = most_links(context)
-    for view, index, gpu in gpus.used(context):
-        links = links_of(view, index)
-        if links is None:
-            continue
-        active = sum(link is not None for link in links)
-        if active < usual.get(gpu.get("name"), 0):
+def check(context: Context) -> Findings:
+    links = {gpu: found for gpu in context.used_gpus if (found := links_of(gpu)) is not None}
+    active = {gpu: sum(link is not None for link in found) for gpu, found in links.items()}
+    most: dict[str | None, int] = {}
+    for gpu, count in active.items():
+        most[gpu.model] = max(count, most.get(gpu.model, 0))
+    for gpu, count in active.items():
+        if count < most[gpu.model]:
             yield context.warn(
-                view,
-                gpu=index,
-                saw=f"{gpus.label(index, gpu)} of {view.name} has {active} active NVLinks",
-                expected=f"{usual[gpu.get('name')]}, as the others of its model",
+                gpu,
+                saw=f"{gpu} has {count} active NVLinks",
+                expected=f"{most[gpu.model]}, as the others of its model",
                 why="collectives of the whole node go at the pace of this GPU.",
-                fix=f"nvidia-smi nvlink -e -i {index} on {view.name}; reboot, then have the board looked at",
-                evidence=(f"links: {listed(links, 20)}",),
+                fix=f"nvidia-smi nvlink -e -i {gpu.index} on {gpu.node}; reboot, then have the board looked at",
+                evidence=(f"links: {listed(links[gpu], 20)}",),
             )
 
 
-def links_of(view: View, index: int) -> list | None:
-    links = view.map("topology.nvlinks").get(str(index))
+def links_of(gpu: UsedGpu) -> list | None:
+    links = gpu.view.map("topology.nvlinks").get(str(gpu.index))
     return list(links) if isinstance(links, (list, tuple)) else None
-
-
-def most_links(context: Context) -> dict:
-    """The most active links of any GPU of each model, over all nodes."""
-    most: dict = {}
-    for view, index, gpu in gpus.used(context):
-        active = sum(link is not None for link in links_of(view, index) or [])
-        most[gpu.get("name")] = max(active, most.get(gpu.get("name"), 0))
-    return most

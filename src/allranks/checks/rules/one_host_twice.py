@@ -20,16 +20,13 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 
 NEEDS = ("system.boot_id",)
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     if context.run.same_host:
         return
     for group in context.hosts:

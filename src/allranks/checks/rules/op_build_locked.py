@@ -24,31 +24,28 @@ Topic: software
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from shlex import quote
 from typing import Any
 
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View, on_host
 from allranks.checks.filesystems import SHARED
 from allranks.checks.phrases import duration
 from allranks.checks.rules.compiler_missing import compiled
 from allranks.checks.rules.port_held import holder_text
-from allranks.checks.versions import parts
 from allranks.core import Finding
 from allranks.core.untrusted import listing, mapping, number
+from allranks.plan.versions import parse
 
 NEEDS = ("extensions.locks",)
 UNKNOWN_BLOCKS = False
+applies = on_host
 
 LONG_SECONDS = 3600.0
 """DeepSpeed's largest CUDA operators take some ten minutes on a few processors."""
 
 
-def applies(context: Context) -> bool:
-    return context.on_host
-
-
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     busy = {
         lock.get("path")
         for view in context.machines
@@ -65,7 +62,7 @@ def check(context: Context) -> Iterator[Finding]:
                 yield stale(context, view, lock)
 
 
-def slow(context: Context, view: View, lock: Mapping[str, Any]) -> Iterator[Finding]:
+def slow(context: Context, view: View, lock: Mapping[str, Any]) -> Findings:
     """A builder that lives and has been at it for longer than any build takes."""
     age, holder = number(lock.get("age_seconds")), mapping(listing(lock.get("held_by"))[0])
     if age is None or age < LONG_SECONDS:
@@ -84,7 +81,7 @@ def slow(context: Context, view: View, lock: Mapping[str, Any]) -> Iterator[Find
 
 def of_this_python(view: View, lock: Mapping[str, Any]) -> bool:
     """Whether the training environment's Python builds there: torch's own folders are named `py311_cu128`."""
-    build, python = lock.get("build"), parts(view.text("software.python.version"))
+    build, python = lock.get("build"), parse(view.text("software.python.version"))
     if not isinstance(build, str) or not build.startswith("py") or python is None or len(python) < 2:
         return True
     return build.partition("_")[0].rstrip("t") == f"py{python[0]}{python[1]}"

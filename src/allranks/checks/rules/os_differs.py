@@ -20,11 +20,9 @@ Topic: nodes
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from allranks.checks.context import Context, minority
-from allranks.checks.phrases import shown
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, minority
+from allranks.core.text import printable
 
 NEEDS = ("system.os_release", "system.kernel", "system.architecture")
 UNKNOWN_BLOCKS = False
@@ -32,7 +30,7 @@ ARCHITECTURES = ("x86_64", "aarch64", "ppc64le", "s390x", "riscv64", "amd64", "a
 """Some distributions end a kernel's name with it."""
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view, has, usual in context.odd_ones("system.architecture"):
         yield context.block(
             view,
@@ -52,14 +50,14 @@ def check(context: Context) -> Iterator[Finding]:
     yield from of_kernels(context)
 
 
-def of_kernels(context: Context) -> Iterator[Finding]:
+def of_kernels(context: Context) -> Findings:
     """A container brings no kernel of its own, so that an image does not help here."""
     kernels = {view: kind(text) for view in context.machines if (text := view.text("system.kernel"))}
     for view, _, usual in minority(kernels):
         yield context.note(
             view,
-            saw=f"{view.name} runs the kernel {shown(view.text('system.kernel'), 80)}",
-            expected=f"{shown(' '.join(usual), 80)}, as most nodes",
+            saw=f"{view.name} runs the kernel {printable(view.text('system.kernel'), 80)}",
+            expected=f"{printable(' '.join(usual), 80)}, as most nodes",
             why="drivers are built for each kernel, and another one has other limits.",
             fix="the same kernel on all nodes",
         )

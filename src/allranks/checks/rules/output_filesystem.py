@@ -21,13 +21,10 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.filesystems import NETWORK
 from allranks.checks.phrases import gib
 from allranks.checks.rules.disk_space import checkpoint_bytes, target
-from allranks.core import Finding
 from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.paths", "system.allranks_home")
@@ -39,7 +36,7 @@ SMALL_BYTES = 1 << 30
 """An adapter of this size is a matter of seconds for any NFS server."""
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     wanted = checkpoint_bytes(context)
     for view in context.machines:
         path = target(context, view)

@@ -20,15 +20,13 @@ Topic: software
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings, on_host
 from allranks.checks.fact_request import uses_deepspeed
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 from allranks.core.untrusted import listing
 
 NEEDS = ("software.versions",)
+applies = on_host
 
 TRAINER = ("llamafactory", "torch", "transformers", "peft", "accelerate", "datasets", "trl")
 LOGGERS = {
@@ -40,11 +38,7 @@ LOGGERS = {
 """Any one of the packages is enough for its logger."""
 
 
-def applies(context: Context) -> bool:
-    return context.on_host
-
-
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         versions = view.map("software.versions")
         if not versions:

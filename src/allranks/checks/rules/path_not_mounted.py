@@ -19,19 +19,16 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.fact_request import place
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 
 
 def applies(context: Context) -> bool:
     return context.run.container is not None
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     arguments = context.arguments
     wanted = (
         ("save.to", context.run.save.to, True),

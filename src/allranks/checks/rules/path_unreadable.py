@@ -19,16 +19,14 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.core import UNKNOWN, Finding
+from allranks.checks.context import Context, Findings
+from allranks.core import UNKNOWN
 from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.paths", "storage.files")
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         for kind in ("paths", "files"):
             for path, state in view.map(f"storage.{kind}").items():

@@ -21,10 +21,7 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 from allranks.core.untrusted import number
 
 NEEDS = ("network.local_port_range",)
@@ -34,7 +31,7 @@ BUSY = 0.01
 """The share of ports in use from which the chance of losing this one is worth a note."""
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     head, port = context.head, context.run.network.port
     limits = [n for n in map(number, head.list("network.local_port_range")) if n is not None]
     used = head.number("network.local_ports_in_use")

@@ -21,10 +21,10 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View
 from allranks.checks.phrases import duration
 from allranks.core import Finding
 from allranks.core.untrusted import listing, mapping, number
@@ -32,7 +32,7 @@ from allranks.core.untrusted import listing, mapping, number
 NEEDS = ("network.ports",)
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     if context.head not in context.answered:
         return
     for port, state in context.head.map("network.ports").items():

@@ -18,30 +18,25 @@ Topic: gpus
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import gpus
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, on_gpus
 
 NEEDS = ("gpus.list",)
-applies = gpus.applies
+applies = on_gpus
 
 LEAST = 8.0
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     if not context.arguments.get("bf16"):
         return
-    for view, index, gpu in gpus.used(context):
-        capability = gpus.architecture(gpu)
+    for gpu in context.used_gpus:
+        capability = gpus.architecture(gpu.model)
         if capability is not None and capability < LEAST:
             yield context.block(
-                view,
-                gpu=index,
+                gpu,
                 key="train.llamafactory.bf16",
-                saw=f"bf16: true, and {gpus.label(index, gpu)} of {view.name} is a {gpu.get('name')} "
-                f"(compute capability {capability})",
+                saw=f"bf16: true, and {gpu} is a {gpu.get('name')} (compute capability {capability})",
                 expected="compute capability 8.0 or newer",
                 why="transformers ends with: your setup doesn't support bf16/gpu.",
                 fix="fp16: true in place of bf16: true",

@@ -20,18 +20,15 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 from allranks.core.untrusted import listing, mapping
 
 UNKNOWN_BLOCKS = False
 applies = fabric.several_machines
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     head = context.run.cluster.head
     candidates = [head.address]
     if fabric.address_of(head.address) is None:

@@ -19,11 +19,8 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.fact_request import place
-from allranks.core import Finding
 from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.paths",)
@@ -33,7 +30,7 @@ def applies(context: Context) -> bool:
     return bool(context.run.resume) and context.run.resume not in ("auto", "true", "false")
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     path = place(context.run, str(context.run.resume)) or ""
     trainers_own = "checkpoint-not-resumable" in context.run.accept
     for view in context.machines if trainers_own else (context.head,):

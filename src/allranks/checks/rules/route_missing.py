@@ -20,11 +20,8 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 from allranks.core.untrusted import mapping
 
 NEEDS = ("network.routes",)
@@ -33,7 +30,7 @@ applies = fabric.several_machines
 NOWHERE = ("docker", "br-", "virbr", "veth", "cni", "lo", "podman", "lxcbr")
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     nodes = {node.name: node for node in context.run.cluster.nodes}
     host = {view.name: number for number, group in enumerate(context.hosts) for view in group}
     for view in context.machines:

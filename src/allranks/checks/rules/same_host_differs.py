@@ -18,11 +18,8 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.phrases import listed
-from allranks.core import Finding
 
 NEEDS = ("system.boot_id",)
 
@@ -31,7 +28,7 @@ def applies(context: Context) -> bool:
     return context.run.same_host
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     known = [group for group in context.hosts if group[0].text("system.boot_id")]
     if len(known) > 1:
         names = [listed(view.name for view in group) for group in known]

@@ -20,11 +20,10 @@ Topic: settings
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from allranks.checks import scripts, versions
-from allranks.checks.context import Context
-from allranks.core import Finding, Where
+from allranks.checks.context import Context, Findings
+from allranks.core import Where
 
 UNKNOWN_BLOCKS = False
 applies = scripts.applies
@@ -32,7 +31,7 @@ applies = scripts.applies
 SINCE = (0, 19, 2)
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     found = scripts.seen(context)
     if found is None:
         return

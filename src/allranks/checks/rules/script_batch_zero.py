@@ -20,17 +20,16 @@ Topic: settings
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from allranks.checks import scripts
-from allranks.checks.context import Context
-from allranks.core import Finding, Where
+from allranks.checks.context import Context, Findings
+from allranks.core import Where
 
 UNKNOWN_BLOCKS = False
 applies = scripts.applies
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     found = scripts.seen(context)
     if found is None:
         return

@@ -18,14 +18,12 @@ Topic: settings
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import scripts
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.lint import VOID, WRONG
 from allranks.checks.lint.deepspeed import lines
 from allranks.checks.lint.run_settings import accepted
-from allranks.core import Finding, Where
+from allranks.core import Where
 
 UNKNOWN_BLOCKS = False
 MARKS = (
@@ -40,7 +38,7 @@ def applies(context: Context) -> bool:
     return context.run.train.kind == "command"
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for path, config in scripts.json_files(context):
         if not any(mark in config for mark in MARKS):
             continue  # another program's

@@ -18,12 +18,11 @@ Topic: storage
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 
 from allranks.checks import scripts
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.fact_request import shipped
-from allranks.core import UNKNOWN, Finding
+from allranks.core import UNKNOWN
 from allranks.core.untrusted import mapping
 
 ID = "script-missing"
@@ -35,7 +34,7 @@ def applies(context: Context) -> bool:
     return scripts.applies(context) and (path.startswith(("/", "~")) or path in shipped(context.run))
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     path = scripts.path_of(context)
     if path in shipped(context.run):
         yield from of_shipped(context, path)
@@ -68,7 +67,7 @@ def is_module(context: Context) -> bool:
     return context.run.train.command[:1] == ("-m",)
 
 
-def of_shipped(context: Context, path: str) -> Iterator[Finding]:
+def of_shipped(context: Context, path: str) -> Findings:
     """The script lies in `code` on this machine, once for all nodes."""
     files = context.machines[0].map("storage.files") if context.machines else {}
     for one in shipped(context.run):

@@ -24,14 +24,14 @@ import ast
 from collections.abc import Iterator
 
 from allranks.checks import scripts
-from allranks.checks.context import Context
-from allranks.core import Finding, Where
+from allranks.checks.context import Context, Findings
+from allranks.core import Where
 
 UNKNOWN_BLOCKS = False
 applies = scripts.applies
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     found = scripts.seen(context)
     if found is None or context.run.cluster.world_size < 2:
         return

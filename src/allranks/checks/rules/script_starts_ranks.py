@@ -24,8 +24,8 @@ import ast
 from collections.abc import Iterator
 
 from allranks.checks import scripts
-from allranks.checks.context import Context
-from allranks.core import Finding, Where
+from allranks.checks.context import Context, Findings
+from allranks.core import Where
 
 UNKNOWN_BLOCKS = False
 applies = scripts.applies
@@ -36,7 +36,7 @@ STARTS = {"spawn": ("mp", "multiprocessing"), "init": ("ray",)}
 OF_TORCHRUN = frozenset(("LOCAL_RANK", "TORCHELASTIC_RUN_ID", "is_torchelastic_launched"))
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     found = scripts.seen(context)
     if found is None or any(name in OF_TORCHRUN for name in names(found[1])):
         return

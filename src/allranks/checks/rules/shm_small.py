@@ -23,11 +23,8 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.phrases import gib
-from allranks.core import Finding
 from allranks.core.untrusted import mapping, number
 from allranks.spec.sections import Container
 
@@ -42,7 +39,7 @@ ON_GPUS = 1 << 30
 REMOUNT = "as root: mount -o remount,size=16G /dev/shm"
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for group in context.hosts:
         view = group[0]
         ranks = sum(one.node.gpus for one in group)
@@ -80,7 +77,7 @@ def ipc(container: Container) -> str | None:
     return extra.get("ipc")
 
 
-def void(context: Context) -> Iterator[Finding]:
+def void(context: Context) -> Findings:
     container = context.run.container
     if container is None or not container.shm_bytes:
         return

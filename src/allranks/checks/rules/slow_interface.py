@@ -19,11 +19,8 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from allranks.checks import fabric
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 from allranks.core.untrusted import mapping, number
 
 NEEDS = ("network.interfaces",)
@@ -36,7 +33,7 @@ def applies(context: Context) -> bool:
     )
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         name = fabric.interface(context, view) or ""
         speed = number(mapping(fabric.interfaces(view).get(name)).get("speed_mbits"))

@@ -21,13 +21,12 @@ Topic: software
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View
-from allranks.checks.phrases import listed, shown
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings, View, on_host
+from allranks.checks.phrases import listed
+from allranks.core.text import printable
 
 NEEDS = ("software.versions", "software.python", "software.torch_cuda")
+applies = on_host
 
 DECISIVE = (
     "torch",
@@ -51,11 +50,7 @@ DECISIVE = (
 MINOR = ("datasets", "numpy", "tensorboard", "pyarrow", "huggingface_hub")
 
 
-def applies(context: Context) -> bool:
-    return context.on_host
-
-
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view, packages in differing(context, DECISIVE).items():
         # A package that is missing altogether is `package-missing`'s where the run needs it.
         yield context.block(
@@ -71,8 +66,8 @@ def check(context: Context) -> Iterator[Finding]:
     for view, has, usual in context.odd_ones("software.torch_cuda", with_cuda):
         yield context.block(
             view,
-            saw=f"{view.name} has a torch built for CUDA {shown(has, 40)}",
-            expected=f"built for CUDA {shown(usual, 40)}, as on most nodes",
+            saw=f"{view.name} has a torch built for CUDA {printable(has, 40)}",
+            expected=f"built for CUDA {printable(usual, 40)}, as on most nodes",
             why="another build of torch brings another NCCL, which may refuse the others.",
             fix=f"install the same torch on {view.name}, from the same index as elsewhere",
         )

@@ -21,10 +21,7 @@ Topic: network
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 from allranks.spec.launchers import DEFAULT
 
 NEEDS = ("ssh.reached",)
@@ -34,7 +31,7 @@ def applies(context: Context) -> bool:
     return context.run.launcher.logs_in_from_head and len(context.views) > 1
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     if context.head not in context.answered:
         return
     reached = context.head.map("ssh.reached")

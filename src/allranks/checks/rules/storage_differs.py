@@ -19,17 +19,14 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View, minority
+from allranks.checks.context import Context, Findings, View, minority
 from allranks.checks.filesystems import SHARED
-from allranks.core import Finding
 from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.paths",)
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     paths = dict.fromkeys(path for view in context.machines for path in view.map("storage.paths"))
     for path in paths:
         found: dict[View, str] = {}

@@ -22,17 +22,14 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
-from allranks.checks.phrases import shown
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
+from allranks.core.text import printable
 from allranks.core.untrusted import mapping
 
 UNKNOWN_BLOCKS = False
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.answered:
         for folder, answer in view.map("shared.folders").items():
             writer, seen = mapping(answer).get("writer"), mapping(answer).get("done")
@@ -50,7 +47,7 @@ def check(context: Context) -> Iterator[Finding]:
                 yield context.warn(
                     view,
                     saw=f"whether {folder} is one storage on {writer} and {view.name} could not be seen: "
-                    f"{shown(mapping(answer).get('reason'), 300)}",
+                    f"{printable(mapping(answer).get('reason'), 300)}",
                     expected="a file made on one node and seen on the other",
                     why="two storages behind one path would look the same.",
                     fix=f"findmnt -T {folder} on both",

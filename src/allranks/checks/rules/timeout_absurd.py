@@ -20,11 +20,8 @@ Topic: settings
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.phrases import duration
-from allranks.core import Finding
 from allranks.core.untrusted import number
 
 UNKNOWN_BLOCKS = False
@@ -36,7 +33,7 @@ SHORTEST = 300.0
 """Tokenizing a dataset of some million samples takes longer."""
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     found = [("train.llamafactory.ddp_timeout", "ddp_timeout", number(context.arguments.get("ddp_timeout")))]
     minutes = context.environment(context.head).get("DEEPSPEED_TIMEOUT", "")
     found.append(

@@ -23,10 +23,8 @@ Topic: network
 from __future__ import annotations
 
 import xml.etree.ElementTree as xml
-from collections.abc import Iterator
 
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.files",)
@@ -36,7 +34,7 @@ def applies(context: Context) -> bool:
     return context.uses_gpu and any(context.environment(view).get("NCCL_TOPO_FILE") for view in context.views)
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         path = context.environment(view).get("NCCL_TOPO_FILE")
         state = mapping(view.map("storage.files").get(path or ""))

@@ -19,23 +19,17 @@ Topic: software
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks import gpus
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 
 NEEDS = ("software.torch_cuda", "software.versions")
 
 
 def applies(context: Context) -> bool:
     # Without any GPU `gpus-missing` says so.
-    return (
-        context.on_host and gpus.applies(context) and any(view.list("gpus.list") for view in context.answered)
-    )
+    return context.on_host and context.uses_gpu and any(view.list("gpus.list") for view in context.answered)
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         torch = view.text("software.versions.torch")
         if torch and view.has("software.torch_cuda") and not view.text("software.torch_cuda"):

@@ -21,11 +21,8 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.phrases import duration, listed
-from allranks.core import Finding
 from allranks.core.text import plural
 from allranks.core.untrusted import number
 
@@ -33,7 +30,7 @@ NEEDS = ("leftovers.others",)
 UNKNOWN_BLOCKS = False
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.machines:
         found = view.maps("leftovers.others")
         if not found:

@@ -19,12 +19,9 @@ Topic: settings
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.lint import COSTLY
 from allranks.checks.lint.run_settings import variable_lines
-from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
 
@@ -33,7 +30,7 @@ def applies(context: Context) -> bool:
     return context.uses_gpu and any(sum(v.node.gpus for v in group) > 1 for group in context.hosts)
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for line, where in variable_lines(context):
         if line.status == COSTLY and line.name in ("NCCL_P2P_DISABLE", "NCCL_SHM_DISABLE"):
             yield context.warn(

@@ -20,17 +20,15 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View
 from allranks.checks.phrases import listed
-from allranks.core import UNKNOWN, WARN, Finding
+from allranks.core import UNKNOWN, WARN
 from allranks.core.text import plural
 
 ABSENT = "it is not among the facts (recorded by another version, or cut off)"
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     from allranks.checks.catalogue import all_rules  # this rule is one of them
 
     wanted: dict[str, list[tuple[str, bool]]] = {}
@@ -42,7 +40,7 @@ def check(context: Context) -> Iterator[Finding]:
         yield from of_node(context, view, wanted)
 
 
-def of_node(context: Context, view: View, wanted: dict[str, list[tuple[str, bool]]]) -> Iterator[Finding]:
+def of_node(context: Context, view: View, wanted: dict[str, list[tuple[str, bool]]]) -> Findings:
     """One finding a reason: facts that are unreadable for the same reason are one trouble."""
     by_reason: dict[str, list[str]] = {}
     for need in sorted(wanted):

@@ -20,13 +20,11 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View
-from allranks.core import UNKNOWN, Finding
+from allranks.checks.context import Context, Findings, View
+from allranks.core import UNKNOWN
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view in context.views:
         reason = view.facts.unreadable.get("node")
         if reason is not None:

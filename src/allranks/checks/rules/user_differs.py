@@ -18,11 +18,8 @@ Topic: nodes
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.filesystems import SHARED
-from allranks.core import Finding
 from allranks.core.untrusted import mapping
 
 NEEDS = ("system.user", "storage.paths")
@@ -37,7 +34,7 @@ def applies(context: Context) -> bool:
     )
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for view, uid, usual in context.odd_ones("system.user.uid"):
         yield context.warn(
             view,

@@ -19,18 +19,15 @@ Topic: settings
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context
+from allranks.checks.context import Context, Findings
 from allranks.checks.lint import VOID
 from allranks.checks.lint.run_settings import variable_lines
 from allranks.checks.lint.variables import RENAMED
-from allranks.core import Finding
 
 UNKNOWN_BLOCKS = False
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     for line, where in variable_lines(context):
         if line.name in RENAMED and line.status != VOID:
             yield context.note(

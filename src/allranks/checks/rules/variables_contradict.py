@@ -20,8 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from allranks.checks.context import Context
-from allranks.core import Finding
+from allranks.checks.context import Context, Findings
 
 UNKNOWN_BLOCKS = False
 
@@ -35,7 +34,7 @@ OFF = {
 }
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     told: set[str] = set()
     for view in context.answered:
         environment = context.environment(view)

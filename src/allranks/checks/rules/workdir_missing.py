@@ -18,9 +18,7 @@ Topic: storage
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from allranks.checks.context import Context, View
+from allranks.checks.context import Context, Findings, View
 from allranks.checks.fact_request import shipped, workdir
 from allranks.core import Finding
 from allranks.core.untrusted import mapping
@@ -32,7 +30,7 @@ def applies(context: Context) -> bool:
     return workdir(context.run) is not None
 
 
-def check(context: Context) -> Iterator[Finding]:
+def check(context: Context) -> Findings:
     path = workdir(context.run) or ""
     in_code = path in shipped(context.run)
     for view in context.machines[:1] if in_code else context.machines:
