@@ -253,7 +253,7 @@ def test_a_look_that_fails_is_a_note_and_never_a_verdict(desk):
 
 
 def test_the_end_does_not_wait_for_a_word_that_a_full_queue_has_no_room_for(desk, monkeypatch):
-    monkeypatch.setattr(keeper_saves, "WAITING", 2)
+    monkeypatch.setattr(keeper_saves, "MOST_WAITING", 2)
     hold = threading.Event()
     one = desk(copy_to="/nfs", verify=lambda arguments: hold.wait(60) and (WHOLE, ""), copy={"target": ""})
     for step in range(1, 9):

@@ -1,13 +1,13 @@
 """The keeper: takes a run through its phases on the head node, hears every event, judges, ends it.
 
-It runs as a thread of the head's supervisor, so it lives and dies with it. Nothing of it needs the
-controller: a closed terminal or a dead laptop ends nothing. It dials nobody; supervisors dial it.
+It is a thread of the head's supervisor and does not need the controller: a closed terminal or a dead laptop ends
+nothing. It dials nobody; supervisors dial it.
 
-Phases here: launch → watch → verify → prune → report. What came before (check, plan, prepare) was the
-controller's and stands in the job as `before`.
+Its phases are launch → watch → verify → prune → report. The controller did check, plan and prepare; the job has its
+events as `before`.
 
-The run's life (`_life`) is a generator: wherever it waits it yields, and `run` alone hears and judges then. So a proof
-or a save that takes minutes costs no supervisor its lease, and nothing is turned from within itself.
+The run's life (`_life`) is a generator: it yields whenever it waits, and only `run` hears and judges then. So a proof
+or a save that takes minutes costs no supervisor its lease.
 """
 
 from __future__ import annotations
@@ -69,10 +69,10 @@ class Keeper(threading.Thread):
         self.asked = StopRequest(directory, job)
         watch = Watch({**self.task["expect"], "head": job["node"]})
         self.attempt = Attempt(watch, {"start": 0}, self.record.first_word)
-        """All that the next attempt must not inherit; nothing else of the keeper is replaced."""
+        """All that the next attempt must not inherit."""
 
     def run(self) -> None:
-        """Never raises: a fault of ours is a finding and ends the run, it does not leave it unwatched."""
+        """Never raises: a fault of the keeper is a finding and ends the run, since nothing would watch it."""
         self.leases.start()
         try:
             self.record.begin(identify(self.job["node"], self.job["run_id"]), self.port)
@@ -144,7 +144,7 @@ class Keeper(threading.Thread):
             self.record.note("restart", {"again": decision.again, "why": decision.why})
         if not decision.again:
             return None
-        # Without a checkpoint of this run the word of its own beginning stands: it goes on from where that began.
+        # Without a checkpoint of this run it starts from where it started at first.
         looked = yield from finish.go_on(bool(self.task.get("resume")), self._is_to_end)
         if looked is None:
             return None
@@ -164,7 +164,7 @@ class Keeper(threading.Thread):
         return following
 
     def _back_off(self, seconds: float) -> Steps[bool]:
-        """False if the run is to end."""
+        """False if the run must end."""
         if seconds:
             self.record.phase("back-off", f"{seconds:.0f} s")
         deadline = time.monotonic() + seconds
@@ -173,22 +173,22 @@ class Keeper(threading.Thread):
         return not self._is_to_end()
 
     def _is_to_end(self) -> bool:
-        """Whether a failed run shall not start again: the machine goes away, or a stop was requested."""
+        """Whether a failed run must not start again: the machine goes away, or a stop was requested."""
         return bool(self.attempt.notice) or read_json(self.directory.keeper.stop) is not None
 
     def _give_up(self, finish: keeper_finish.Finish) -> Steps[None]:
-        """Before any rank was started: it is to end, or a finding says why it cannot begin."""
+        """No rank was started: the run must end, or a finding says why it cannot begin."""
         asked = self.attempt.state in (State.LEAVING, State.ASKED)
         yield from self._stop_all("asked to stop" if asked else "the run could not begin")
         self.record.end("stopped" if asked else "failed", "before any rank was started")
         finish.report(self.report)
 
     def _gather(self) -> Steps[bool]:
-        """Waits for every supervisor; False and a finding for each that did not come."""
+        """Waits for every supervisor; False, and a finding for each that did not come."""
         deadline = time.monotonic() + float(self.task["join_seconds"])
         late = False
         while len(self.joined) < len(self.nodes) and not late and self._goes_on():
-            late = time.monotonic() > deadline  # once more then: a disk may have held up the turn before
+            late = time.monotonic() > deadline  # then one more turn: a disk may have held up the last one
             yield
         missing = [node for node in self.nodes if node not in self.joined]
         for node in missing if self._goes_on() else ():
@@ -196,7 +196,7 @@ class Keeper(threading.Thread):
         return not missing and self._goes_on()
 
     def _watch(self) -> Steps[None]:
-        """Until every torchrun has ended well, or trouble has settled, or a stop was requested."""
+        """Until every torchrun has ended well, or a failure has settled, or a stop was requested."""
         attempt = self.attempt
         while not attempt.over:
             yield
@@ -240,7 +240,7 @@ class Keeper(threading.Thread):
             self._tell_all(ToSupervisor(save=True))
 
     def _on_joined(self, node: str) -> None:
-        """Also after a broken connection: what matters is said again, since a send is no receipt."""
+        """Also after a broken connection: orders are sent again, since nobody knows whether they arrived."""
         self.joined[node] = True
         self.lost.discard(node)
         self._hear(told(run_events.Joined(), node))
@@ -262,7 +262,7 @@ class Keeper(threading.Thread):
         if said.logs is not None:
             attempt.tails[node] = dict(said.logs)
         now = time.time()
-        if event is None:  # it speaks, whatever it says
+        if event is None:  # a sign of life
             return self.places.alive(node, attempt.watch, now)
         if not self.places.trains(node):
             return self._hear(attempt.watch.corrected(event, now))
@@ -279,7 +279,7 @@ class Keeper(threading.Thread):
         self._hear(attempt.watch.corrected(event, now), now)
 
     def _hear(self, event: Event, arrived: Optional[float] = None) -> None:
-        """Into the journal, and before the judge; `event` is on the head's clock, and `arrived` by it."""
+        """Writes and judges an event; its time and `arrived` are on the head's clock."""
         self.record.event(event)
         if event.kind == "swept" and event.node and event.rank is None:
             left = self.attempt.hear_swept(event)
@@ -292,7 +292,7 @@ class Keeper(threading.Thread):
             self._state(statement)
 
     def _state(self, statement: Any) -> None:
-        """A finding that blocks ends the run; anything else is written down."""
+        """Records a finding or a diagnosis; an error ends the run."""
         if isinstance(statement, Diagnosis):
             self.record.diagnosis(statement)
             return
@@ -303,18 +303,18 @@ class Keeper(threading.Thread):
             self.attempt.block(statement)
 
     def _ask_for_evidence(self, why: str, **more: bool) -> None:
-        """Stacks, collectives, process states of all ranks: what they do now is gone once they are stopped."""
+        """Asks all ranks for stacks, collectives and process states, before anything is stopped."""
         stands = not more and start_patience.is_fresh(self.attempt.watch.run, time.time())
         self._hear(told(run_events.Evidence(why=why, stands=stands, **more), self.job["node"]))
         if not stands:
             self._tell_all(ToSupervisor(stacks=True))
 
     def _hear_evidence(self) -> Steps[None]:
-        """Before the ranks of a stalled run are stopped: the answers that are still on their way."""
+        """Before the ranks of a stalled run are stopped: waits for answers that are still on their way."""
         run = self.attempt.watch.run
         if not cause(self.attempt.why).asks_ranks or run.asked_at is None:
             return
-        left = ANSWER_SECONDS - (time.time() - run.asked_at)  # a clock that was set since makes it no longer
+        left = ANSWER_SECONDS - (time.time() - run.asked_at)  # no longer than that, even if a clock was set
         until = time.monotonic() + min(max(left, 0.0), ANSWER_SECONDS)
         while time.monotonic() < until and run.held_up is None:
             yield
@@ -322,7 +322,7 @@ class Keeper(threading.Thread):
     # ---- the end ----
 
     def _stop_all(self, why: str) -> Steps[None]:
-        """Asks every supervisor for its logs' ends and to stop; waits until those that are heard have."""
+        """Asks every supervisor for the ends of its logs and to stop; waits for those that are heard."""
         self.record.phase("stop", why)
         self._tell_all(ToSupervisor(logs=65536))
         order = {"stop": self.job["grace_seconds"], "why": why}
@@ -344,7 +344,7 @@ class Keeper(threading.Thread):
         over = state != "succeeded"
         why = {"failed": "the run failed", "stopped": self.attempt.notice or "asked to stop"}
         if over:
-            # Before all that storage may hold up: whoever stops a run or its supervisor waits for seconds only.
+            # Before anything that storage may hold up: whoever stops a run waits only seconds.
             self.record.end(state, why[state])
             yield from finish.look_for_rest()
         else:
@@ -371,7 +371,7 @@ class Keeper(threading.Thread):
             self._say(node, message)
 
     def _dismiss(self) -> None:
-        """The last word to every supervisor, so that none waits for its lease to end."""
+        """Tells every supervisor that the keeper ends, so that none waits for the end of its lease."""
         self.leases.end()
         self.record.close()
         try:
@@ -391,8 +391,8 @@ def keep(
 ) -> Keeper:
     """Starts the keeper's thread; called by the head's supervisor at its start.
 
-    Of the secrets only the alerts need any: what supervisors send is masked already. `report` renders the run directory
-    at a path as HTML, a face that this room does not know; its `add`, where it has one, hears all events as JSON.
+    Only the alerts need `secrets`: what supervisors send is masked already. `report` renders the run directory at a
+    path as HTML; its `add`, if it has one, gets all events as JSON.
     """
     keeper = Keeper(directory, dict(job), key, report, secrets)
     keeper.start()

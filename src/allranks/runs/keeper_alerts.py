@@ -1,7 +1,7 @@
-"""Who hears of a verdict: `alerts.webhook` and `alerts.command`, called from the head node while it happens.
+"""Alerts: the head node calls `alerts.webhook` and `alerts.command` for findings and the end of the run.
 
-A thread of its own sends, so that a dead address delays nobody. What comes in quick succession goes out as one
-message, and what was said is not said again within `FOLD_SECONDS`: one fault rarely comes alone.
+A separate thread sends them, so that a dead address delays nothing. Findings in quick succession go out as one message,
+and the same finding is not sent again within `FOLD_SECONDS`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from allranks.node.ownership import RUN_ID_VARIABLE
 from allranks.runs.keeper_io_worker import GIVE_UP_SECONDS, LEASH, leash, run_out, wait_for
 
 GATHER_SECONDS = 10.0
-"""Between two messages: what comes meanwhile goes out together. The first goes out at once."""
+"""Between two messages: findings of that time go out together. The first goes out at once."""
 
 FOLD_SECONDS = 300.0
 MOST_FINDINGS = 100
-"""In one message; the rest is counted with what was folded. One fault of 8,000 ranks must not be 8 MB in a chat."""
+"""In one message; the others are counted as folded. One fault of 8,000 ranks must not be 8 MB in a chat."""
 
 WEBHOOK_SECONDS = 10.0
 COMMAND_SECONDS = 30.0
 TRIES = (0.0, 1.0, 4.0)
 CLOSE_SECONDS = 15.0
-"""What the last message may take at the end of a run; a command that is still at work then is ended."""
+"""For the last message at the end of a run; a command that still works then is ended."""
 
 WORTH = (WARN, UNKNOWN, BLOCK)
 INHERITED = ("PATH", "HOME", "USER", "LANG", "TZ", "http_proxy", "https_proxy", "no_proxy")
@@ -50,27 +50,28 @@ except OSError as error:
     os.write(trouble, str(error.strerror).encode())
     sys.exit(127)
 """
-"""After `LEASH`: becomes the command, in a process group that can be ended as a whole. Not in a session of its own:
-what leaves the supervisor's is taken for a rank's (`node/descendants.py`), and would be stopped with the ranks. What
-Python ignores the command does not; why it could not be started is told over what `exec` closes."""
+"""After `LEASH`: becomes the command, in a process group that can be ended as a whole. Not in its own session: a
+process that leaves the supervisor's session counts as a rank's (`node/descendants.py`) and would be stopped with the
+ranks. The signals that Python ignores get their default handlers; the error of a failed start goes over a descriptor
+that `exec` closes."""
 
 
 class _Group(subprocess.Popen):
-    """Leads a process group. `kill` is for one that was not waited for yet: its number is still its own."""
+    """Leads a process group. Call `kill` before `wait`: until then the pid cannot be another process's."""
 
     def kill(self) -> None:
         try:
             os.killpg(self.pid, signal.SIGKILL)
         except OSError:
-            pass  # it has not come so far as to make one
+            pass  # it has not made its group yet
         super().kill()
 
 
 class Alerts:
     """One run's alerts. Without a webhook and a command it does nothing and starts no thread.
 
-    `{NAME}` in the webhook's address stands for the secret NAME of the run, so that no address with a token in
-    it is stored; the command finds the secrets in its environment.
+    `{NAME}` in the webhook's address stands for the run's secret NAME, so that no address with a token is stored; the
+    command finds the secrets in its environment.
     """
 
     def __init__(self, wanted: Mapping[str, Any], secrets: Mapping[str, str], about: Mapping[str, Any]):
@@ -90,22 +91,22 @@ class Alerts:
             self._thread.start()
 
     def finding(self, data: Mapping[str, Any]) -> None:
-        """A finding as JSON; notes and what is fine alarm nobody."""
+        """A finding as JSON; notes are not sent."""
         if data.get("verdict") in WORTH:
             where = dict(data.get("where") or {})
             self._add((data.get("id"), data.get("verdict"), where.get("node"), where.get("rank")), data)
 
     def end(self, state: str, diagnosis: Optional[Mapping[str, Any]], why: str = "") -> None:
-        """The end of a run; `stopped` was somebody's wish and is told too: whoever hears of it may not be them."""
+        """The end of a run; `stopped` is sent too, since somebody else may have stopped it."""
         data = {"id": f"run-{state}", "state": state, "why": why, "diagnosis": diagnosis}
         self._add(("end", state), data)
 
     def take(self) -> List[Dict[str, Any]]:
-        """How the messages since the last call went, for the journal: `{to, ok, findings, why}`."""
+        """The messages since the last call, for the journal: `{to, ok, findings, why}`."""
         return [self.outcomes.popleft() for _ in range(len(self.outcomes))]
 
     def close(self, seconds: float = CLOSE_SECONDS) -> None:
-        """Sends what is waiting, and gives up after `seconds`: a command is ended, and `take` says so."""
+        """Sends what is waiting, and gives up after `seconds`: a command is ended then."""
         self._over = True
         self._wake.set()
         if self._thread is not None:
@@ -156,7 +157,7 @@ class Alerts:
                 self.outcomes.append({"to": to, "ok": not why, "findings": len(found), "why": why})
 
     def _call(self, body: bytes) -> str:
-        """Posts it; the trouble, without the address: a token may stand in it."""
+        """Posts it; returns the error, without the address, which may hold a token."""
         unknown = [name for name in _NAME.findall(self.webhook) if name not in self.secrets]
         if unknown:
             return f"{{{unknown[0]}}} in alerts.webhook is not one of the run's secrets"
@@ -172,7 +173,7 @@ class Alerts:
         return why
 
     def _start(self, body: bytes) -> str:
-        """The command ends with its time, with `close`, and with this program; what it started, with the first two."""
+        """Runs the command; returns the error. At its time limit, and at `close`, its whole process group is ended."""
         if self._given_up:
             return "the command was not started: the run was over"
         env = {name: os.environ[name] for name in INHERITED if name in os.environ}
@@ -195,7 +196,7 @@ class Alerts:
 
 
 def alerts_of(job: Mapping[str, Any], secrets: Mapping[str, str]) -> Alerts:
-    """The alerts that a run's head is told to send."""
+    """The alerts of a run."""
     task = job["keep"]
     about = {"run": job["run_id"], "name": task.get("name"), "node": job["node"]}
     return Alerts(task.get("alerts") or {}, secrets, about)
@@ -216,10 +217,10 @@ def text_of(about: Mapping[str, Any], found: List[Dict[str, Any]]) -> str:
 
 
 def plain(text: str) -> str:
-    """What a chat shows as it stands: parts of it are a log's, which nobody asked to call a channel or to hold links.
+    """The text for a chat: parts of it come from logs, and must not call a channel or become links.
 
-    Slack's own escapes (docs.slack.dev, Formatting message text), and for chats that read a bare `@channel` a space of
-    no width behind each `@`."""
+    Slack's own escapes (docs.slack.dev, Formatting message text), and a space of no width behind each `@` for chats
+    that read a bare `@channel`."""
     for sign, escape in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("@", "@\u200b")):
         text = text.replace(sign, escape)
     return text

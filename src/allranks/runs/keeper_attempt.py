@@ -1,4 +1,4 @@
-"""One attempt of a run. All that the next attempt must not inherit is here, and is made anew with it."""
+"""One attempt of a run: all that the next attempt must not inherit."""
 
 from __future__ import annotations
 
@@ -34,21 +34,21 @@ NEXT: Mapping[State, FrozenSet[State]] = {
     State.LEAVING: frozenset((State.ASKED,)),
     State.ASKED: frozenset(),
 }
-"""What may follow. A machine that goes away ends the run as stopped, also after a failure; who asks to stop a run that
-a finding has ended already changes nothing."""
+"""Which states may follow. A machine that goes away ends the run as stopped, also after a failure; a request to stop
+changes nothing if a finding has ended the run already."""
 
 
 class Attempt:
     """What is known, said and ordered in one attempt."""
 
     def __init__(self, watch: Watch, start: Mapping[str, Any], say: Callable[[Diagnosis], None]):
-        """`start` is what a supervisor is told to begin with; `say` gets the first word of a failure."""
+        """`start` is the supervisors' order to start; `say` gets the provisional diagnosis of a failure."""
         self.watch, self.start, self.first_word = watch, dict(start), FirstWord(say)
         self.state = State.PREPARING
         self.order: Optional[Dict[str, Any]] = None
-        """The last order to all that train; a node that joins again is told it again."""
+        """The last order to all nodes that train; a node that joins again gets it again."""
         self.until = math.inf
-        """When the wait for its end is over, by the monotonic clock: some seconds after the first sign of a failure."""
+        """When the wait for its end is over, on the monotonic clock: some seconds after the first sign of a failure."""
         self.blocking: List[Finding] = []
         self.notice = ""
         """Why the ranks were asked to save and to end."""
@@ -57,17 +57,17 @@ class Attempt:
         """The exit codes of the nodes' torchruns."""
         self.tails: Dict[str, Dict[str, str]] = {}
         self.ends: Dict[str, Dict[str, str]] = {}
-        """The ends of the logs, by node and name: those that were not judged yet, and those that were."""
+        """The ends of the logs, by node and name: `tails` are not judged yet, `ends` are."""
         self.swept: Set[str] = set()
         self.left: Dict[str, Sequence[Left]] = {}
-        """Of the nodes that could not be swept: the processes that no signal ends."""
+        """By node that could not be swept: the processes that no signal ends."""
 
     def following(self, start: Mapping[str, Any]) -> "Attempt":
-        """The next attempt. Of this one it knows the nodes that are there, and their clocks."""
+        """The next attempt. It knows the nodes that are there, and their clocks."""
         return Attempt(self.watch.again(), start, self.first_word.say)
 
     def to(self, state: State) -> bool:
-        """Whether it has come to `state` now; False if that does not follow."""
+        """Changes the state; False if `state` may not follow."""
         follows = state in NEXT[self.state]
         if follows:
             self.state = state
@@ -75,14 +75,14 @@ class Attempt:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more is waited for. Ranks that were never told to start have nothing to save."""
+        """Whether nothing more is waited for. Ranks that never started have nothing to save."""
         return self.state in (State.BLOCKED, State.ASKED) or (
             self.state is State.LEAVING and self.order is None
         )
 
     @property
     def why(self) -> str:
-        """Why its ranks are stopped, in words for the journal and the nodes."""
+        """Why its ranks are stopped, for the journal and the nodes."""
         if self.state is State.ASKED:
             return "asked"
         return self.blocking[0].id if self.blocking else self.notice or "the run failed"
@@ -92,7 +92,7 @@ class Attempt:
         self.order = self.start
 
     def fail(self, until: float) -> None:
-        """The first sign of a failure; the others may speak until then."""
+        """The first sign of a failure; the others are heard until `until`."""
         self.until = min(self.until, until)
         self.to(State.FAILING)
 
@@ -103,31 +103,31 @@ class Attempt:
         self.to(State.BLOCKED)
 
     def leave(self, why: str) -> bool:
-        """True once: the ranks are to be asked to save and to end."""
+        """True once: the ranks should be asked to save and to end."""
         leaves = self.to(State.LEAVING)
         if leaves:
             self.notice = why
         return leaves
 
     def stop(self, order: Dict[str, Any]) -> None:
-        """What was swept at a torchrun's own end does not answer this order."""
+        """A sweep at a torchrun's own end does not answer this order."""
         self.order = order
         self.swept.clear()
         self.left.clear()
 
     def hear_swept(self, event: Event) -> Sequence[Left]:
-        """A node is swept if nothing is left there after a stop; else what is left there, which no signal ends."""
+        """A node is swept if nothing is left there after a stop; returns what is left, which no signal ends."""
         swept: Swept = event.payload
         node, left = str(event.node), swept.left
         self.left.pop(node, None)
         if left:
             self.left[node] = left
-        elif swept.why != OWN_END:  # that is no answer to a stop, and may come after it
+        elif swept.why != OWN_END:  # that does not answer a stop, and may come after it
             self.swept.add(node)
         return left
 
     def cause(self, now: float) -> Optional[Diagnosis]:
-        """What all events and the ends of all logs say together. A node sends its logs before it stops."""
+        """The verdict of all events and the ends of all logs. A node sends its logs before it stops."""
         for node, logs in self.tails.items():
             for name, text in logs.items():
                 self.watch.add_log(node, name, text)

@@ -1,6 +1,6 @@
-"""What the engine that holds the nodes says of them while the run goes on: Ray's driver, about its actors.
+"""Actors that Ray loses while the run goes on.
 
-The driver runs on the head node beside the keeper and appends to `engine/lost.jsonl` of the run's folder.
+Ray's driver runs on the head node beside the keeper and appends them to `engine/lost.jsonl` of the run's folder.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from allranks.core import WARN, Finding, Where
 from allranks.node.paths import RunDirectory, Tail
 
 MOST = 64
-"""Findings of one run; a broken driver must not fill the journal."""
+"""Findings per run; a broken driver must not fill the journal."""
 
 
 class Lost:
@@ -32,7 +32,7 @@ class Lost:
 
 
 def actor_died(node: str, why: str) -> Finding:
-    """It does not end the run by itself: the node's supervisor has been told to save and to stop."""
+    """Only a warning: the node's supervisor has been told to save and to stop."""
     return Finding(
         id="ray-actor-died",
         verdict=WARN,
@@ -40,6 +40,6 @@ def actor_died(node: str, why: str) -> Finding:
         saw=f"Ray lost the actor that holds this node's resources: {why[:400] or 'it gave no reason'}",
         expected="an actor for as long as the run's supervisor works there",
         why="Ray gives the node's GPUs to others then, so the run saves and ends.",
-        fix="ray logs on that node say why; then: allranks run FILE with resume: auto",
+        fix="read the reason with ray logs on that node; then: allranks run FILE with resume: auto",
         evidence=(why[:600],) if why else (),
     )

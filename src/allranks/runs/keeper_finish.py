@@ -1,4 +1,4 @@
-"""The end of a run, on the head: is the adapter whole, does it do something, what may go, what is said of it."""
+"""The end of a run, on the head: verify the adapter, prove its effect, prune old checkpoints, write the report."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import time
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from allranks.core import BLOCK, NOTE, UNKNOWN, Finding, Where, finding_from_json
 from allranks.core.run_states import NOT_SEEN
@@ -18,16 +18,15 @@ from allranks.runs.keeper_listener import HELD_UP_SECONDS
 from allranks.runs.keeper_record import Record
 
 LOOK_AGAIN_SECONDS = 30.0
-"""Between two looks for what to go on from: a remount or a file server's failover takes minutes
+"""Between two searches for a checkpoint to continue from: a remount or a file server's failover takes minutes
 (`keeper_listener.HELD_UP_SECONDS`)."""
 
 PROOF_SECONDS = 600.0
-"""Loading a base model that fits in a quarter of the memory takes minutes at worst; then we could not tell."""
+"""Loading a base model that fits in a quarter of the memory takes minutes at worst."""
 
 PROOF_MEMORY_SHARE = 0.25
-"""The proof loads the base model once more. A quarter of what is free leaves the node usable and is ten
-times what the seeds' adapter needs; a larger base is verified by its files alone, and that is said."""
-
+"""The proof loads the base model once more. A quarter of the free memory leaves the node usable, and is ten times what
+the first example runs needed; the adapter of a larger base is verified by its files alone, and a note says so."""
 
 PROOF = """
 import runpy, sys
@@ -55,28 +54,30 @@ class Finish:
         self.output_dir = str(self.task["output_dir"])
 
     def open_output(self) -> Steps[bool]:
-        """Makes the run's own output folder and marks it as this run's; False and a finding where it cannot."""
+        """Makes the output folder and marks it as this run's. False, with a finding, if that is not possible."""
         asked = {"folder": self.output_dir, "run_id": self.job["run_id"]}
         answer, trouble = yield from keeper_io_worker.call("open", asked)
         if answer is None:
-            self.record.finding(
-                Finding(
-                    id="output-not-writable",
-                    verdict=BLOCK,
-                    where=Where(node=self.job["node"], file=self.output_dir),
-                    saw=f"the output folder cannot be made: {trouble}",
-                    why="the first save would end the run, hours from now.",
-                    fix="save: {to: a folder that the run's user may write on the head node}",
-                )
+            saw, why = (
+                f"the output folder cannot be made: {trouble}",
+                "the first save would end the run, hours from now.",
             )
-            return False
-        return True
+            fix = "save: {to: a folder that the run's user may write on the head node}"
+            self.record.finding(self._finding("output-not-writable", BLOCK, saw, why, fix))
+        return answer is not None
+
+    def _finding(
+        self, name: str, verdict: str, saw: str, why: str = "", fix: str = "", evidence: Sequence[str] = ()
+    ) -> Finding:
+        """About the output folder."""
+        where = Where(node=self.job["node"], file=self.output_dir)
+        return Finding(name, verdict, where, saw, why=why, fix=fix, evidence=tuple(evidence))
 
     # ---- verify ----
 
     def verify(self, doubt: Optional[Finding] = None) -> Steps[str]:
-        """The state that the run deserves: `succeeded` only with a whole adapter where one was promised. `doubt` is
-        recorded with it."""
+        """The run's last state: `succeeded` only with a whole adapter, if the run trains one. `doubt` is recorded with
+        it."""
         self.record.phase("verify")
         if doubt is not None:
             self.record.finding(doubt)
@@ -100,7 +101,7 @@ class Finish:
         return "failed" if proof.get("changed") is False else "succeeded"
 
     def _verify_saves(self, doubt: Optional[Finding]) -> Steps[str]:
-        """Of a script, or of a training in full: what was saved, by its kind."""
+        """The same for a script or a full fine-tune, by what was saved."""
         against = yield from self._look_at_saves()
         if against is not None:
             self.record.finding(against)
@@ -112,17 +113,16 @@ class Finish:
         return (yield from keeper_output.record_saves(self.output, self.record))
 
     def _unverified(self, trouble: str) -> Finding:
-        return Finding(
-            id="adapter-unverified",
-            verdict=UNKNOWN,
-            where=Where(node=self.job["node"], file=self.output_dir),
-            saw=f"the output folder could not be looked at: {trouble}",
-            why="whether the adapter is whole is not known, so the run is not called a success.",
-            fix=f"when the storage answers again: allranks checkpoints verify {self.output_dir}",
+        return self._finding(
+            "adapter-unverified",
+            UNKNOWN,
+            f"the output folder could not be read: {trouble}",
+            "whether the adapter is whole is not known, so the run is not called a success.",
+            f"when the storage answers again: allranks checkpoints verify {self.output_dir}",
         )
 
     def look_for_rest(self) -> Steps[None]:
-        """After a failure or a stop: which whole checkpoint is left, so that nothing is thought lost."""
+        """After a failure or a stop: which whole checkpoint there is."""
         if self.task.get("adapter"):
             yield from self._newest_adapter()
         else:
@@ -138,11 +138,11 @@ class Finish:
             self.record.adapter({**summary_of(newest), "whole": True})
 
     def go_on(self, keep_word: bool, is_to_end: Callable[[], bool]) -> Steps[Optional[Dict[str, Any]]]:
-        """`found`: the report of the newest verified checkpoint, that the next attempt goes on from, or None where
-        there is none. None in place of that where nobody could find out: then nothing starts again.
+        """`{"found": report}` of the newest verified checkpoint, from which the next attempt continues, or `{"found":
+        None}`. None if nobody could find out: then nothing starts again.
 
-        The ranks read it in the output folder (`worker/trainer_checkpoints.py`); without a checkpoint an earlier
-        word is taken back, or stands with `keep_word`. Storage that does not answer is asked again for a while."""
+        The ranks read its path in the output folder (`worker/trainer_checkpoints.py`). Without a checkpoint an earlier
+        path is removed, or stays with `keep_word`. Storage that does not answer is asked again for a while."""
         asked = {"folder": self.output_dir, "expect": self.task.get("adapter"), "keep_word": keep_word}
         deadline = time.monotonic() + HELD_UP_SECONDS
         while True:
@@ -194,29 +194,20 @@ class Finish:
         return {"changed": answer["changed"] and fits, "max_difference": answer.get("max_difference")}
 
     def _judge_proof(self, answer: Dict[str, Any]) -> None:
-        """Says what speaks against the adapter: nothing changes, or its names are not the base model's."""
+        """Records what is wrong: tensors that are not the base model's, or an adapter that changes nothing."""
         loaded = answer.get("loaded") or {}
         stray = [f"{kind}: {name}" for kind in ("missing", "unexpected") for name in loaded.get(kind) or ()]
+        why = "a model with it is untrained, in whole or in part."
+        fix = f"check lora_target and the learning rate; allranks checkpoints verify {self.output_dir}"
         if stray:
-            self._against(
-                "adapter-does-not-fit", f"{len(stray)} of its tensors do not fit the base model.", stray
-            )
+            saw = f"{len(stray)} of its tensors do not fit the base model."
+            self.record.finding(self._finding("adapter-does-not-fit", BLOCK, saw, why, fix, stray[:20]))
         if answer["changed"] is False:
-            saw = "the base model answers the same with the adapter and without it."
-            self._against("adapter-without-effect", saw, [json.dumps(answer, sort_keys=True)[:500]])
-
-    def _against(self, name: str, saw: str, evidence: List[str]) -> None:
-        self.record.finding(
-            Finding(
-                id=name,
-                verdict=BLOCK,
-                where=Where(node=self.job["node"], file=self.output_dir),
-                saw=saw,
-                why="a model with it is untrained, in whole or in part.",
-                fix=f"check lora_target and the learning rate; allranks checkpoints verify {self.output_dir}",
-                evidence=tuple(evidence[:20]),
+            saw, told = (
+                "the base model's output is the same with and without the adapter.",
+                json.dumps(answer, sort_keys=True),
             )
-        )
+            self.record.finding(self._finding("adapter-without-effect", BLOCK, saw, why, fix, [told[:500]]))
 
     def _run(self, argv: List[str]) -> Steps[Tuple[Optional[Dict[str, Any]], str]]:
         env = dict(os.environ, **self.job["env"])
@@ -237,61 +228,53 @@ class Finish:
             return None, tail[-1] if tail else f"exit code {child.returncode}"
 
     def _too_big(self, base: str) -> Optional[Finding]:
-        size, free = folder_bytes(base), free_memory_bytes()
+        size, free = folder_bytes(base), memory.machine().get("memory_available_bytes")
         if size == 0 or free is None:
             return self._unproved(f"{base} is not readable here as a folder")
         if size <= PROOF_MEMORY_SHARE * free:
             return None
-        return Finding(
-            id="adapter-not-loaded",
-            verdict=NOTE,
-            where=Where(node=self.job["node"], file=self.output_dir),
-            saw=f"the base model is {size / 2**30:.1f} GiB, {free / 2**30:.1f} GiB of memory are free here.",
-            why="the adapter was verified by its tensors and was not loaded onto its base.",
-            fix="load it where the base fits: python -m allranks.worker.proof --base … --adapter …",
+        return self._finding(
+            "adapter-not-loaded",
+            NOTE,
+            f"the base model has {size / 2**30:.1f} GiB; {free / 2**30:.1f} GiB of memory are free here.",
+            "the adapter was verified by its tensors and was not loaded onto its base.",
+            "load it where the base fits: python -m allranks.worker.proof --base … --adapter …",
         )
 
     def _unproved(self, trouble: str) -> Finding:
-        return Finding(
-            id="adapter-unproved",
-            verdict=UNKNOWN,
-            where=Where(node=self.job["node"], file=self.output_dir),
-            saw=f"the adapter could not be loaded onto its base: {trouble}",
-            why="its tensors are whole, but its effect on the model is not proved.",
-            fix="load it by hand with peft.PeftModel.from_pretrained.",
+        return self._finding(
+            "adapter-unproved",
+            UNKNOWN,
+            f"the adapter could not be loaded onto its base: {trouble}",
+            "its tensors are whole, but its effect on the model is not proved.",
+            "load it by hand with peft.PeftModel.from_pretrained.",
         )
 
     # ---- prune and report ----
 
     def prune(self) -> Steps[None]:
-        """Removes what nobody needs of this run's own output folder; a failed prune never fails a run."""
+        """Removes old checkpoints of the run's own output folder; a failed prune never fails a run."""
         self.record.phase("prune")
         asked = {"folder": self.output_dir, "keep": int(self.task["keep"]), "run_id": str(self.job["run_id"])}
-        expect = {"expect": self.task.get("adapter")}
-        pruned, trouble = yield from keeper_io_worker.call("prune", {**asked, **expect})
+        asked["expect"] = self.task.get("adapter")
+        pruned, trouble = yield from keeper_io_worker.call("prune", asked)
         if pruned is None:
-            self.record.finding(
-                Finding(
-                    id="prune-failed",
-                    verdict=NOTE,
-                    where=Where(node=self.job["node"], file=self.output_dir),
-                    saw=f"old checkpoints could not be removed: {trouble}",
-                )
-            )
+            saw = f"old checkpoints could not be removed: {trouble}"
+            self.record.finding(self._finding("prune-failed", NOTE, saw))
             return
         for finding in pruned["findings"]:
             self.record.finding(finding_from_json(finding))
         self.record.note("pruned", {"removed": pruned["removed"], "freed_bytes": pruned["freed_bytes"]})
 
     def report(self, render: Optional[Callable[[str], str]]) -> None:
-        """Writes report.html beside the journal; the renderer is given, since it is a face."""
+        """Writes report.html beside the journal; `render` is the output room's."""
         if render is None:
             return
         self.record.flush(now=True)  # the page reads it
         try:
             write_text(self.directory.keeper.report, render(self.directory.root))
         except Exception as error:
-            # The run is over and its state is written: a report that cannot be drawn is a note, no failure.
+            # The run is over and its state is written: a report that cannot be written is only a note.
             self.record.note("report-failed", {"error": f"{type(error).__name__}: {error}"})
 
 
@@ -301,13 +284,9 @@ def summary_of(report: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def folder_bytes(folder: str) -> int:
-    """The bytes of the files directly in `folder` (a model has no subfolders that matter); 0 where unreadable."""
+    """The bytes of the files directly in `folder` (a model has no subfolders that matter); 0 if it cannot be read."""
     try:
         with os.scandir(folder) as entries:
             return sum(entry.stat().st_size for entry in entries if entry.is_file())
     except OSError:
         return 0
-
-
-def free_memory_bytes() -> Optional[int]:
-    return memory.machine().get("memory_available_bytes")

@@ -1,7 +1,7 @@
-"""What touches the output folder runs in a child with a time limit: a frozen file system must not freeze the keeper.
+"""A child with a time limit does all that touches the output folder: a frozen file system must not freeze the keeper.
 
-The child is this same bundle; one JSON document goes in and one comes out. A child that hangs in the kernel
-(state D) cannot be killed: it is given up, and ends when its file system does.
+The child runs this same bundle; one JSON document goes in and one comes out. A child that hangs in the kernel (state D)
+cannot be killed: it is abandoned, and ends when its file system answers.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ import allranks
 
 PULSE_SECONDS = 0.2
 GIVE_UP_SECONDS = 3.0
-"""After SIGKILL: what lives on then waits in the kernel."""
+"""After SIGKILL: a child that still lives then waits in the kernel."""
 
 SECONDS = {
     "open": 30.0, "verify": 600.0, "newest": 600.0, "go_on": 600.0, "choose": 30.0, "prune": 120.0,
     "earlier": 600.0, "kinds": 600.0, "script_save": 600.0, "room": 30.0, "copy": 3600.0,
 }  # fmt: skip
-"""Reading a large adapter (1 GB) from a busy NFS server takes a minute; ten times that is no reading any more."""
+"""Reading a large adapter (1 GB) from a busy NFS server takes a minute; these limits are ten times that."""
 
 CHOICE = "allranks-resume-from.json"
-"""In the output folder: `{"from": path}`, the checkpoint that the next attempt goes on from."""
+"""In the output folder: `{"from": path}`, the checkpoint from which the next attempt continues."""
 
 LEASH = """
 import os, signal, sys
@@ -40,8 +40,8 @@ if leash[0] and os.getppid() != leash[0]:
     sys.exit(1)
 signal.alarm(leash[1])
 """
-"""A child's first lines. PR_SET_PDEATHSIG (1): one whose supervisor was killed must not go on to copy and to delete,
-since it is in the supervisor's session and no sweep looks for it. The alarm is for a Python without ctypes."""
+"""A child's first lines. PR_SET_PDEATHSIG (1): a child whose supervisor was killed must not go on copying and
+deleting; it is in the supervisor's session, where no sweep looks for it. The alarm is for a Python without ctypes."""
 
 ALARM_MARGIN_SECONDS = 10
 
@@ -54,14 +54,13 @@ keeper_io_worker.main()
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]
-"""Work that waits: it yields whenever it does, at most `PULSE_SECONDS` apart, and whoever drives it does their own work
-meanwhile. So the work never calls back into its driver."""
+"""Work that yields at least every `PULSE_SECONDS` while it waits, so that its caller can do other work meanwhile."""
 
 GoesOn = Callable[[], bool]
 
 
 def run_out(steps: Steps[T]) -> T:
-    """Drives it where nothing else is to be done meanwhile."""
+    """Runs it to its end and returns its result."""
     while True:
         try:
             next(steps)
@@ -72,7 +71,7 @@ def run_out(steps: Steps[T]) -> T:
 def call(
     what: str, arguments: Mapping[str, Any], goes_on: Optional[GoesOn] = None
 ) -> Steps[Tuple[Optional[Dict[str, Any]], str]]:
-    """(the answer, the trouble). A False of `goes_on` ends the child."""
+    """(answer, error). If `goes_on` returns False, the child is ended."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(allranks.__file__)))
     argv = [sys.executable, "-I", "-S", "-c", LEASH + BOOT, *leash(SECONDS[what]), root, what]
     try:
@@ -94,7 +93,7 @@ def call(
 
 
 def leash(seconds: float, parent: Optional[int] = None) -> List[str]:
-    """The words for `LEASH`: whose child it is (0 where a script may stand between), and when it ends at the latest."""
+    """The arguments of `LEASH`: the parent's pid (0 if a script may be between them), and the longest life."""
     return [str(os.getpid() if parent is None else parent), str(int(seconds) + ALARM_MARGIN_SECONDS)]
 
 
@@ -104,7 +103,7 @@ def wait_for(
     text: Optional[bytes] = None,
     goes_on: Optional[GoesOn] = None,
 ) -> Steps[Tuple[bytes, bytes, str]]:
-    """What it printed, and why it was ended where it was. Returns in any case soon after `seconds`."""
+    """(stdout, stderr, why it was ended). Returns soon after `seconds` in any case."""
     deadline, trouble, killed_at = time.monotonic() + seconds, "", 0.0
     while True:
         try:
@@ -180,11 +179,11 @@ def _newest(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
 
 
 def _go_on(folder: str, expect: Optional[Mapping[str, Any]], keep_word: bool) -> Dict[str, Any]:
-    """Finds this run's newest whole checkpoint with allranks' own state, and leaves word of it for the ranks.
+    """Finds this run's newest whole checkpoint with allranks' own state, and writes its path for the ranks.
 
-    Where there is none an earlier word is taken back, or stands with `keep_word`. A trainer's pickles are not taken,
-    though the run wrote them: whoever can write into the folder would run code in every rank. One child for both:
-    no rank trains meanwhile. `unchosen` says why the word could not be written: an earlier one may stand then."""
+    If there is none, an earlier path is removed, or stays with `keep_word`. A trainer's pickles do not count, though
+    the run wrote them: whoever can write into the folder could run code in every rank. `unchosen` says why the path
+    could not be written: an earlier one may be there then."""
     from allranks.checkpoints import resuming
 
     wanted = {key: value for key, value in dict(expect or {}).items() if key not in ("step", "trained")}
@@ -212,7 +211,7 @@ def _choose(folder: str, path: Optional[str]) -> Dict[str, Any]:
 def _prune(folder: str, keep: int, run_id: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     from allranks import checkpoints
 
-    # An adapter of the first step, saved under a learning rate of 0, is no damage that keeps all others.
+    # An adapter of the first step, saved with a learning rate of 0, is not damaged, and must not keep all others.
     expect = {key: value for key, value in dict(expect or {}).items() if key != "trained"}
     pruned = checkpoints.prune(folder, keep, marker=run_id, expect=expect)
     return {
@@ -237,7 +236,7 @@ def _room(folder: str, checkpoint: str) -> Dict[str, Any]:
 
 
 def _copy(source: str, target: str, bytes_a_second: float, keep: int, run_id: str) -> Dict[str, Any]:
-    """Of the copies as many stay as of the checkpoints themselves."""
+    """As many copies stay as checkpoints."""
     from allranks import checkpoints
     from allranks.checkpoints import copying
 

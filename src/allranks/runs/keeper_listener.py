@@ -1,4 +1,4 @@
-"""Where the keeper listens for its supervisors, and what it says of one that did not come."""
+"""The keeper's port, its leases, and the findings about supervisors that are missing."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from allranks.node.supervisor_link import Listener, Message
 POLL_SECONDS = 0.2
 HELD_UP_FROM_SECONDS = 3.0
 HELD_UP_SECONDS = 600.0
-"""A file server that fails over or reboots answers again within minutes; a keeper that nothing wakes is gone."""
+"""A file server that fails over or reboots answers again within minutes; a keeper that is blocked longer is lost."""
 
 
 def listener_on(key: bytes, place: Dict[str, Any], nodes: List[str]) -> Listener:
-    """On the head's own address where this machine has it; behind address translation on all of them."""
+    """On the head's own address if this machine has it, else (address translation) on all addresses."""
     port = int(place.get("port") or 0)
     try:
         return Listener(key, str(place["host"]), port, nodes)
@@ -33,7 +33,7 @@ def listener_on(key: bytes, place: Dict[str, Any], nodes: List[str]) -> Listener
 
 
 def read(data: Mapping[str, Any]) -> Tuple[ToKeeper, Optional[Event], str]:
-    """What a supervisor says, the event in it, and what is wrong with it."""
+    """A supervisor's message, the event in it, and what is wrong with it."""
     try:
         said = decode(ToKeeper, data)
         event = None if said.event is None else event_from_json(said.event)
@@ -45,8 +45,8 @@ def read(data: Mapping[str, Any]) -> Tuple[ToKeeper, Optional[Event], str]:
 class Leases(threading.Thread):
     """Renews the leases of the nodes in `joined`, and hears them.
 
-    A thread of its own: the keeper's may wait for a file system that does not answer, and healthy ranks must not
-    end for that. One that is held up for `HELD_UP_SECONDS` is taken for dead: then the leases end.
+    A separate thread: the keeper's may wait for a file system that does not answer, and healthy ranks must not end for
+    that. A keeper that is held up for `HELD_UP_SECONDS` counts as dead: then the leases end.
     """
 
     def __init__(self, listener: Listener, joined: Mapping[str, Any], seconds: float):
@@ -56,8 +56,8 @@ class Leases(threading.Thread):
         self._over = threading.Event()
 
     def heard(self) -> List[Message]:
-        """One turn of the keeper: what has come within `POLL_SECONDS`. After it was held up all that waits, so
-        that nobody is judged by a silence that was its own."""
+        """What has come within `POLL_SECONDS`; after the keeper was held up all that waits, so that no node counts as
+        silent because of that."""
         now = time.monotonic()
         held_up, self._turned_at = now - self._turned_at > HELD_UP_FROM_SECONDS, now
         messages = more = self._listener.poll(POLL_SECONDS)
@@ -79,7 +79,7 @@ class Leases(threading.Thread):
 
 
 def did_not_join(node: str, job: Mapping[str, Any], root: str, port: int) -> Finding:
-    """`root` is the run directory, where a submission leaves word that it came to its end."""
+    """`root` is the run directory, where a complete submission has left a mark."""
     task = job["keep"]
     mark = task.get("submitted")
     cut = mark is not None and read_json(os.path.join(root, str(mark))) is None
@@ -102,12 +102,12 @@ def did_not_join(node: str, job: Mapping[str, Any], root: str, port: int) -> Fin
 
 
 def spare_lost(node: str) -> Finding:
-    """A node that was kept back and is no longer there."""
+    """A spare node that is no longer heard."""
     return Finding(
         id="spare-lost",
         verdict=WARN,
         where=Where(node=node),
         saw="nothing is heard from this spare node.",
         why="the training continues; there is one spare less for a failed node.",
-        fix=f"is {node} up? It is taken again when its supervisor is heard.",
+        fix=f"check whether {node} is up. It is a spare again when its supervisor is heard.",
     )

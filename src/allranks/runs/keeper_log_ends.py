@@ -1,6 +1,6 @@
-"""What the keeper keeps of the ranks' logs when a run fails: the end of the guilty rank's, for the report.
+"""The end of the guilty rank's log, which the keeper keeps for the report when a run fails.
 
-The logs themselves lie on their nodes, which may be gone when somebody reads the report. What the supervisors send is
+The logs themselves are on their nodes, which may be lost when somebody reads the report. What the supervisors send is
 masked already.
 """
 
@@ -14,11 +14,11 @@ from allranks.core.log_noise import Lines, Noise
 from allranks.node.paths import write_json
 
 LINES = 60
-"""Of a log; the report shows thirty. A traceback of a deep model has more than that."""
+"""Per log; the report shows thirty. A traceback of a deep model has more."""
 
 LONGEST = 2000
 LOGS = 4
-"""Where no rank is guilty: so many logs of the node, or of all."""
+"""If no rank is guilty: so many logs of the node, or of all nodes."""
 
 _RANK = re.compile(r"^rank-(\d{1,9})\.log$")
 
@@ -54,7 +54,7 @@ def by_kind(log: Tuple[str, str, str]) -> Tuple[bool, int]:
 
 
 def ending(text: str) -> List[str]:
-    """The last lines, without what healthy runs print over and over."""
+    """The last lines, without those that healthy runs print again and again."""
     noise, lines = Noise(), Lines()
     kept = [line[:LONGEST] for line in lines.add(text + "\n") if not noise.holds(line)]
     while kept and not kept[-1].strip():

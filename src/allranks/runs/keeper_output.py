@@ -1,4 +1,4 @@
-"""What a script saved, wherever it saved it: the ranks say the paths, and at the end each is judged by its kind."""
+"""What a script saved, wherever it is: the ranks report the paths, and at the end each is judged by its kind."""
 
 from __future__ import annotations
 
@@ -13,17 +13,15 @@ from allranks.runs.keeper_record import Record
 Answer = Tuple[Optional[Dict[str, Any]], str]
 MOST_PATHS = 200
 LOOKED_AT = 5
-"""The newest. A script that saves once a minute for a week has some 10,000, and removes the old ones itself."""
+"""The newest. A script that saves once a minute for a week makes some 10,000, and removes old ones itself."""
 
 
 class Output:
-    """Hears of saves by `add`. What is on another node's own disk is named, and not looked at."""
+    """Hears of saves by `add`. A save on another node's own disk is listed and not judged."""
 
     def __init__(self, job: Mapping[str, Any]):
-        self.node, self.expect = (
-            str(job["node"]),
-            {"world_size": (job["keep"].get("expect") or {}).get("world_size")},
-        )
+        self.node = str(job["node"])
+        self.expect = {"world_size": (job["keep"].get("expect") or {}).get("world_size")}
         self.run_id, self.resume = str(job["run_id"]), job["keep"].get("resume")
         self._saved: Dict[str, Dict[str, Any]] = {}
 
@@ -58,14 +56,14 @@ class Output:
         ]
 
     def newest_whole(self, goes_on: Optional[GoesOn] = None) -> Steps[Answer]:
-        """What the script can go on from: the newest of this run, else what `resume` says."""
+        """From what the script can continue: the newest save of this run, else what `resume` names."""
         own = [one["path"] for one in reversed(list(self._saved.values()))]
         asked = {"run_id": self.run_id, "own": own, "wanted": self.resume, "expect": self.expect}
         return (yield from keeper_io_worker.call("script_save", asked, goes_on))
 
 
 def known(report: Mapping[str, Any]) -> Dict[str, Any]:
-    """Of a report what state.json says of a save."""
+    """What state.json holds of a save's report."""
     words = ("title", "kind", "text", "can_resume", "findings")
     against = [f for f in report["findings"] if f["verdict"] in (BLOCK, UNKNOWN)]
     damaged = any(f["verdict"] == BLOCK for f in against) and bool(report["kind"])
@@ -78,7 +76,7 @@ def known(report: Mapping[str, Any]) -> Dict[str, Any]:
 def record_saves(
     output: Output, record: Record, goes_on: Optional[GoesOn] = None
 ) -> Steps[Optional[Finding]]:
-    """Writes down what was saved; the finding against the newest save if that is not whole."""
+    """Records the saves; returns a finding if the newest one is not whole."""
     saves = yield from output.look(goes_on)
     newest = saves[0] if saves else None
     seen = list(newest.get("findings") or ()) if newest is not None else []

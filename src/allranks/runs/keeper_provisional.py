@@ -1,7 +1,7 @@
-"""What is known of a failure at once: said before the keeper has listened to all nodes and has stopped the run.
+"""A provisional diagnosis of a failure, before the keeper has heard all nodes and stopped the run.
 
-The verdict comes seconds later, from all events and the ends of all logs. Until then this stands, marked as
-provisional, in the terminal, in the state and in the journal; the verdict takes its place, and no alert is sent of it.
+The verdict comes seconds later, from all events and the ends of all logs. Until then the terminal, the state and the
+journal show this one, marked as provisional. No alert is sent of it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from allranks.monitor import Watch
 from allranks.runs.keeper_stop_request import AFTER_THE_END
 
 LISTEN_SECONDS = 0.7
-"""After the first sign. A dead rank's exit code comes with that sign, the others' complaints within some tenths of a
-second, beats once in one: what is promised is a death within 2 s."""
+"""After the first sign of a failure. A dead rank's exit code comes with that sign, the others' errors within some
+tenths of a second, and heartbeats once a second. The promise is that a death is shown within 2 s."""
 
 AGAIN_SECONDS = 0.5
 LOOK_SHARE = 0.25
-"""Where nothing can be said yet it looks again, for a quarter of the time at most: a verdict reads what every rank has
-said of its end, 2.8 s of work for 8,000 that all complain (measured on one of 2 cores)."""
+"""If nothing is sure yet it judges again, for at most a quarter of the time: with 8,000 ranks that all report an error
+one verdict takes 2.8 s (measured on one of 2 cores)."""
 
 
 class FirstWord:
-    """Of each attempt one word at most."""
+    """One provisional diagnosis per attempt at most."""
 
     def __init__(self, say: Callable[[Diagnosis], None]):
         self.say = say
@@ -35,9 +35,9 @@ class FirstWord:
         self._said = False
 
     def look(self, watch: Watch, decided: bool, now: Optional[float] = None) -> None:
-        """Called every turn. `decided`: a stop was requested, or a finding has stopped the run and said why.
+        """Called every turn. `decided`: a stop was requested, or a finding has stopped the run.
 
-        `now` is of the monotonic clock: a clock that is set must not delay it."""
+        `now` is on the monotonic clock: setting the wall clock must not delay it."""
         if watch.run.trouble_at is None:
             self._next, self._said = None, False
             return
@@ -56,8 +56,8 @@ class FirstWord:
 
 
 def is_sure(found: Diagnosis, ranks: Mapping[int, Any]) -> bool:
-    """Whether the events name the place and the cause already. Of an abort the rank's log says whether a watchdog
-    ended it for waiting; one after the end of its Python may be none of a failure, which all ranks' ends decide."""
+    """Whether the events already name the place and the cause. Only the log of a rank that aborted says whether a
+    watchdog ended it because it waited; an abort after the end of its Python may not be a failure."""
     if cause(found.cause).hearsay or found.confidence == UNPROVEN or found.where.node is None:
         return False
     rank = None if found.where.rank is None else ranks.get(found.where.rank)

@@ -16,11 +16,11 @@ from allranks.runs.keeper_reserve import Reserve
 from allranks.runs.keeper_stop_request import journal_unwritten
 
 STATE_EVERY_SECONDS = 1.0
-"""How often steps and findings may rewrite state.json; a change of state or phase does so at once. It holds all
-findings: one write a finding made 400 of them cost 2.2 s, and of 8,000, one of each rank, a quarter of an hour."""
+"""How often steps and findings may rewrite state.json; a change of state or phase rewrites it at once. It holds all
+findings: with one write per finding 400 of them took 2.2 s, and 8,000, one per rank, a quarter of an hour."""
 
 WRITE_SHARE = 0.1
-"""Of the keeper's time, at most, that goes into writing a large state over and over."""
+"""At most this share of the keeper's time goes into writing a large state again and again."""
 
 AT_ONCE = ("state", "phase", "diagnosis")
 
@@ -36,8 +36,8 @@ class Record:
         alerts: Optional[Alerts] = None,
         also: Optional[Callable[[Dict[str, Any]], Any]] = None,
     ):
-        """`also` hears all that the journal holds: a report that is folded while the run goes on."""
-        self.alerts, self.engine = alerts, Lost(directory, nodes)
+        """`also` gets every event of the journal as JSON: the report is built while the run goes on."""
+        self.alerts, self.engine = alerts or Alerts({}, {}, {}), Lost(directory, nodes)
         self.directory, self.node = directory, job["node"]
         self.also = also
         self.journal, self.reserve = Journal(directory.keeper.journal), Reserve(directory.keeper.reserve)
@@ -64,9 +64,9 @@ class Record:
             "ended_at": None,
         }
         self.verdict: Optional[Dict[str, Any]] = None
-        """The last one; in the state a first word of the next may stand."""
+        """The last one; the state may already hold a provisional one of the next attempt."""
         self.refused = False
-        """Whether the journal has refused a line; it is said once, to whoever gets the alerts."""
+        """Whether the journal has refused a line; that is reported once, by the alerts."""
         self.dirty, self.next_write = True, float("-inf")
 
     def begin(self, process: Process, port: int) -> None:
@@ -79,7 +79,7 @@ class Record:
         self.flush(now=True)
 
     def event(self, event: Event) -> None:
-        """Any event of a node: into the journal, and what a glance needs into the state."""
+        """Writes an event of a node to the journal, and what a short look needs to the state."""
         self._append(event)
         if event.kind == "can-save":
             self.state_now["can_save"], self.dirty = True, True
@@ -104,7 +104,7 @@ class Record:
         self.note("state", {"state": state, "why": why})
 
     def finding(self, finding: Finding) -> None:
-        """Says a thing once an attempt: the same statement about the same place is not repeated."""
+        """Writes it once per attempt: the same statement about the same place is not repeated."""
         key = (finding.id, finding.where, finding.saw)
         if key in self.said:
             return
@@ -112,32 +112,30 @@ class Record:
         data = finding.as_json()
         self.state_now["findings"].append(data)
         self.note("finding", data)
-        if self.alerts is not None:
-            self.alerts.finding(data)
+        self.alerts.finding(data)
 
     def diagnosis(self, diagnosis: Diagnosis, ends: Optional[keeper_log_ends.Tails] = None) -> None:
-        """With the ends of all logs, of which those that the report shows are kept."""
+        """`ends` are the ends of all logs; those that the report shows are kept."""
         if ends is not None:
             keeper_log_ends.write(self.directory.keeper.log_ends, ends, diagnosis.where)
         self.verdict = self.state_now["diagnosis"] = diagnosis.as_json()
         self.note("diagnosis", diagnosis.as_json())
 
     def first_word(self, diagnosis: Diagnosis) -> None:
-        """What is known before all were heard: the verdict takes its place. Alerts are sent of that alone."""
+        """What is known before all nodes were heard; the verdict replaces it. Only the verdict is sent as an alert."""
         data = {**diagnosis.as_json(), "provisional": True}
         self.state_now["diagnosis"] = data
         self.note("diagnosis", data)
 
     def forget_attempt(self) -> None:
-        """A glance at the next attempt shows nothing of the last one; a verdict of that stays. The same thing may be
-        seen again, and is then said again."""
+        """Before the next attempt: the state keeps only the last one's verdict, and the same finding may come again."""
         self.said.clear()
         self.drop_first_word()
         self.state_now.update(step=None, why="", can_save=False)
 
     def drop_first_word(self) -> None:
-        """Where no verdict follows: the run did not fail after all, is started again, or the keeper failed. The
-        verdict of an earlier attempt stands again."""
+        """If no verdict follows: the run did not fail after all, is started again, or the keeper failed. The verdict of
+        an earlier attempt comes back."""
         if (self.state_now["diagnosis"] or {}).get("provisional"):
             self.state_now["diagnosis"] = self.verdict
 
@@ -154,19 +152,17 @@ class Record:
         self.state_now["saves"], self.dirty = saves, True
 
     def end(self, state: str, why: str = "") -> None:
-        """The run's last state. What is found after it (no room for a copy) is still written and told."""
+        """The run's last state. A later finding (no room for a copy) is still written and sent."""
         self.state_now["ended_at"] = time.time()
         self.reserve.give()
         self.drop_first_word()
         self.state(state, why)
-        if self.alerts is not None:
-            self.alerts.end(state, self.state_now["diagnosis"], why)
+        self.alerts.end(state, self.state_now["diagnosis"], why)
 
     def close(self) -> None:
         """Waits, for some seconds, until the last alerts are out."""
-        if self.alerts is not None:
-            self.alerts.close()
-            self.sent()
+        self.alerts.close()
+        self.sent()
         if self.dirty:
             self.flush(now=True)
 
@@ -174,11 +170,11 @@ class Record:
         """Writes down which alerts went out, which did not, and what the engine has said since the last call."""
         for finding in self.engine.take():
             self.finding(finding)
-        for outcome in self.alerts.take() if self.alerts is not None else ():
+        for outcome in self.alerts.take():
             self.note("alert", outcome)
 
     def flush(self, now: bool = False) -> None:
-        """Writes state.json where something changed; cheap enough to be called every turn."""
+        """Writes state.json if something changed; cheap enough to be called every turn."""
         clock = time.monotonic()
         if not now and (not self.dirty or clock < self.next_write):
             return

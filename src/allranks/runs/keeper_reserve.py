@@ -1,4 +1,4 @@
-"""Room on the head's disk for a run's last words: a disk that is full by then must not make a good run a lost one."""
+"""Room on the head's disk for the last lines of a run: with a full disk a good run must not count as lost."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 from allranks.node.files import FLAGS
 
 RESERVE_BYTES = 256 << 10
-"""For the last lines of the journal and state.json, which holds all findings: some hundred of them."""
+"""For the last lines of the journal, and for state.json with some hundred findings."""
 
 
 class Reserve:
-    """A file that takes room from the run's begin to its end. Raises nothing: without it all is as on any full disk."""
+    """A file that takes room from the run's start to its end. Raises nothing."""
 
     def __init__(self, path: str):
         self.path = path

@@ -15,23 +15,23 @@ from allranks.runs.keeper_spares import Places, Swap, seconds_until_alone
 from allranks.runs.keeper_stop_request import STOP_MARGIN_SECONDS
 
 BACK_OFF_SECONDS = (0.0, 10.0, 20.0, 40.0, 80.0, 160.0, 300.0)
-"""Before the first restart nothing is waited for: most faults pass with the process. Then longer each time."""
+"""Before each restart. The first one does not wait, since most faults pass with the process."""
 
 SETTLE_SECONDS = 3.0
-"""After the first sign of a failure, how long the keeper listens for the others before it stops the run.
-Every torchrun ends within 3 s of a killed rank (measured on gloo), and their tables name the exit code."""
+"""After the first sign of a failure the keeper listens this long before it stops the run. Every torchrun ends within 3
+s of a killed rank (measured on gloo), and its table names the exit code."""
 
 NEVER_CAME_SECONDS = 1.0
-"""The same for a node that did not come up at all: its torchrun alone takes about 2 s to end after its rank."""
+"""The same if a node did not come up at all: its torchrun alone takes about 2 s to end after its rank."""
 
 KILLED_SECONDS = 1.2
-"""The same where a rank was killed and the run shall start again: who it was is known, and every second is one that no
-rank trains. A beat (each second) of every other rank has come by then; what they say is still heard while they are
-stopped, and the cause is judged after that."""
+"""The same if a rank was killed and the run will start again: the rank is known, and nobody trains meanwhile. By then
+every other rank has sent a heartbeat (one per second); what they say while they are stopped is still heard before the
+cause is judged."""
 
 
 class Decision(NamedTuple):
-    """`why` stands in the journal in any case."""
+    """`why` is written to the journal in any case."""
 
     again: bool
     why: str
@@ -54,10 +54,9 @@ class Restarts:
         unable: str = "",
         told: bool = True,
     ) -> Decision:
-        """`step` is the furthest that this attempt came (None: no step), `missing` the nodes that are not there and
-        have no spare, `unable` those that would train again with a GPU that cannot; `moved`: the next attempt has a
-        spare in the place of a node, and may not meet the fault. Not `told`: no rank said where it was, so
-        that without a step it may have trained all the same."""
+        """`step` is the last one that this attempt reached (None: no step); `missing` are lost nodes without a spare,
+        `unable` nodes with a GPU that needs a reset. `moved`: a spare takes the place of a node in the next attempt,
+        which may avoid the fault. Not `told`: no rank reported its step, so it may have trained without one."""
         if self.used >= self.budget:
             spent = f"all {self.budget} restarts are used" if self.budget else "launch.restarts is 0"
             return Decision(False, spent)
@@ -80,7 +79,7 @@ class Restarts:
 
 
 def _place_of(cause: Diagnosis, step: Optional[int], told: bool) -> Optional[Tuple[Any, ...]]:
-    """What makes a fault the same one; None where a second one is not known to be."""
+    """What identifies a fault; None if a second one could not be known to be the same."""
     where = cause.where
     if step is not None:
         return (cause.cause, where.rank, where.file, where.line, step)
@@ -92,7 +91,7 @@ def _place_of(cause: Diagnosis, step: Optional[int], told: bool) -> Optional[Tup
 
 
 def hindrance(missing: Sequence[str], unable: str) -> str:
-    """Why the nodes cannot train, by `missing` and `unable` as `Restarts.decide` takes them; empty where they can."""
+    """Why the nodes cannot train, by `missing` and `unable` of `Restarts.decide`; empty if they can."""
     if missing:
         gone = ", ".join(missing)
         return f"{gone} does not answer or cannot be swept, and no spare takes its place"
@@ -100,8 +99,8 @@ def hindrance(missing: Sequence[str], unable: str) -> str:
 
 
 class Nodes(NamedTuple):
-    """Which nodes are there after a failed attempt, and at which place. In the wait for a restart nodes are lost and
-    come back: who trains after it is judged at its end."""
+    """Which nodes are there after a failed attempt, and at which place. While a restart waits, nodes may be lost or
+    come back, so who trains is decided at the end of the wait."""
 
     job: Mapping[str, Any]
     record: Any
@@ -111,7 +110,7 @@ class Nodes(NamedTuple):
     attempt: Attempt
 
     def placed(self) -> Tuple[List[Swap], List[str]]:
-        """Who would take whose place, and the nodes that are not there, or not swept, and have no spare."""
+        """Which spare takes which place, and the nodes without a spare that are lost or not swept."""
         missing = [node for node in self.places.at if node in self.lost or node not in self.attempt.swept]
         swaps = self.places.swaps(missing, set(self.joined) - self.lost, self.lost)
         return swaps, [node for node in missing if node not in {swap.node for swap in swaps}]
@@ -119,11 +118,11 @@ class Nodes(NamedTuple):
     def wait(
         self, swaps: List[Swap], seconds: float, back_off: Callable[[float], Steps[bool]]
     ) -> Steps[Optional[List[Swap]]]:
-        """Who takes whose place once `seconds` are over, and the lease of each node that is left out; None if the run
-        cannot start again, or is to end. `swaps` is what was said before.
+        """Which spare takes which place after `seconds` and the lease of each node that is left out; None if the run
+        cannot start again or must end. `swaps` is what was decided before.
 
         A spare that is lost meanwhile takes no place. A node that is heard again was told to stop when it joined, and
-        gets the time of a stop to say that nothing is left there.
+        gets the time of a stop to report that nothing is left there.
         """
         returned = False
         while True:
@@ -149,7 +148,7 @@ class Nodes(NamedTuple):
 
 
 def is_trouble(event: Event) -> bool:
-    """Whether an attempt has failed with this event; what else comes in the next seconds is heard too."""
+    """Whether an attempt fails with this event; the events of the next seconds are still heard."""
     if event.kind in ("torchrun-ended", "end"):
         return bool(event.payload.code)
     return event.kind in ("exception", "lease-lost")
@@ -158,12 +157,10 @@ def is_trouble(event: Event) -> bool:
 def settle_seconds(
     event: Event, ranks: Mapping[int, Any], job: Mapping[str, Any], again: bool = False
 ) -> float:
-    """How long after this first sign of a failure the run goes on. `ranks` are the watch's, with their `node` and
-    `code`; `again`: a restart is left.
+    """How long the run goes on after this first sign of a failure. `again`: a restart is left.
 
-    A torchrun that fails before any of its ranks has spoken did not come up: the others wait for it in the rendezvous
-    and will say nothing of it, only the same where the cause is everywhere. A rank speaks where `inside` is in it.
-    A rank that writes a checkpoint needs no other any more, and gets the time to end it.
+    A torchrun that fails before any of its ranks (with `inside` in them) has sent an event did not come up: the others
+    wait for it in the rendezvous and cannot say more about it. A rank that writes a checkpoint gets the time to end it.
     """
     silent = all(rank.node != event.node for rank in ranks.values())
     if event.kind == "torchrun-ended" and silent and bool(job.get("inside")):

@@ -1,7 +1,7 @@
-"""What the keeper does about each save while the run goes on: is it whole, what may go now, where is its copy.
+"""What the keeper does after each save while the run goes on: verify it, prune older ones, copy it.
 
-A thread of its own, and whatever touches the output folder or shared storage is a child process of that
-thread with a time limit: neither a step of the training nor the keeper's leases ever wait for a disk.
+This is a separate thread, and a child process with a time limit does all that touches the output folder or shared
+storage: neither the training nor the keeper's leases ever wait for a disk.
 """
 
 from __future__ import annotations
@@ -22,36 +22,23 @@ Answer = Tuple[Optional[Dict[str, Any]], str]
 Call = Callable[[str, Mapping[str, Any]], Answer]
 
 CHECKPOINT = re.compile(r"checkpoint-(\d{1,12})")
-WAITING = 1000
-"""Saves that wait to be looked at; older ones are looked at by the next prune anyway."""
-
+MOST_WAITING = 1000
+"""Saves that wait to be verified; the next prune looks at the others anyway."""
 
 COPY_BYTES_A_SECOND = 64 << 20
-"""The pace of `save.copy_to`: about half of a 1 Gbit/s link and a twentieth of 10 Gbit/s, which the training's
-own traffic may need."""
+"""The pace of `save.copy_to`: about half of a 1 Gbit/s link and a twentieth of a 10 Gbit/s link; the training's own
+traffic may need the rest."""
 
 END_SECONDS = 600.0
-"""How long the end of a run waits for the last copy; it goes on from there when copied again."""
+"""How long the end of a run waits for the last copy. If it is copied again later, that continues where this stopped."""
 
 
 def call_apart(what: str, arguments: Mapping[str, Any]) -> Answer:
     return keeper_io_worker.run_out(keeper_io_worker.call(what, arguments))
 
 
-class _Waiting:
-    """Paths that wait for a thread. None ends it, however many wait."""
-
-    def __init__(self) -> None:
-        self._queue: "queue.Queue[Optional[str]]" = queue.Queue()
-        self.put, self.get, self.empty = self._queue.put, self._queue.get, self._queue.empty
-
-    def add(self, path: str) -> None:
-        if self._queue.qsize() < WAITING:
-            self.put(path)
-
-
 class Saves:
-    """Hears of saves by `add`; `take` gives the findings and notes that have come up since."""
+    """Hears of saves by `add`; `take` gives the findings and notes since then."""
 
     def __init__(self, job: Mapping[str, Any], call: Call = call_apart):
         self.job, self.task, self.call = job, job["keep"], call
@@ -62,26 +49,24 @@ class Saves:
         self._removed: Set[str] = set()
         self._statements: Deque[Finding] = deque()
         self._notes: Deque[Tuple[str, Dict[str, Any]]] = deque()
-        self._waiting = _Waiting()
+        self._waiting: "queue.Queue[Optional[str]]" = queue.Queue()
         self._thread = threading.Thread(target=self._work, name="saves", daemon=True)
         self._thread.start()
-        self._copies = (
-            Copies(str(self.task["copy_to"]), str(job["run_id"]), self) if self.task.get("copy_to") else None
-        )
+        root = self.task.get("copy_to")
+        self._copies = Copies(str(root), str(job["run_id"]), self) if root else None
 
     def add(self, event: Event) -> None:
-        """Rank 0 writes the adapter, so its word counts; other folders than checkpoints are the end's matter."""
+        """Only rank 0's events count, since it writes the adapter; folders that are no checkpoints are judged at the
+        end."""
         self.output.add(event)
         if event.kind == "saved" and event.rank == 0:
             path = event.payload.path or ""
             parent, name = os.path.split(path)
-            if (
-                name not in self._left_out
-                and CHECKPOINT.fullmatch(name)
-                and os.path.abspath(parent) == os.path.abspath(self.output_dir)
-            ):
-                self._waiting.add(path)
-        if event.kind == "saving" and event.rank == 0:  # of this step anew: in another attempt, say
+            is_own = os.path.abspath(parent) == os.path.abspath(self.output_dir)
+            is_checkpoint = name not in self._left_out and CHECKPOINT.fullmatch(name)
+            if is_own and is_checkpoint and self._waiting.qsize() < MOST_WAITING:
+                self._waiting.put(path)
+        if event.kind == "saving" and event.rank == 0:  # perhaps of the same step again, in another attempt
             name = os.path.basename(event.payload.path or "")
             self._left_out.discard(name)
             self._removed.discard(name)
@@ -90,13 +75,13 @@ class Saves:
             self._statements.append(self._skipped(event.payload))
 
     def take(self, note: Callable[[str, Dict[str, Any]], Any]) -> List[Finding]:
-        """The findings that have come up since; what is a note only is given to `note`."""
+        """The new findings; new notes are given to `note`."""
         for _ in range(len(self._notes)):
             note(*self._notes.popleft())
         return [self._statements.popleft() for _ in range(len(self._statements))]
 
     def end(self, final: Optional[str] = None) -> keeper_io_worker.Steps[None]:
-        """No more saves come. Waits for what is left, at most END_SECONDS, and copies `final` last."""
+        """No more saves come. Waits for the rest, at most END_SECONDS, and copies `final` last."""
         self._waiting.put(None)
         deadline = time.monotonic() + END_SECONDS
         while self._thread.is_alive() and time.monotonic() < deadline:
@@ -120,7 +105,7 @@ class Saves:
 
     def _look_at(self, path: str) -> None:
         if os.path.basename(path) in self._removed:
-            return  # saves come faster than looks, and a later one has taken its place
+            return  # saves come faster than they are verified, and a later one has replaced it
         expect = {key: value for key, value in dict(self.task.get("adapter") or {}).items() if key != "step"}
         first, self.rehearsed = not self.rehearsed, True
         if first:
@@ -129,7 +114,7 @@ class Saves:
         if report is None:
             self.say("checkpoint", {"path": path, "whole": None, "why": trouble})
             return
-        # What tells of its saves writes folders, or files of a known kind: any other file was in the way.
+        # Whatever reports its saves writes folders, or files of a known kind: any other file was in the way.
         in_the_way = not report["kind"] and os.path.isfile(path)
         damaged = in_the_way or any(f["verdict"] == BLOCK for f in report["findings"])
         if report["kind"] != "adapter" and not report["whole"] and not damaged:
@@ -147,7 +132,7 @@ class Saves:
             self._copies.add(path)
 
     def _make_room(self, path: str) -> None:
-        """Before the next save: says that it may not fit, and removes all but the newest and the best."""
+        """If the next save may not fit: removes all but the newest and the best, and warns if that is not enough."""
         asked = {"folder": self.output_dir, "checkpoint": path}
         answer, _ = self.call("room", asked)
         if answer is None or answer["finding"]["verdict"] == "ok":
@@ -218,16 +203,17 @@ class Saves:
 
 
 class Copies:
-    """`save.copy_to`: whole checkpoints go to other storage, one after the other; of several that wait the newest."""
+    """`save.copy_to`: copies whole checkpoints to other storage, one by one; of several that wait the newest."""
 
     def __init__(self, root: str, run_id: str, saves: Saves):
         self.root, self.run_id, self.saves = root, run_id, saves
-        self._waiting = _Waiting()
+        self._waiting: "queue.Queue[Optional[str]]" = queue.Queue()
         self.thread = threading.Thread(target=self._work, name="copies", daemon=True)
         self.thread.start()
 
     def add(self, path: str) -> None:
-        self._waiting.add(path)
+        if self._waiting.qsize() < MOST_WAITING:
+            self._waiting.put(path)
 
     def end(self, final: Optional[str]) -> None:
         if final:
@@ -270,8 +256,8 @@ class Copies:
 def choose_start(
     job: Mapping[str, Any], record: Any, goes_on: Callable[[], bool], output: keeper_output.Output
 ) -> keeper_io_worker.Steps[Optional[Dict[str, Any]]]:
-    """`resume`: leaves word to the ranks where to go on, or returns what they get besides (`{"env": …}`) if `{resume}`
-    stands in the script's arguments. None, and findings, where the run must not start."""
+    """`resume`: tells the ranks from where to continue; returns what they get besides: `{"env": …}` if `{resume}` is in
+    the script's arguments, else nothing. None, with findings, if the run must not start."""
     task = job["keep"]
     wanted = task.get("resume")
     if not wanted:
@@ -292,7 +278,7 @@ def choose_start(
     findings = [finding_from_json(one) for one in answer["findings"]]
     accepted = set(task.get("accept") or ())
     if findings and {f.id for f in findings} <= accepted:
-        return going_on(path if by_script else None)  # the trainer reads it in its own way
+        return resume_environment(path if by_script else None)  # a trainer reads it in its own way
     for finding in findings:
         record.finding(finding)
     found = answer["found"]
@@ -301,17 +287,17 @@ def choose_start(
     if found is None:
         return {} if path is None else None  # nothing verified is there yet: the run begins
     if by_script:
-        return going_on(str(found["path"]))
+        return resume_environment(str(found["path"]))
     chosen, trouble = yield from keeper_io_worker.call("choose", {"folder": folder, "path": found["path"]})
     return None if chosen is None else {}
 
 
-def going_on(path: Optional[str]) -> Dict[str, Any]:
+def resume_environment(path: Optional[str]) -> Dict[str, Any]:
     return {} if path is None else {"env": {"ALLRANKS_RESUME_FROM": path}}
 
 
 def resume_unknown(node: str, file: str, trouble: str, fix: str) -> Finding:
-    """Before the first start and before a restart: nothing trains on a guess."""
+    """Before the first start and before a restart: the run does not train on a guess."""
     return Finding(
         "resume-unknown", UNKNOWN, Where(node=node, file=file),
         f"the checkpoint to continue from could not be read: {trouble}", "",

@@ -1,7 +1,7 @@
-"""Which node trains at which place: `launch.spares` keeps nodes back that take the place of one that failed.
+"""Which node trains at which place: `launch.spares` keeps nodes back to replace nodes that fail.
 
-The world size stays: a spare gets the node rank and the ranks of the node that is left out. The head stays where it
-is, since the rendezvous and the keeper are there.
+The world size stays: a spare gets the node rank and the ranks of the node that is left out. The head stays, since the
+rendezvous and the keeper are there.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from allranks.diagnose.catalogue import cause as known
 from allranks.monitor import Watch
 
 FAILURES = 2
-"""A node that failed twice is left out: once may be chance."""
+"""A node that has failed twice is left out: once may be chance."""
 
 INTRODUCTIONS = ("joined", "supervisor")
-"""The events in which a node says that it is there, and who it is."""
+"""The events by which a node says that it is there and which machine it is."""
 
 
 class Swap(NamedTuple):
@@ -41,36 +41,36 @@ class Places:
         self.failures: "Counter[str]" = Counter()
         self.said: Dict[str, Dict[str, Event]] = {}
         self.broken: Dict[str, str] = {}
-        """Nodes with a GPU on which nothing can train, and what says so."""
+        """Nodes with a GPU that needs a reset, and the Xid that says so."""
 
     def trains(self, node: Optional[str]) -> bool:
-        """Whether a node has ranks in this attempt. What others say is kept and not judged. Asked for every message."""
+        """Whether a node has ranks in this attempt; other nodes' events are kept and not judged."""
         return node in self._training
 
     def alive(self, node: str, watch: Watch, now: float) -> None:
-        """A supervisor's sign of life: a spare's proves nothing but that the head can be heard."""
+        """A supervisor's sign of life. A spare's only proves that the head can be reached."""
         if self.trains(node):
             watch.heard(node, now)
         else:
             watch.run.aside_at = now
 
     def keep(self, event: Event) -> None:
-        """What a node that waits says of itself: the judge hears it when the node takes a place. Lost, it is not there
-        until it joins again, which it says again; its supervisor speaks of its machine once only."""
+        """Keeps how a spare has introduced itself, for the judge of the attempt in which it takes a place. A lost spare
+        is not there until it joins again; its supervisor describes its machine only once."""
         if event.kind == "lost":
             self.said.get(str(event.node), {}).pop("joined", None)
         if event.node in self.spares and event.kind in INTRODUCTIONS:
             self.said.setdefault(str(event.node), {})[event.kind] = event
 
     def introduce(self, swaps: Iterable[Swap], watch: Watch, now: float) -> None:
-        """Tells the judge of the next attempt who the nodes are that took a place: without it their machine's boot is
-        unknown, and one that falls silent would never have been there."""
+        """Introduces the nodes that took a place to the judge of the next attempt: it must know their boot ids, and
+        that they were there."""
         for swap in swaps:
             for event in self.said.pop(swap.by, {}).values():
                 watch.add(event, arrived=now)
 
     def failed(self, cause: Optional[Diagnosis]) -> None:
-        """Counts whose fault an attempt's end was."""
+        """Counts the failure for the node that caused it."""
         if cause is not None and cause.where.node in self.at:
             self.failures[str(cause.where.node)] += 1
             xid = needs_reset(cause)
@@ -78,10 +78,10 @@ class Places:
                 self.broken[str(cause.where.node)] = f"Xid {xid}"
 
     def swaps(self, missing: Iterable[str], there: Container[str], lost: Iterable[str]) -> List[Swap]:
-        """Who would take whose place: of the nodes that are lost, then of those with a broken GPU or two failures.
+        """Which spare would take which place: first of the lost nodes, then of those with a broken GPU or two failures.
 
-        A node that is heard and is `missing`, since it has not said that its ranks are gone, keeps its place: a rank
-        that hangs in the kernel goes on when its storage answers, and two at one place write one checkpoint.
+        A node that is heard but `missing`, because it has not reported that its ranks are gone, keeps its place: a rank
+        that hangs in the kernel goes on when its storage answers, and would write the same checkpoint as the spare's.
         """
         spares = [node for node in self.spares if node in there]
         gone = [(node, "it does not answer") for node in self.at if node in set(missing) & set(lost)]
@@ -100,12 +100,12 @@ class Places:
         return [Swap(node, by, why) for (node, why), by in zip(able, spares)]
 
     def unable(self, swaps: Iterable[Swap]) -> str:
-        """The nodes that would train again with a GPU that cannot; empty where there is none."""
+        """The nodes that would train again with a GPU that needs a reset; empty if there is none."""
         left = set(self.at) & set(self.broken) - {swap.node for swap in swaps}
         return ", ".join(f"{node} ({self.broken[node]})" for node in sorted(left))
 
     def apply(self, swaps: Iterable[Swap]) -> List[Dict[str, Any]]:
-        """What the journal says of each."""
+        """Makes the swaps; returns the journal's note of each."""
         notes = []
         for swap in swaps:
             place = self.at.index(swap.node)
@@ -116,13 +116,13 @@ class Places:
         return notes
 
     def of(self, node: str) -> Dict[str, Any]:
-        """What a node's supervisor is told of a place that is not the one of its job; nothing of its own."""
+        """What a node's supervisor is told if its place differs from its job's."""
         rank = self.at.index(node)
         return {} if node == self.first[rank] else {"place": {"node_rank": rank, "ranks": self.ranks[rank]}}
 
 
 def needs_reset(cause: Diagnosis) -> Optional[int]:
-    """The Xid of a certain verdict after which the GPU must be reset. One that is only likely may be another job's."""
+    """The Xid after which the GPU must be reset, if the verdict is certain: a likely one may be another job's."""
     if not known(cause.cause).resets_gpu or cause.confidence != "certain":
         return None
     return min((n for n in map(xids.needs_reset, cause.evidence) if n is not None), default=None)
@@ -131,8 +131,8 @@ def needs_reset(cause: Diagnosis) -> Optional[int]:
 def seconds_until_alone(
     gone: Iterable[str], nodes: Mapping[str, Any], job: Mapping[str, Any], now: float
 ) -> float:
-    """Seconds until nodes that are not heard have surely stopped their ranks by themselves: their lease and grace time
-    after they were heard last. Two nodes at one place could write one checkpoint."""
+    """Seconds until nodes that are not heard have surely stopped their ranks by themselves: lease and grace time after
+    they were last heard. Before that two nodes at one place could write the same checkpoint."""
     own = float(job["lease_seconds"]) + float(job["grace_seconds"])
     heard = [nodes[name].seen_at for name in gone if name in nodes and nodes[name].seen_at is not None]
     return max(0.0, max(heard) + own - now) if heard else 0.0
