@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.harness.live_page import LivePage
 from tests.harness.on_rig import SlurmDesk, lines_of, machines
 from tests.rig.rig import STATE, Rig
 from tests.rig.slurm import said, start_slurm
@@ -62,6 +63,8 @@ def test_the_wait_in_the_queue_is_said_and_stop_ends_our_job_alone(login: SlurmD
     stranger = said(rig, ["sbatch", "--parsable", "--wrap", "sleep 900"]).strip()
     # The controller has ended; the run goes on until it is stopped.
     assert login.runs()[0]["state"] in ("starting", "running")
+    with LivePage(login, run["id"]) as page:
+        assert page.ranks()["nodes"] == ["node1", "node2", "node3"]
     stopped = login.json("stop", run["id"])
     assert login.runs()[0]["state"] == "stopped", stopped
     login.until(lambda: len(login.jobs()) == 1, login.jobs)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.harness import until
+from tests.harness.live_page import LivePage
 from tests.harness.on_rig import HeadDesk, RigDesk, lines_of, machines
 from tests.rig.ray_site import asked, have_ray, start_ray
 from tests.rig.rig import STATE, Rig
@@ -132,9 +133,11 @@ def test_a_dead_rank_is_named_and_nothing_is_left(engine: str, desk: RigDesk, ri
 
 
 @pytest.mark.parametrize("engine", KEPT)
-def test_stop_leaves_nothing(engine: str, desk: RigDesk, rig: Rig) -> None:
+def test_the_live_page_shows_a_run_and_stop_leaves_nothing(engine: str, desk: RigDesk, rig: Rig) -> None:
     run = desk.run(desk.light("--steps", 4000, **keys_of(engine, nodes=TWO)), "--detach", "--no-probe")
     desk.trains(run["id"])
+    with LivePage(desk, run["id"]) as page:
+        assert page.ranks()["nodes"] == ["node1", "node2"]
     stopped = desk.json("stop", run["id"])
     assert desk.state(run["id"])["state"] == "stopped", stopped
     nothing_lives(rig)

@@ -90,6 +90,10 @@ def test_axe_finds_nothing_and_nothing_scrolls_sideways(browser, served, width, 
         if place == "run/page-large":
             page.until(DRAWN)
         assert page.look("document.documentElement.scrollWidth") == width, place
+        if not place:
+            cells = "[...document.querySelectorAll('.runs td:last-child')]"
+            ends = page.look(f"{cells}.map((one) => one.getBoundingClientRect().right)")
+            assert max(ends) <= width, "the findings of a run are in sight, on a phone too"
         page.look(AXE.read_text(encoding="utf-8") + "; null")
         found = page.look("axe.run(document, {resultTypes: ['violations']}).then((r) => r.violations.map((v) => "
                           "[v.id, v.nodes.length, v.nodes[0].html, v.nodes[0].failureSummary]))")  # fmt: skip

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.harness.live_page import LivePage
 from tests.harness.on_rig import RigDesk, lines_of, machines
 from tests.rig.rig import Rig
 
@@ -44,29 +43,15 @@ def test_the_live_page_shows_and_stops_a_run_of_other_machines(rig: Rig, tmp_pat
     with desk:
         run_id = desk.run(desk.light("--steps", 3000), "--detach", "--no-probe")["id"]
         desk.trains(run_id, 3)
-        page = desk.start("ui", run_id)
-        assert page.stdout is not None
-        address = page.stdout.readline().strip()
-
-        def ask(what: str, *words: str) -> str:
-            command = desk.place(["curl", "-sN", "-m", "4", *words, f"{address}api/run/{run_id}/{what}"])
-            return subprocess.run(command, capture_output=True, text=True, timeout=200).stdout
-
-        def told() -> Any:
-            """The newest table of ranks that the page was told, once the ranks train."""
-            lines = [
-                json.loads(line[6:]) for line in ask("events").splitlines() if line.startswith("data: {")
-            ]
-            return next(
-                (one["ranks"] for one in reversed(lines) if any(one.get("ranks", {}).get("step", ()))), None
-            )
-
-        assert desk.until(told)["nodes"] == ["node1", "node2", "node3"]
-        logs = {one["rank"]: one for one in json.loads(ask("logs"))["logs"] if one["rank"] is not None}
-        assert [logs[rank]["node"] for rank in range(3)] == ["node1", "node2", "node3"]
-        assert json.loads(ask(f"log?path={logs[2]['path']}"))["path"] == "nodes/node3/logs/rank-2.log"
-        body = ["-H", "content-type: application/json", "-m", "120", "-d", json.dumps({"name": run_id})]
-        assert json.loads(ask("stop", *body)) == {"state": "stopped", "left": 0, "unreadable": {}}
+        with LivePage(desk, run_id) as page:
+            assert page.ranks()["nodes"] == ["node1", "node2", "node3"]
+            logs = {
+                one["rank"]: one for one in json.loads(page.ask("logs"))["logs"] if one["rank"] is not None
+            }
+            assert [logs[rank]["node"] for rank in range(3)] == ["node1", "node2", "node3"]
+            last = json.loads(page.ask(f"log?path={logs[2]['path']}"))
+            assert last["path"] == "nodes/node3/logs/rank-2.log"
+            assert page.stop() == {"state": "stopped", "left": 0, "unreadable": {}}
         assert desk.ended(run_id)["state"] == "stopped"
 
 
