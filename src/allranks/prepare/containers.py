@@ -1,7 +1,7 @@
-"""The container of each node: found again, or made anew where its description changed; never a foreign one.
+"""The container of each node: found again, or made again if its description changed; never somebody else's.
 
-Ours is a container that carries our labels with this node's allranks home and this node's name. Whatever else
-has its name is reported and left.
+A container is allranks' own if its labels name this node and its allranks home. Any other container of the same name is
+reported and left alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from allranks.prepare import apptainer, engine, login
 from allranks.prepare.container_commands import Contained
 from allranks.prepare.container_processes import LIVING, described
 from allranks.prepare.description import LABEL, OURS, WRITABLE, Description, Mount, container_name
-from allranks.prepare.failures import NotReady, blocked, last_words
+from allranks.prepare.failures import NotReady, blocked, engine_failed, last_words
 from allranks.prepare.images import Image, Step, first_object, short, unsaid
 from allranks.spec import Run
 from allranks.transport import Completed, NodeProgram, Unreachable
@@ -82,21 +82,14 @@ def refuse_extra(run: Run) -> None:
 
 async def answer_of(program: NodeProgram, argv: list[str]) -> str:
     """One line that a basic program of the node prints."""
+    return (await call(program, argv)).out.decode("utf-8", "replace").strip()
+
+
+async def call(program: NodeProgram, argv: list[str]) -> Completed:
     done = await program.transport.run(argv, timeout_seconds=ASK_SECONDS)
     if done.code != 0:
-        raise failed(program.node, argv, done)
-    return done.out.decode("utf-8", "replace").strip()
-
-
-def failed(node: str, argv: list[str], done: Completed) -> NotReady:
-    command = " ".join(argv[:3])
-    return blocked(
-        "container-engine-failed",
-        node,
-        f"{node}: {command}: {last_words(done)}",
-        why="no container can be made there.",
-        fix=f"run it by hand on {node}: it says the same; fix its error",
-    )
+        raise engine_failed(program.node, argv, done)
+    return done
 
 
 # ---- making ready ----
@@ -129,8 +122,8 @@ async def ready(
     if found is not None:
         refuse_foreign(found, wanted)
         contained = replace(contained, container=str(found["Id"]), made=False)
-        if is_as_described(found, wanted):
-            await begin(program, contained)
+        if labels_of(found).get(f"{LABEL}.description") == contained.description:
+            await call(program, engine.begin(contained.engine, contained.container))
             await refuse_busy(program, contained)
             if await is_whole(program, contained):
                 return contained
@@ -201,17 +194,6 @@ def not_made(wanted: Description, done: Completed) -> NotReady:
     )
 
 
-async def call(program: NodeProgram, argv: list[str]) -> Completed:
-    done = await program.transport.run(argv, timeout_seconds=ASK_SECONDS)
-    if done.code != 0:
-        raise failed(program.node, argv, done)
-    return done
-
-
-async def begin(program: NodeProgram, contained: Contained) -> None:
-    await call(program, engine.begin(contained.engine, contained.container))
-
-
 # ---- looking ----
 
 
@@ -225,7 +207,7 @@ async def inspect(program: NodeProgram, tool: str, name: str) -> dict[str, Any] 
             return found
     elif b"no such container" in done.err.lower():
         return None
-    raise failed(program.node, argv, done)
+    raise engine_failed(program.node, argv, done)
 
 
 def labels_of(found: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -243,10 +225,6 @@ def is_ours(found: Mapping[str, Any], home: str, node: str) -> bool:
     """By label, home and node: the home is a folder of this user's on this node, so that nobody else's fits."""
     labels = labels_of(found)
     return labels.get(f"{LABEL}.home") == home and labels.get(f"{LABEL}.node") == node
-
-
-def is_as_described(found: Mapping[str, Any], wanted: Description) -> bool:
-    return labels_of(found).get(f"{LABEL}.description") == wanted.digest()
 
 
 def refuse_foreign(found: Mapping[str, Any], wanted: Description) -> None:
@@ -307,8 +285,8 @@ async def remove_if_made(program: NodeProgram, wanted: Description, run_id: str,
 async def still_ours(program: NodeProgram, contained: Contained) -> dict[str, Any] | None:
     """The container of a run's record, found by its id and proved by its labels; None where it is gone.
 
-    A container of that id with other labels cannot be: an engine never gives an id twice. A record may be
-    wrong all the same, and then nothing is touched.
+    A container of that id with other labels cannot be: an engine never gives an id twice. But a record may be
+    wrong, and then nothing is touched.
     """
     found = await inspect(program, contained.engine, contained.container)
     if found is None or str(found.get("Id")) != contained.container:
@@ -317,7 +295,7 @@ async def still_ours(program: NodeProgram, contained: Contained) -> dict[str, An
 
 
 LEAVING_TRIES, LEAVING_SECONDS = 10, 0.5
-"""A supervisor that has told its last word still lives for a moment: it is nobody's stranger."""
+"""A supervisor lives for a moment after its last message: it does not count as somebody else's process."""
 
 
 async def stop(program: NodeProgram, contained: Contained) -> list[tuple[int, str]]:
@@ -357,7 +335,7 @@ async def remove(program: NodeProgram, contained: Contained) -> bool:
 
 
 async def instance_ready(program: NodeProgram, wanted: Description, contained: Contained) -> Contained:
-    """An instance costs a second to start and holds nothing that would be lost: it is always made anew."""
+    """An instance starts within a second and holds nothing that could be lost, so a new one is always made."""
     if await instance(program, wanted.name) is not None:
         raise blocked(
             "container-busy",

@@ -10,6 +10,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from allranks.plan.trainer import PATHS
 from allranks.prepare.failures import blocked, last_words
 from allranks.prepare.progress import WATCH
 from allranks.spec import Run
@@ -68,7 +69,7 @@ async def tokenize(
     `overruled` are the plan's changes of the training arguments, `env` the ranks' environment.
     """
     arguments = {**run.train.arguments, **overruled}
-    for key in ("model_name_or_path", "dataset_dir", "tokenized_path"):
+    for key in PATHS:
         if isinstance(arguments.get(key), str):
             arguments[key] = run.here(arguments[key])
     arguments = {key: value for key, value in arguments.items() if key not in ELSEWHERE and value is not None}

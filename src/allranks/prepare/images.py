@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allranks.prepare import engine
-from allranks.prepare.failures import blocked, last_words
+from allranks.prepare.failures import blocked, engine_failed, last_words
 from allranks.transport import Completed, NodeProgram
 
 PULL_SECONDS = 3600.0
@@ -76,20 +76,15 @@ async def ensure(program: NodeProgram, tool: str, image: Image, step: Step = uns
 
 async def inspect(program: NodeProgram, tool: str, name: str) -> dict[str, Any] | None:
     """What the engine says of an image that the node has; None where it has none of this name."""
-    done = await program.transport.run(engine.inspect_image(tool, name), timeout_seconds=ASK_SECONDS)
+    argv = engine.inspect_image(tool, name)
+    done = await program.transport.run(argv, timeout_seconds=ASK_SECONDS)
     if done.code == 0:
         found = first_object(done)
         if found:
             return found
     elif says_missing(done):
         return None
-    raise blocked(
-        "container-engine-failed",
-        program.node,
-        f"{program.node}: {tool} image inspect {name}: {last_words(done)}",
-        why="no container can be made there.",
-        fix=f"{tool} info on {program.node} shows the same; fix its error",
-    )
+    raise engine_failed(program.node, argv, done)
 
 
 async def fetch(program: NodeProgram, tool: str, name: str, step: Step = unsaid) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What the inside of a prepared container says against what was asked of it. Pure."""
+"""Compares the inside of a prepared container with what the run file asked for. Pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from allranks.core import BLOCK, UNKNOWN, Facts, Finding
+from allranks.core import BLOCK, UNKNOWN, WARN, Facts, Finding
 from allranks.spec import Run
 
 GIB = 1 << 30
@@ -31,46 +31,43 @@ def from_inside(run: Run, facts: Facts) -> Iterator[Finding]:
 
 def shared_memory(run: Run, node: str, asked: int, found: Any) -> Iterator[Finding]:
     size = found.get("total_bytes") if isinstance(found, Mapping) else None
-    where = run.where("container.shm")
+    where = replace(run.where("container.shm"), node=node)
     if not isinstance(size, int | float):
-        yield finding(
-            "container-shm", UNKNOWN, node, where, "the size of /dev/shm in the container could not be read"
-        )
+        saw = "the size of /dev/shm in the container could not be read"
+        yield Finding("container-shm", UNKNOWN, where, saw=saw)
     elif size < asked:
-        yield finding(
+        yield Finding(
             "container-shm",
             BLOCK,
-            node,
             where,
-            f"/dev/shm in the container on {node} is {size / GIB:.2f} GiB; {asked / GIB:.2f} GiB were asked for",
+            saw=f"/dev/shm in the container on {node} is {size / GIB:.2f} GiB; {asked / GIB:.2f} GiB were asked for",
             expected=f"{asked / GIB:.2f} GiB",
             why="data loaders end with 'Bus error', NCCL with 'Error while creating shared memory segment'.",
-            fix="take ipc: host out of container.extra: with it the host's /dev/shm is used and the size is void",
+            fix="take ipc: host out of container.extra: with it the host's /dev/shm is used and the size has no effect",
         )
 
 
 def mount(run: Run, node: str, target: str, read_only: bool, found: Mapping[str, Any]) -> Iterator[Finding]:
-    where = run.where("container.mounts")
+    where = replace(run.where("container.mounts"), node=node)
     if str(found.get("mount")).rstrip("/") != target.rstrip("/"):
-        yield finding(
+        yield Finding(
             "container-mount",
             BLOCK,
-            node,
             where,
-            f"{target} in the container on {node} is not a mount: it is on {found.get('mount')} ({found.get('type')})",
+            saw=f"{target} in the container on {node} is not a mount: it is on {found.get('mount')} "
+            f"({found.get('type')})",
             expected="the node's folder",
             why="what is written there is lost with the container; what is read there is the image's.",
             fix="allranks clean removes the container; then run again",
         )
     elif not read_only and found.get("writable") is False and found.get("folder"):
-        yield finding(
+        yield Finding(
             "container-mount",
-            BLOCK if is_output(run, target) else "warn",
-            node,
+            BLOCK if is_output(run, target) else WARN,
             where,
-            f"{target} in the container on {node} cannot be written: {found.get('reason')}",
+            saw=f"{target} in the container on {node} cannot be written: {found.get('reason')}",
             expected="a folder that the run's user may write, or :ro in the mount",
-            why="the run's user inside is the one that logs in to the node, with the same rights.",
+            why="the user inside is the one that logs in to the node, with the same rights.",
             fix=f"give that user the folder, or write {target}:ro",
         )
 
@@ -78,9 +75,3 @@ def mount(run: Run, node: str, target: str, read_only: bool, found: Mapping[str,
 def is_output(run: Run, target: str) -> bool:
     """Whether checkpoints go below `target`."""
     return bool(run.save.to) and (str(run.save.to) + "/").startswith(target.rstrip("/") + "/")
-
-
-def finding(
-    name: str, verdict: str, node: str, where: Any, saw: str, expected: str = "", why: str = "", fix: str = ""
-) -> Finding:
-    return Finding(name, verdict, replace(where, node=node), saw=saw, expected=expected, why=why, fix=fix)

@@ -7,9 +7,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from allranks.checks.fact_request import uses_deepspeed
 from allranks.core import extensions
-from allranks.core.untrusted import mapping
+from allranks.plan.operators import BUILDERS, operators
 from allranks.prepare.failures import blocked, last_words
 from allranks.prepare.progress import WATCH
 from allranks.spec import Run
@@ -18,7 +17,6 @@ from allranks.transport import NodeProgram
 BUILD_SECONDS = 1800.0
 """CPUAdam takes about a minute on one core; CUDA operators for several architectures take ten."""
 
-ON_PROCESSOR = ("cpu", "nvme")
 TORCH_LOCK_SECONDS = 600
 
 FLAGS = (
@@ -113,35 +111,14 @@ noted, and the next time ninja is asked whether all of it is still current: impo
 of ours that was killed has left torch's `lock`, for which torch waits without end. It has left its mark, too, and
 nobody holds that: the kernel gives up a dead holder's."""
 
-OPERATORS = {
-    "CPUAdamBuilder": "cpu_adam",
-    "FusedAdamBuilder": "fused_adam",
-    "AsyncIOBuilder": "async_io",
-    "ShareMemCommBuilder": "deepspeed_shm_comm",
-}
-"""The names under which torch's cache has what the builders make (their NAME)."""
+OPERATORS = {builder: name for name, builder in BUILDERS.items()}
 
 
 def builders(run: Run, deepspeed: Mapping[str, Any] | None) -> list[tuple[str, str]]:
-    """The operators that the planned configuration uses, as (module, class) of DeepSpeed 0.16 to 0.19."""
-    if not uses_deepspeed(run) or not deepspeed:
-        return []
-    zero = mapping(deepspeed.get("zero_optimization"))
-    place = mapping(zero.get("offload_optimizer")).get("device")
-    weights = mapping(zero.get("offload_param")).get("device")
-    kind = str(mapping(deepspeed.get("optimizer")).get("type") or "").lower()
-    gpu = not run.on_cpu
-    home = "deepspeed.ops.op_builder" if gpu else "deepspeed.ops.op_builder.cpu"
-    found = []
-    if place in ON_PROCESSOR:
-        found.append((home, "CPUAdamBuilder"))
-    elif kind in ("adam", "adamw"):
-        found.append((home, "FusedAdamBuilder"))
-    if "nvme" in (place, weights):
-        found.append(("deepspeed.ops.op_builder", "AsyncIOBuilder"))
-    if not gpu:
-        found.append((home, "ShareMemCommBuilder"))
-    return found
+    """The operators that the planned configuration uses, as (module, class) of DeepSpeed."""
+    home = "deepspeed.ops.op_builder"
+    on_cpu = f"{home}.cpu" if run.on_cpu else home
+    return [(home if n == "async_io" else on_cpu, BUILDERS[n]) for n in operators(run, deepspeed)]
 
 
 def asked(wanted: Sequence[tuple[str, str]], env: Mapping[str, str]) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 ## How it is found
 For what this run will compile at its first use (the processor's Adam with offload, DeepSpeed's own optimizers,
-shared-memory collectives on CPU): ninja, a C++ compiler, and for CUDA operators nvcc, on every node.
+disk access with offload to NVMe, shared-memory collectives on CPU): ninja, a C++ compiler, and for CUDA operators nvcc,
+on every node.
 
 ## Why it matters
 The rank ends with "Ninja is required to load C++ extensions" or "CUDA_HOME environment variable is not set",
@@ -21,41 +22,25 @@ Topic: software
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings, View
-from allranks.checks.fact_request import uses_deepspeed
 from allranks.checks.phrases import listed
-from allranks.core.untrusted import mapping
+from allranks.plan.operators import needs_cuda, operators
 
 NEEDS = ("software.ninja", "software.compiler", "software.nvcc")
 
-ON_PROCESSOR = ("cpu", "nvme")
-
 
 def applies(context: Context) -> bool:
-    return context.on_host and uses_deepspeed(context.run) and bool(compiled(context))
-
-
-def compiled(context: Context) -> dict[str, bool]:
-    """Operators that will be compiled, and whether with nvcc."""
-    zero = mapping(context.deepspeed.get("zero_optimization"))
-    offloads = mapping(zero.get("offload_optimizer")).get("device") in ON_PROCESSOR
-    found = {"cpu_adam": False} if offloads else {}
-    kind = str(mapping(context.deepspeed.get("optimizer")).get("type") or "").lower()
-    if kind in ("adam", "adamw") and not offloads:
-        found["fused_adam"] = context.uses_gpu
-    if not context.uses_gpu:
-        found["shm_comm"] = False
-    return found
+    return context.on_host and bool(operators(context.run, context.deepspeed))
 
 
 def check(context: Context) -> Findings:
-    operators = compiled(context)
+    compiled = operators(context.run, context.deepspeed)
     for view in context.machines:
-        missing = missing_on(view, any(operators.values()))
+        missing = missing_on(view, needs_cuda(context.run, context.deepspeed))
         if missing:
             yield context.block(
                 view,
                 saw=f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} not to be found on {view.name}",
-                expected=f"what compiles {listed(operators)} at its first use",
+                expected=f"what compiles {listed(compiled)} at its first use",
                 why="its ranks would end once the model has been loaded, and all others with them.",
                 fix=f"install {listed(missing)} in the training environment of {view.name}",
             )

@@ -22,8 +22,8 @@ from __future__ import annotations
 
 from allranks.checks import versions
 from allranks.checks.context import Context, Findings
-from allranks.checks.rules.compiler_missing import compiled
 from allranks.core.text import printable
+from allranks.plan.operators import needs_cuda
 
 NEEDS = ("software.nvcc", "software.torch_cuda")
 
@@ -31,7 +31,7 @@ NEEDS = ("software.nvcc", "software.torch_cuda")
 def applies(context: Context) -> bool:
     return (
         context.on_host
-        and any(compiled(context).values())
+        and needs_cuda(context.run, context.deepspeed)
         and context.run.env.get("DS_SKIP_CUDA_CHECK", "0") != "1"
     )
 

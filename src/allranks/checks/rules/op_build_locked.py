@@ -31,10 +31,10 @@ from typing import Any
 from allranks.checks.context import Context, Findings, View, on_host
 from allranks.checks.filesystems import SHARED
 from allranks.checks.phrases import duration
-from allranks.checks.rules.compiler_missing import compiled
 from allranks.checks.rules.port_held import holder_text
 from allranks.core import Finding
 from allranks.core.untrusted import listing, mapping, number
+from allranks.plan.operators import operators
 from allranks.plan.versions import parse
 
 NEEDS = ("extensions.locks",)
@@ -89,7 +89,7 @@ def of_this_python(view: View, lock: Mapping[str, Any]) -> bool:
 
 def stale(context: Context, view: View, lock: Mapping[str, Any]) -> Finding:
     path, name = str(lock["path"]), str(lock.get("name"))
-    needed = name in needed_by(context)
+    needed = name in operators(context.run, context.deepspeed)
     age = number(lock.get("age_seconds"))
     old = f", {duration(age)} old" if age is not None else ""
     shared = lock.get("type") in SHARED
@@ -107,10 +107,3 @@ def stale(context: Context, view: View, lock: Mapping[str, Any]) -> Finding:
         fix=f"rm {quote(path)}"
         + (", once no other machine compiles there" if shared else f" on {view.name}"),
     )
-
-
-def needed_by(context: Context) -> set[str]:
-    """The extensions that this run is certain to load, as DeepSpeed 0.19 names them."""
-    if not context.llamafactory or not mapping(context.deepspeed):
-        return set()
-    return {"deepspeed_shm_comm" if name == "shm_comm" else name for name in compiled(context)}
