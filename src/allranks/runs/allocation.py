@@ -1,5 +1,4 @@
-"""The first phase of a run: its nodes. They are there already, or a batch system gives them after a wait in its
-queue."""
+"""The first phase of a run: its nodes. They are there already, or a batch system gives them after a wait."""
 
 from __future__ import annotations
 
@@ -17,15 +16,14 @@ from allranks.spec import Run, expand
 from allranks.transport import Nodes, open_nodes, reached
 
 SHORT_LIVED_SECONDS = 20.0
-"""A queue may not show a job at once that it has just given a number."""
+"""A queue may not show a new job at once."""
 
 Tell = Callable[[Event], None]
 
 
 @dataclass
 class Acquired:
-    """A run's nodes, and the run with the names that they turned out to have. `job` is the one that
-    holds them, if it is ours."""
+    """A run's nodes, and the run with their names. `job` holds them, if it was submitted for this run."""
 
     run: Run
     nodes: Nodes
@@ -33,7 +31,7 @@ class Acquired:
     job: str | None = None
 
     async def release(self) -> None:
-        """For a run that did not start: gives the nodes back. Only ever our own job."""
+        """For a run that did not start: cancels its job, if it was submitted for this run."""
         await self.nodes.close()
         if self.job is not None and self.run_id is not None:
             await give_back(queue_of(self.run), self.job, self.run_id)
@@ -48,9 +46,9 @@ def queue_of(run: Run) -> Queue:
 async def acquire(
     run: Run, tell: Tell, accept_new_hosts: bool = False, again: Sequence[str] = ()
 ) -> Acquired:
-    """Raises BadInput for a job that is refused, CouldNotTell where the job ends in the queue.
+    """Raises BadInput for a job that is refused, CouldNotTell if the job ends in the queue.
 
-    `again` is the command that would start this run once more, for a job that is queued again.
+    `again` is the command that starts this run again, for a job that is requeued.
     """
     if run.launcher.queue is None:
         return await there_already(run, accept_new_hosts)
@@ -64,7 +62,7 @@ async def acquire(
 
 
 async def looking(run: Run, accept_new_hosts: bool = False) -> Acquired:
-    """For verbs that only look: the nodes as they are, those of the allocation that we are in, no job."""
+    """For verbs that only look: the nodes as they are, or those of the current allocation; no job is submitted."""
     number = None if run.launcher.queue is None else queue_of(run).allocation(os.environ)
     if number is not None:
         return await inside(run, number, lambda event: None)
@@ -72,24 +70,23 @@ async def looking(run: Run, accept_new_hosts: bool = False) -> Acquired:
 
 
 async def there_already(run: Run, accept_new_hosts: bool) -> Acquired:
-    """Nodes that need no waiting for; a cluster says which ones they are if the run file gives a number."""
-    choose = run.launcher.nodes_of
-    if choose is not None and not run.nodes_known:
-        run = await choose(run)
+    """Nodes without a queue; if the run file only gives a number, the launcher's cluster chooses them."""
+    if run.launcher.nodes_of is not None and not run.nodes_known:
+        run = await run.launcher.nodes_of(run)
     return Acquired(run, open_nodes(run, accept_new_hosts))
 
 
-# ---- a job of our own ----
+# ---- the run's own job ----
 
 
 async def one(run: Run, run_id: str, job: str, tell: Tell) -> Acquired:
-    """Waits for one job's nodes; without them the job is given back."""
+    """Waits for one job's nodes; if that fails, the job is cancelled."""
     queue = queue_of(run)
     try:
         index.remember_waiting(run_id, run, job)
         mine = await granted(queue, job, run_id, tell)
         given = expand(mine.nodes)
-        # A task of an array has a number of its own once it runs.
+        # A task of an array gets its own number when it runs.
         job = mine.number
         return Acquired(with_nodes(run, job, given), nodes_of(run, job, given), run_id, job)
     except BaseException:
@@ -104,7 +101,7 @@ async def give_back(queue: Queue, job: str, run_id: str) -> None:
 
 
 async def granted(queue: Queue, number: str, run_id: str, tell: Tell) -> Job:
-    """Waits in the queue, and says each time its reason changes; the first of its nodes is the head."""
+    """Waits in the queue, and reports each new reason for it; the first of the job's nodes is the head."""
     clock = asyncio.get_running_loop().time
     said, begin, first = None, clock(), True
     while True:
@@ -122,25 +119,23 @@ async def granted(queue: Queue, number: str, run_id: str, tell: Tell) -> Job:
             tell(Event(time.time(), "phase", None, None, {"phase": "queue", "why": why}))
 
 
-# ---- an allocation that we are in ----
+# ---- an allocation that is there ----
 
 
 async def inside(run: Run, number: str, tell: Tell) -> Acquired:
-    """The nodes of the allocation that this process is in. It is never given back: it may not be ours."""
+    """The nodes of the allocation that this process is in. It is never cancelled: it may be somebody else's."""
     queue = queue_of(run)
     job = await queue.job(number)
     if not job.runs or not job.nodes:
-        said = f"and {queue.NAME} says of it: {job.state or 'no such job'}."
-        raise CouldNotTell(f"This is job {number} by its variables, {said}")
+        said = f"but {queue.NAME} reports: {job.state or 'no such job'}."
+        raise CouldNotTell(f"The environment's variables say that this is job {number}, {said}")
     there = expand(job.nodes)
     wanted = [node.name for node in run.cluster.nodes] if run.nodes_known else there[: len(run.cluster.nodes)]
     missing = [name for name in wanted if name not in there]
     if missing or len(wanted) < len(run.cluster.nodes):
-        saw = (
-            f"{missing[0]} is not among the nodes of job {number}"
-            if missing
-            else (f"job {number} has {len(there)} nodes and the run wants {len(run.cluster.nodes)}")
-        )
+        saw = f"job {number} has {len(there)} nodes and the run wants {len(run.cluster.nodes)}"
+        if missing:
+            saw = f"{missing[0]} is not among the nodes of job {number}"
         raise run.refuse(
             "nodes",
             f"{saw}: {job.nodes}.",
@@ -164,12 +159,12 @@ def nodes_of(run: Run, job: str, given: list[str]) -> Nodes:
 
 
 def named(run: Run, given: list[str]) -> tuple[Node, ...]:
-    """The nodes in the job's order: the first is where the job's script runs, and so the head."""
-    written = {node.name: node for node in run.cluster.nodes}
-    stands_for = run.cluster.nodes
+    """The nodes in the job's order: the job's script runs on the first, which is the head."""
+    described = run.cluster.nodes
+    written = {node.name: node for node in described}
     nodes = []
     for rank, name in enumerate(given):
-        node = written.get(name) or stands_for[min(rank, len(stands_for) - 1)]
+        node = written.get(name) or described[min(rank, len(described) - 1)]
         nodes.append(replace(node, name=name, address=name, rank=rank))
     return tuple(nodes)
 

@@ -1,7 +1,7 @@
-"""Brings a checkpoint to this machine: digests compared, from where an earlier try broke off, whole or not at all.
+"""Copies a checkpoint to this machine, whole or not at all; a copy that broke off is continued.
 
-The copy grows under a temporary name beside its place and is moved there when every file has the size and SHA-256 that
-the node told. What the node tells of files is data: a name that leads out of the folder is refused.
+The copy grows under a temporary name, and is moved to its place when every file has the size and SHA-256 that the node
+reported. A file name that leads out of the folder is refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Heard = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file as the node told it: `name` is below the checkpoint's folder."""
+    """A file as the node reports it: `name` is below the checkpoint's folder."""
 
     name: str
     bytes: int
@@ -43,7 +43,7 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Fetched:
-    """`copied_bytes` came now, `kept_bytes` were here from an earlier try."""
+    """`copied_bytes` were copied now, `kept_bytes` by an earlier try."""
 
     source: str
     target: str
@@ -65,7 +65,7 @@ async def fetch(
     heard: Heard = lambda done, total: None,
 ) -> Fetched:
     """Raises BadInput (nothing there, the target exists), Blocked (the checkpoint is damaged), Unreachable, and
-    CouldNotTell where the copy broke off: then the same command goes on from there."""
+    CouldNotTell if the copy broke off: then the same command continues it."""
     began = time.monotonic()
     told = await place.ask("files", **({} if step is None else {"step": step}))
     path = str(told.get("path") or "")
@@ -98,14 +98,14 @@ async def fetch(
 
 
 def goal_of(place: CheckpointPlace, path: str, target: str | None) -> Path:
-    """The folder that is made. A TO that ends with a slash, and `.`, are the folder around it."""
+    """The folder that is made. `.`, and a TO that ends with a slash, is the folder around it."""
     inside = target is None or target.endswith("/") or target in (".", "..")
     folder = Path(target or ".")
     return (folder / default_name(place, path) if inside else folder).absolute()
 
 
 def default_name(place: CheckpointPlace, path: str) -> str:
-    """`RUN-checkpoint-50`, or the folder's own name; a final adapter has its run's."""
+    """`RUN-checkpoint-50`, or the folder's own name; a final adapter gets its run's."""
     name = PurePosixPath(path).name
     run_id = text_of(place.request.get("run"))
     if run_id is None:
@@ -114,7 +114,7 @@ def default_name(place: CheckpointPlace, path: str) -> str:
 
 
 def refuse_damaged(place: CheckpointPlace, path: str, report: Mapping[str, Any]) -> None:
-    """A damaged checkpoint is not brought home as if it were one; what could not be judged is."""
+    """Raises Blocked for a damaged checkpoint; one that could not be judged is copied."""
     against = [f for f in mappings(report.get("findings")) if f.get("verdict") == "block"]
     if against:
         said = "; ".join(f"{f.get('id')}: {printable(f.get('saw'))}" for f in against[:3])
@@ -125,7 +125,7 @@ def refuse_damaged(place: CheckpointPlace, path: str, report: Mapping[str, Any])
 
 
 def checked(told: Any, place: CheckpointPlace, path: str) -> list[RemoteFile]:
-    """Raises CouldNotTell for an answer that is none, or names what is no file below the folder."""
+    """The files of a node's answer. Raises CouldNotTell if it makes no sense, or names a file outside the folder."""
     found = []
     for one in mappings(told):
         name, size, sha = text_of(one.get("name")), integer(one.get("bytes")), text_of(one.get("sha256"))
@@ -161,7 +161,7 @@ def refuse_full_disk(folder: Path, size: int) -> None:
 
 
 def left_from_before(growing: Path, one: RemoteFile) -> int:
-    """The bytes of an earlier try that are there; one that is too long is begun anew."""
+    """How many bytes of an earlier try are there; a file that is too long is removed."""
     path = growing / one.name
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise BadInput(Problem(f"{path} is not a file of an earlier try", do=f"remove {growing}"))
@@ -177,7 +177,7 @@ def left_from_before(growing: Path, one: RemoteFile) -> int:
 async def bring(
     place: CheckpointPlace, path: str, growing: Path, files: Sequence[RemoteFile], heard: Heard
 ) -> None:
-    """All files whole and of their digest; one that differs is brought once more from its beginning."""
+    """Copies all files; one whose digest differs is copied once more from its beginning."""
     missing = list(files)
     for _ in range(2):
         await receive(place, path, growing, missing, heard)
@@ -187,7 +187,7 @@ async def bring(
         for one in missing:
             (growing / one.name).unlink(missing_ok=True)
     raise CouldNotTell(
-        f"{place.text}: {plural(len(missing), 'file')} came with another SHA-256 than was told, twice: "
+        f"{place.text}: {plural(len(missing), 'file')} came twice with another SHA-256 than reported: "
         f"{printable(missing[0].name)}. It may be changing.\n  fix  the same command again"
     )
 
@@ -200,7 +200,7 @@ def is_same(growing: Path, one: RemoteFile) -> bool:
 async def receive(
     place: CheckpointPlace, path: str, growing: Path, files: Sequence[RemoteFile], heard: Heard
 ) -> None:
-    """Appends what comes to the files, each from where it ends now."""
+    """Appends what comes to the files, each from its present end."""
     total = sum(one.bytes for one in files)
     offsets = {one.name: left_from_before(growing, one) for one in files}
     done, writer = sum(offsets.values()), Writer(growing, {one.name: one.bytes for one in files}, offsets)
@@ -215,7 +215,7 @@ async def receive(
                 heard(done, total)
     except ProgramFailed as error:
         raise CouldNotTell(
-            f"{place.text}: {error.text}\n  fix  the same command goes on from there"
+            f"{place.text}: {error.text}\n  fix  the same command continues the copy"
         ) from error
     finally:
         writer.close()
@@ -235,7 +235,7 @@ async def lines_of(place: CheckpointPlace, wanted: Mapping[str, Any]):
 
 
 class Writer:
-    """Writes pieces to files below a folder of ours: those that were asked for, in order and no longer than told."""
+    """Writes pieces to files below a folder: only files that were requested, in order and no longer than reported."""
 
     def __init__(self, folder: Path, sizes: Mapping[str, int], offsets: dict[str, int]):
         self.folder, self.sizes, self.offsets = folder, sizes, offsets
@@ -250,7 +250,7 @@ class Writer:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
 
     def add(self, line: Mapping[str, Any]) -> int:
-        """The bytes that were written. Raises CouldNotTell for what was not asked for."""
+        """The bytes that were written. Raises CouldNotTell for a piece that was not requested."""
         name, offset = str(line.get("name")), integer(line.get("offset"))
         try:
             data = base64.b64decode(str(line.get("data")), validate=True)
@@ -258,7 +258,9 @@ class Writer:
             data = b""
         at = self.offsets.get(name)
         if not data or at is None or offset != at or at + len(data) > self.sizes[name]:
-            raise CouldNotTell(f"the node sent what was not asked for: {printable(name)} at byte {offset}")
+            raise CouldNotTell(
+                f"the node sent a piece that was not requested: {printable(name)} at byte {offset}"
+            )
         if name != self._name:
             self.close()
             self._name, self._fd = name, self._open(self.folder / name)
@@ -276,7 +278,7 @@ class Writer:
 
 
 def settle(growing: Path, goal: Path, files: Sequence[RemoteFile]) -> None:
-    """Moves the whole copy into place. What an earlier try left and the node has no more goes before."""
+    """Moves the whole copy into place, without files of an earlier try that the node no longer has."""
     for stray in set(copying.files_below(str(growing))) - {one.name for one in files}:
         (growing / stray).unlink()
     mask = os.umask(0)
@@ -284,6 +286,6 @@ def settle(growing: Path, goal: Path, files: Sequence[RemoteFile]) -> None:
     growing.chmod(0o777 & ~mask)
     sync(str(growing))
     if goal.is_dir():
-        goal.rmdir()  # it is empty; one that has been filled meanwhile is an error
+        goal.rmdir()  # it was empty; an error if it no longer is
     growing.rename(goal)
     sync(str(goal.parent))

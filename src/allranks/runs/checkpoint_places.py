@@ -1,4 +1,4 @@
-"""Where the checkpoint lies that a person names: a folder here, `node:/path`, or a run, here or on its head."""
+"""Where a checkpoint is that a person names: a folder here, `node:/path`, or a run, here or on its head."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from allranks.transport import Nodes, ProgramFailed
 OVER_THERE = re.compile(
     r"((?:[A-Za-z0-9_.][A-Za-z0-9_.-]*@)?(?:[A-Za-z0-9_.][A-Za-z0-9_.-]*|\[[0-9a-fA-F:.%]+\])):([/~].*)"
 )
-"""`node:/path` and `user@node:~/path`, as scp takes them; without a path from a root or a home it is a name."""
+"""`node:/path` and `user@node:~/path`, as scp takes them; without an absolute path or `~` it is a name."""
 
-LOOK_SECONDS = 3600.0
-"""To read a checkpoint through: 671B in bfloat16 are 1.3 TB, at 1 GB/s some 22 minutes."""
+READ_SECONDS = 3600.0
+"""To read a whole checkpoint: 671B in bfloat16 are 1.3 TB, at 1 GB/s some 22 minutes."""
 
 
 @dataclass(frozen=True)
 class CheckpointPlace:
-    """`request` is what `checkpoints.node_verbs` is asked with; `nodes` is None if it lies on this machine."""
+    """`request` is for `checkpoints.node_verbs`; `nodes` is None if the checkpoint is on this machine."""
 
     text: str
     request: Mapping[str, Any] = field(default_factory=dict)
@@ -49,7 +49,7 @@ class CheckpointPlace:
         program = next(iter(self.nodes.programs.values()))
         wanted = {**self.request, **more}
         try:
-            return await program.call("checkpoints", what, stdin=wanted, timeout_seconds=LOOK_SECONDS)
+            return await program.call("checkpoints", what, stdin=wanted, timeout_seconds=READ_SECONDS)
         except ProgramFailed as error:
             raise refused(self.node, error) from error
 
@@ -59,7 +59,7 @@ class CheckpointPlace:
 
 
 def refused(node: str | None, error: ProgramFailed) -> BadInput:
-    """What a node says against a request, as the same error that it would be here."""
+    """A node's refusal of a request, as the same error as on this machine."""
     told = error.answer.get("problems")
     problems = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
     if not problems:
@@ -71,8 +71,8 @@ def refused(node: str | None, error: ProgramFailed) -> BadInput:
 
 
 def of_text(text: str | None, access: Access | None = None, file: bool = False) -> CheckpointPlace:
-    """The place that `text` means; without one that of the newest run. A run file means its newest run. With `file`
-    it may be a checkpoint's file here. Raises BadInput if it is none."""
+    """The place that `text` means; without `text` that of the newest run. A run file means its newest run. With `file`
+    it may be a checkpoint's file on this machine. Raises BadInput for anything else."""
     text = text if text is not None else found(None)
     is_run_file = text.endswith((".yaml", ".yml")) and Path(text).is_file()
     if text and (Path(text).is_dir() or (file and Path(text).is_file() and not is_run_file)):
@@ -88,7 +88,7 @@ def of_text(text: str | None, access: Access | None = None, file: bool = False) 
     try:
         index.directory_here(run_id)
     except BadInput:
-        if not any(entry.get("id") == run_id for entry in index.entries()):
+        if not index.entry(run_id):
             raise
         return CheckpointPlace(run_id, {"run": run_id}, head_of(run_id))
     return CheckpointPlace(run_id, {"run": run_id})
@@ -105,7 +105,7 @@ def found(text: str | None) -> str:
 
 
 def head_of(run_id: str) -> Nodes:
-    """The head alone: a run's checkpoints lie there."""
+    """Only the head: it has the run's checkpoints."""
     nodes = index.nodes_of(run_id)
     name = next(iter(nodes.programs))
     return Nodes({name: nodes.programs[name]}, {name: nodes.nodes[name]})

@@ -1,4 +1,4 @@
-"""Supervisors started by a launcher's own program: its command runs on the head, and the orders follow."""
+"""Starts the supervisors by a launcher's own program: its command runs on the head, then each node gets its order."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from allranks.transport.base import Transport
 from allranks.transport.local import LocalTransport
 
 LAST_WORDS_SECONDS = 3.0
-"""After a node without a supervisor: how long the engine's own word about it may take."""
+"""If a node has no supervisor: how long the engine may take to report why."""
 
 TAKING_SECONDS = 5.0
-"""From an order taken to a supervisor that stands: 0.3 s on an idle machine, 2 s on one with a load of 15."""
+"""From an order to a running supervisor: 0.3 s on an idle machine, 2 s on one with a load of 15."""
 
 
 class EngineFailed(Exception):
@@ -43,7 +43,7 @@ class EngineStart:
         self.task: asyncio.Task[None] | None = None
 
     def files(self, node: Node, places: Places) -> dict[str, str]:
-        """What must lie in the node's run directory before the engine begins."""
+        """The files that the node's run directory needs before the engine begins."""
         program = self.inside[node.name]
         stay = ["--stay"] if self.launcher.stays else []
         argv = program.argv("start", self.run_id, node.name, "--ordered", *stay)
@@ -64,7 +64,7 @@ class EngineStart:
         self.task = asyncio.ensure_future(self._listen(head, words, stdin))
 
     async def _words(self, start: starting.Start) -> tuple[list[str], bytes]:
-        """The launcher's command and its input. One with `begin` may have to start something else first."""
+        """The launcher's command and its input. A launcher with `begin` may start something else first."""
         if self.launcher.begin is None:
             assert self.launcher.command is not None
             return starting.headed(self.launcher.command(start)), b""
@@ -86,7 +86,7 @@ class EngineStart:
             raise EngineFailed(self._finding())
 
     def _is_settled(self) -> bool:
-        """Whether a failing line names its node: the lines after it are of no more use."""
+        """Whether a failing line names its node: then no more lines are needed."""
         return self._finding().where.node is not None
 
     def _finding(self) -> Finding:
@@ -99,16 +99,16 @@ class EngineStart:
         try:
             await asyncio.wait({ordering, self.task}, return_when=asyncio.FIRST_COMPLETED)
             if not ordering.done() and self._failure() is None:
-                # It has ended well: every supervisor took its order, and the answer is on its way.
+                # The engine has ended well: every supervisor took its order, and the answer is on its way.
                 await asyncio.wait({ordering})
         except asyncio.CancelledError:
-            # `wait` leaves it running: an order that is taken after the start was undone starts a supervisor.
+            # `wait` leaves it running: an order that arrives after the start was undone would start a supervisor.
             ordering.cancel()
             await asyncio.wait({ordering})
             raise
         failure = self._failure()
         if failure is not None and not ordering.done():
-            # A supervisor that has just taken its order must stand before it can be stopped again.
+            # A supervisor that has just taken its order must have started before it can be stopped.
             await asyncio.wait({ordering}, timeout=TAKING_SECONDS)
             ordering.cancel()
             with contextlib.suppress(asyncio.CancelledError, Unreachable, ProgramFailed):
@@ -123,7 +123,7 @@ class EngineStart:
         return self.task.exception() if self.task is not None and self.task.done() else None
 
     async def _explained(self, error: ProgramFailed, node: Node) -> Exception:
-        """The engine's word about a node that has no supervisor, where it says one; else the node's."""
+        """The engine's error about a node without a supervisor, if it reports one; else the node's."""
         if error.answer.get("supervisor") is None and "started nothing here" not in error.text:
             return error
         assert self.task is not None
@@ -135,7 +135,7 @@ class EngineStart:
         return EngineFailed(finding)
 
     async def end(self) -> None:
-        """Waits for the command's own end after the last order; what it says then cannot fail the run."""
+        """Waits for the end of the command after the last order; its output cannot fail the run any longer."""
         if self.task is not None:
             await asyncio.wait({self.task}, timeout=LAST_WORDS_SECONDS)
             await self.cancel()
@@ -149,7 +149,7 @@ class EngineStart:
 
 
 def made(run: Run, plan: Plan, run_id: str, outside: Nodes, inside: Nodes) -> EngineStart | None:
-    """None where the controller starts the supervisors itself."""
+    """None if the controller starts the supervisors itself."""
     launcher = run.launcher
     if launcher.command is None and launcher.begin is None:
         return None

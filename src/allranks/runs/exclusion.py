@@ -14,13 +14,12 @@ from allranks.spec import Run
 from allranks.transport import Nodes
 
 ROUNDS = 3
-"""Leaving a node out changes what the others are compared with, so they are judged again; what still changes after
-this many rounds is left to the check that comes before every launch."""
+"""The others are compared with fewer nodes then, so they are judged again, at most this often; the check before the
+launch judges the rest."""
 
 
 def refuse_queue(run: Run) -> None:
-    """Raises BadInput for a launcher with a queue: its job holds the nodes, and a job without one of them would be
-    another job."""
+    """Raises BadInput for a launcher with a queue, since its job holds all nodes."""
     if run.launcher.queue is not None:
         raise run.refuse(
             "launch.with",
@@ -31,8 +30,8 @@ def refuse_queue(run: Run) -> None:
 
 
 async def ready(acquired: Acquired) -> Acquired:
-    """The run on the nodes that pass, with a `node-excluded` note for each that does not. If none passes, or all do,
-    it is the run as it was: the check before the launch then says what is wrong."""
+    """The run on the nodes that pass, with a `node-excluded` note for each other node. If none passes, or all do, the
+    run does not change: the check before the launch then says what is wrong."""
     for _ in range(ROUNDS):
         seen = await inspect(acquired.nodes, acquired.run)
         failed = failing(seen)
@@ -48,7 +47,7 @@ async def ready(acquired: Acquired) -> Acquired:
 
 
 def failing(seen: Inspection) -> dict[str, tuple[str, ...]]:
-    """The nodes on which something stops a launch, each with the ids of what was found there."""
+    """The nodes on which a finding stops the launch, each with the ids of its findings."""
     found = checks.standings(seen.facts, seen.plan, seen.run, seen.findings)
     return {one.node.name: one.findings for one in found if not one.passes}
 
@@ -66,11 +65,8 @@ def without(run: Run, failed: Mapping[str, Sequence[str]]) -> Run:
 
 
 def excluded(name: str, ids: Sequence[str], before: Cluster, after: Cluster) -> Finding:
-    if after.world_size == before.world_size:
-        follows = (
-            f"{fold(node.name for node in after.training)} train instead; {after.spares} spares are left."
-        )
-    else:
+    follows = f"{fold(node.name for node in after.training)} train instead; {after.spares} spares are left."
+    if after.world_size != before.world_size:
         follows = (
             f"{after.world_size} ranks train instead of {before.world_size}, so a step sees fewer samples, "
             "and the memory was planned again."

@@ -1,4 +1,4 @@
-"""A model's `config.json` from the Hugging Face Hub, asked by this machine; and why it gave none, with the fix."""
+"""A model's `config.json` from the Hugging Face Hub, requested by this machine; if it gives none, why, and the fix."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from allranks.node.hub_request import Answer
 from allranks.spec import Run
 
 SECONDS = 6.0
-"""For the whole question, with the name look-up. The Hub answers in about 0.2 s."""
+"""For the whole request, with the name look-up. The Hub answers in about 0.2 s."""
 
 ACCEPT = "or go on with --accept model-config-unreadable"
 COPY = "name a local copy (model_name_or_path: /PATH), or put its config.json beside the run file"
 
 
 class FromHub(NamedTuple):
-    """`config`, or what to say in its place: `saw` is the reason and `fix` what to do."""
+    """`config`, or the reason (`saw`) and the fix if there is none."""
 
     config: dict[str, Any] | None = None
     saw: str = ""
@@ -32,7 +32,7 @@ class FromHub(NamedTuple):
 
 
 def config_of(run: Run) -> FromHub | None:
-    """What the Hub says of the run's model; None if the model is not one of the Hub."""
+    """What the Hub answers about the run's model; None if the model is not from the Hub."""
     model = hub_model(run)
     if model is None:
         return None
@@ -51,8 +51,8 @@ def config_of(run: Run) -> FromHub | None:
 
 
 def own_token(base: str) -> str:
-    """This user's token, if it may go to this endpoint: the Hub's own, or the one that the user's variables name. An
-    endpoint that the run file alone names gets none, since a run file may be somebody else's."""
+    """This user's token, if the endpoint is the Hub's own or the one that the user's variables name. An endpoint that
+    only the run file names gets no token, since a run file may be somebody else's."""
     if base not in (hub_request.ENDPOINT, hub_request.endpoint(os.environ)):
         return ""
     if hub_cache.is_set(os.environ, "HF_HUB_DISABLE_IMPLICIT_TOKEN"):
@@ -70,12 +70,12 @@ def own_token(base: str) -> str:
 
 @lru_cache(maxsize=16)
 def asked(base: str, model: str, revision: str, token: str) -> Answer:
-    """Asked once in this process: `run` plans several times."""
+    """Requested once per process, since `run` plans several times."""
     return within(SECONDS, lambda: hub_request.fetch(base, model, revision, SECONDS, token))
 
 
 def within(seconds: float, question: Callable[[], Answer]) -> Answer:
-    """A limit on the whole, whatever takes long: a look-up of a name, or an answer that comes byte by byte."""
+    """Limits the whole request, also a slow name look-up or an answer that comes byte by byte."""
     answers: list[Answer] = []
     thread = threading.Thread(target=lambda: answers.append(question()), daemon=True)
     thread.start()
@@ -89,15 +89,11 @@ def told(name: str, revision: str, base: str, has_token: bool, answer: Answer) -
     if answer.status == 200 and not answer.trouble:
         return read(name, host, answer.body)
     if answer.code == "RevisionNotFound":
-        saw, fix = (
-            f"{host} has no revision {revision} of {name}.",
-            "model_revision: a branch, tag or commit of it",
-        )
+        saw = f"{host} has no revision {revision} of {name}."
+        fix = "model_revision: a branch, tag or commit of it"
     elif answer.code == "EntryNotFound":
-        saw, fix = (
-            f"{name} on {host} has no config.json: it is not a model that transformers can load.",
-            "another model",
-        )
+        saw = f"{name} on {host} has no config.json: it is not a model that transformers can load."
+        fix = "another model"
     elif answer.status == 404 or answer.code == "RepoNotFound":
         saw = f"{host} was asked {who} and has no model {name} ({revision}), or does not show it."
         fix = "correct model_name_or_path; for a private model, export HF_TOKEN here and add secrets: [HF_TOKEN]"

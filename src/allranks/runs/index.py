@@ -1,4 +1,4 @@
-"""The local index: which runs were started from here and how to reach them. A cache, never the truth."""
+"""The local index: which runs were started from here and how to reach their nodes. Only a cache."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from allranks.spec import Run, launchers, load
 from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable, open_nodes, reached
 
 ASKED = 50
-"""Heads that are asked for `ps`: the newest runs; an older one is asked by its whole id."""
+"""`ps` asks the heads of so many of the newest runs; older ones need their whole id."""
 
 HERE = Node("this-machine", "127.0.0.1", 0)
 
 
 def folder() -> Path:
-    """Raises BadInput if other users could write into it: it says on which machines a run is stopped and removed."""
+    """Raises BadInput if other users could write into it: it decides on which machines a run is stopped and removed."""
     home = paths.home()
     place = Path(home) / "index"
     try:
@@ -40,22 +40,22 @@ def folder() -> Path:
 
 
 def remember(run_id: str, run: Run) -> None:
-    """Writes the run's entry; failing to is no reason to lose the run."""
+    """Writes the run's entry; if that fails, the run goes on."""
     write(run_id, entry_of(run_id, run))
 
 
 def remember_starting(run_id: str, run: Run) -> None:
-    """The entry of a run before anything of it is on a node: its start may be cut off."""
+    """Writes the entry before anything of the run is on a node: its start may be cut off."""
     write(run_id, {**entry_of(run_id, run), "starting": launch_record.record(run_id)})
 
 
 def call_off(run_id: str) -> None:
-    """Asks the process that starts the run to undo it; it looks every half a second."""
+    """Asks the process that starts the run to undo it; that process looks every half second."""
     write(run_id, {**entry(run_id), "called_off": True})
 
 
 def remember_waiting(run_id: str, run: Run, job: str) -> None:
-    """The entry of a run that waits for its nodes: whatever becomes of us, its job can be found and ended."""
+    """Writes the entry of a run that waits for its nodes, so that its job can always be found and ended."""
     write(run_id, {**entry_of(run_id, run), "address": job, "nodes": [], "waiting": True})
 
 
@@ -84,7 +84,7 @@ def write(run_id: str, entry: dict[str, Any]) -> None:
 
 
 def place(run_id: str) -> Path:
-    """The file of a run's entry. Raises BadInput: an id that a node told may be no part of a path."""
+    """The file of a run's entry. Raises BadInput for an id that cannot be a part of a path."""
     return folder() / f"{paths.checked_name(run_id, 'run')}.json"
 
 
@@ -104,7 +104,7 @@ def entries() -> list[dict[str, Any]]:
 
 
 async def all_runs() -> list[dict[str, Any]]:
-    """Every run that this machine knows of, newest first, with the state its own head tells."""
+    """Every run that this machine knows, newest first, with the state that its head reports."""
     answer = await reached([HERE], launchers.LOCAL)[HERE.name].call("read", "runs")
     here = list(answer["runs"])
     ids = {run["id"] for run in here}
@@ -120,7 +120,7 @@ async def all_runs() -> list[dict[str, Any]]:
 
 
 def batch_before(name: str) -> tuple[str, Batch] | None:
-    """The newest run of this name that was started from here, and what its steps saw."""
+    """The newest run of this name that was started from here, and its batch."""
     for one in entries():
         batch = batch_from_json(one.get("batch"))
         if one.get("name") == name and batch is not None:
@@ -129,13 +129,13 @@ def batch_before(name: str) -> tuple[str, Batch] | None:
 
 
 def waiting(run_id: str) -> str | None:
-    """The number of the job that a run waits for in a queue; None for one that has its nodes."""
+    """The number of the job that a run waits for; None if it has its nodes."""
     known = entry(run_id)
     return str(known["address"]) if known.get("waiting") else None
 
 
 def job_of(entry: Mapping[str, Any]) -> tuple[Queue | None, str | None]:
-    """The queue and the number of the job that a run was started in; whether it is the run's own, the queue knows."""
+    """The queue and the number of the job that a run was started in. The queue knows whether it is the run's own."""
     name = str(entry.get("launch"))
     make = launchers.find(name).queue if name in launchers.names() else None
     return (None, None) if make is None or not entry.get("address") else (make(), str(entry["address"]))
@@ -148,7 +148,7 @@ def is_here(entry: Mapping[str, Any]) -> bool:
 
 
 async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
-    """The state of a run that lies on other machines, as its head tells it; unknown where it cannot be asked."""
+    """The state of a run on other machines, as its head reports it; unknown if the head cannot be asked."""
     run_id = str(entry["id"])
     queue, job = job_of(entry)
     known = launch_record.unknown(entry)
@@ -157,7 +157,7 @@ async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
     try:
         nodes = nodes_of(run_id)
     except BadInput as error:
-        return {**known, "why": str(error)}  # such as a launcher that only a newer version knows
+        return {**known, "why": str(error)}  # perhaps a launcher that only a newer version knows
     try:
         told = dict(await next(iter(nodes.programs.values())).call("read", "status", run_id))
         told["id"] = run_id  # of this run, whatever the node calls it
@@ -176,7 +176,7 @@ async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 async def lacks(nodes: Nodes, run_id: str) -> bool:
-    """Whether the head says what runs it has, and this one is not among them."""
+    """Whether the head lists its runs, and this one is not among them."""
     try:
         runs = (await next(iter(nodes.programs.values())).call("read", "runs"))["runs"]
     except (Unreachable, ProgramFailed):
@@ -185,9 +185,9 @@ async def lacks(nodes: Nodes, run_id: str) -> bool:
 
 
 async def find(name: str | None) -> str:
-    """The id of a run by id, by a beginning of it that fits only one, or the newest when none is named.
+    """A run's id, from the id or a unique beginning of it; the newest run's if none is named.
 
-    The path of a run file means its newest run, also where another machine started it.
+    The path of a run file means its newest run, also if another machine started it.
     """
     if name == "":
         raise BadInput(
@@ -196,7 +196,7 @@ async def find(name: str | None) -> str:
     if name is not None and Path(name).is_file():
         return await adopt(name)
     if name is not None and any(entry.get("id") == name for entry in entries()):
-        return name  # also one that is older than those whose heads are asked
+        return name  # also if it is older than the runs whose heads are asked
     runs = await all_runs()
     ids = [str(run["id"]) for run in runs]
     if name in ids:
@@ -218,7 +218,7 @@ async def find(name: str | None) -> str:
 
 
 def directory_here(run_id: str) -> RunDirectory:
-    """The run's directory where its head is this machine. Raises BadInput, with the head's name, where it is not."""
+    """The run's directory, if this machine is its head. Raises BadInput with the head's name otherwise."""
     directory = RunDirectory(run_id)
     if Path(directory.marker).is_file():
         return directory
@@ -233,7 +233,7 @@ def directory_here(run_id: str) -> RunDirectory:
 
 
 async def adopt(file: str) -> str:
-    """Asks the head of a run file for its runs and puts them into this machine's index; the newest one's id."""
+    """Asks the head of a run file for its runs and puts them into this machine's index; returns the newest id."""
     run = load(file)
     nodes = open_nodes(run)
     try:
@@ -256,7 +256,7 @@ async def adopt(file: str) -> str:
 
 
 def nodes_of(run_id: str) -> Nodes:
-    """The nodes of a run that was started from here; only this machine for a run that lies here."""
+    """The nodes of a run that was started from here; only this machine for a run that is on it."""
     known = entry(run_id)
     if known.get("waiting"):
         problem = Problem(

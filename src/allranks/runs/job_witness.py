@@ -1,4 +1,4 @@
-"""Asks nodes what they see of a job that is not ours. Nothing is stored there or here."""
+"""Looks at a job that allranks did not start. Nothing is stored there or here."""
 
 from __future__ import annotations
 
@@ -30,22 +30,21 @@ MODULES = (
     "allranks.node.memory",
     "allranks.node.witness.*",
 )
-"""What the look imports on a node; a test compares them with what it really imports."""
+"""The modules that the look imports on a node; a test compares them with its real imports."""
 
 FUNCTION, ECHO = "allranks.node.witness.look.look", "allranks.node.witness.echo.ask"
 USUAL_SECONDS = 2.5
 ECHO_SECONDS, ECHO_NODES = 4.0, 32
 SILENT = frozenset({"timeout", "login-timeout", "no-route", "connection-lost"})
-"""The causes for which a machine counts as one that does not answer. Others are the way to it: a key, a name, a
-Python."""
+"""With these errors a machine counts as not answering. Other errors are of the way to it: a key, a name, a Python."""
 CONNECT_SECONDS, EACH_SECONDS = 4.0, 0.05
-"""Beyond the look itself: the connection, the program, the slowest reader; and so much more for each node. A machine
-that needs longer is told as one that does not answer."""
+"""Beyond the look itself: for the connection, the program and the slowest reader; and more for each node. A machine
+that takes longer counts as not answering."""
 
 
 @lru_cache(maxsize=1)
 def reader() -> str:
-    """The text that runs under the ranks' own Python."""
+    """The program that runs under the ranks' own Python."""
     return (Path(allranks.__file__).parent / "node" / "witness" / "stack_reader.py").read_text("utf-8")
 
 
@@ -54,7 +53,7 @@ Told = tuple[list[NodeLook], list[tuple[Job, Verdict]]]
 
 @dataclass(frozen=True)
 class Wanted:
-    """How long to look, at which job (of a process, of SLURM; else at all), and whether stacks are read."""
+    """How long to look, at which job (by process, by SLURM's number; else at all), and whether stacks are read."""
 
     seconds: float
     pid: int | None = None
@@ -63,7 +62,7 @@ class Wanted:
 
 
 async def witness(nodes: Nodes, wanted: Wanted) -> Told:
-    """What the nodes show, and a verdict for each job. The nodes are closed."""
+    """What the nodes show, and a verdict for each job. Closes the nodes."""
     try:
         looks = await look(nodes, wanted)
         found = []
@@ -107,7 +106,7 @@ async def look(nodes: Nodes, wanted: Wanted) -> list[NodeLook]:
 
 
 async def _one(node: Node, program: NodeProgram, request: dict[str, Any], limit: float) -> NodeLook:
-    """A look that does not end in time is of a machine that lives, if a command that does nothing has ended there."""
+    """If the look does not end in time, a command that does nothing shows whether the machine answers."""
     call = memory_program.call(program.transport, program.python, FUNCTION, MODULES, request, limit + 1.0)
     asked, lives = asyncio.ensure_future(call), None
     try:

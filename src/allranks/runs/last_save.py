@@ -13,8 +13,8 @@ from allranks.transport import ProgramFailed, Unreachable
 
 @dataclass(frozen=True)
 class Saving:
-    """What a run can save before it is stopped. `last` is its newest save: `{step, path}`; `why` is why nobody can
-    tell."""
+    """Whether a run can save before it is stopped. `last` is its newest save: `{step, path}`; `why` is the reason if
+    that is unknown."""
 
     can: bool
     trains: bool = False
@@ -22,18 +22,16 @@ class Saving:
     why: str = ""
 
     def refusal(self) -> str:
-        """Why a stop would not be preceded by a save, and what is lost then; empty if it can save, or if nothing has
-        been trained yet."""
+        """Why the run cannot save before a stop, and what is lost then; empty if it can, or if nothing is trained
+        yet."""
         if self.can or not (self.trains or self.why):
             return ""
-        last = (
-            f"its newest save is {saved_text(self.last)}; " if self.last else "no save of it has been seen; "
-        )
         if self.why:
             return f"it is not known whether it can save now ({self.why})."
+        last = f"Its newest save is {saved_text(self.last)}" if self.last else "No save of it has been seen"
         return (
             "its ranks cannot save on request: only an adapter under a Trainer, and a loop that uses allranks' "
-            f"Checkpoints, can. {last[0].upper()}{last[1:]}a stop loses the progress after that."
+            f"Checkpoints, can. {last}; a stop loses the progress after that."
         )
 
 

@@ -1,4 +1,4 @@
-"""A run that is being started: it stands in the index before anything of it is on a node, with who starts it.
+"""A run that is being started: it is in the index before anything of it is on a node, with the process that starts it.
 
 So a start that is cut off is known: `ps` shows it, and `stop` and `clean` reach its nodes.
 """
@@ -15,20 +15,20 @@ TURN_SECONDS = 0.5
 
 
 def record(run_id: str) -> dict[str, Any]:
-    """This process, as it is stored for whoever looks later."""
+    """This process, as the index stores it."""
     return processes.record_of(processes.identify("", run_id))
 
 
 def lives(entry: Mapping[str, Any]) -> bool | None:
-    """Whether the process lives that starts this run; None if that cannot be told from here, or nobody starts it."""
+    """Whether the process that starts this run lives; None if that cannot be seen from here, or nobody starts it."""
     starting = entry.get("starting")
     return processes.lives(starting) if isinstance(starting, dict) else None
 
 
 def settled(entry: Mapping[str, Any], told: dict[str, Any], answered: bool = True) -> dict[str, Any]:
-    """What is told of a run whose keeper has not spoken yet; `cut_off` if nobody starts it any more.
+    """The state of a run whose keeper has not reported one yet; `cut_off` if nobody starts it any longer.
 
-    `told` is the head's word, or what stands in for it if the head has not `answered`.
+    `told` is the head's answer, or a substitute for it if the head has not `answered`.
     """
     starting = entry.get("starting")
     if not isinstance(starting, dict) or told.get("state") is not None or "silent_seconds" in told:
@@ -68,8 +68,8 @@ def nodes_of(entry: Mapping[str, Any]) -> list[str]:
     return [str(node["name"]) for node in entry.get("nodes") or ()]
 
 
-async def called_off(is_so: Callable[[], bool], task: asyncio.Task[Any]) -> None:
-    """Cancels the task that starts a run as soon as somebody has called the run off."""
-    while not is_so():
+async def called_off(asked: Callable[[], bool], task: asyncio.Task[Any]) -> None:
+    """Cancels the task that starts a run when `allranks stop` has called the run off."""
+    while not asked():
         await asyncio.sleep(TURN_SECONDS)
     task.cancel()

@@ -17,11 +17,11 @@ class Leftovers:
     directories: dict[str, str] = field(default_factory=dict)
     running: tuple[str, ...] = ()
     unknown: dict[str, str] = field(default_factory=dict)
-    """Runs of which nobody can tell whether they have ended, each with why. Nothing of them is removed."""
+    """Runs that may not have ended, each with the reason. Nothing of them is removed."""
     models: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     """What the scripts saved in the run directories, by run: `{node, path, bytes}`."""
     with_models: bool = False
-    """Whether these are removed, too."""
+    """Whether the models are removed, too."""
 
     def lines(self) -> list[str]:
         lines = [f"{run_id} is still running: allranks stop {run_id}" for run_id in self.running]
@@ -48,7 +48,7 @@ class Leftovers:
 
 
 def describe(node: dict[str, Any]) -> list[str]:
-    """What one node has left, one line a thing."""
+    """What is left on one node, one line each."""
     lines = [f"could not be looked at: {node['error']}"] if "error" in node else []
     lines += [f"pid {process['pid']}  {process.get('name', '')}" for process in node.get("processes", ())]
     lines += [str(thing) for key in ("files", "containers") for thing in node.get(key, ())]

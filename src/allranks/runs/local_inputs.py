@@ -1,4 +1,4 @@
-"""What this machine can say about a run before any node is asked: the data set's size, an unknown model, the script."""
+"""What this machine knows of a run before any node is asked: the data set's size, an unknown model, the script."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from typing import Any
 from allranks.checks.fact_request import hub_model, shipped
 from allranks.checks.rules import script_missing
 from allranks.core import BLOCK, WARN, Facts, Finding
+from allranks.core.untrusted import mapping
 from allranks.node import hub_cache
 from allranks.node.facts._reading import Unreadable
 from allranks.node.facts.storage import read_file
@@ -27,17 +28,17 @@ DESCRIBING_SECONDS = 120.0
 """Importing torch and transformers takes 5 to 40 s, building on the meta device up to a minute for large models."""
 
 LARGEST_JSON = 256 * 2**20
-"""A JSON array has to be read whole to be counted; a longer file is left uncounted."""
+"""A JSON array must be read whole to be counted; a longer file is not counted."""
 
 
 # ---- the data set ----
 
 
 def samples_of(run: Run) -> int | None:
-    """How many samples the run trains on an epoch, where its files lie on this machine; None where nobody can say.
+    """How many samples an epoch has, if the data set's files are on this machine; None if that is not known.
 
     LLaMA-Factory 0.9.5 (`data/parser.py`, `data/loader.py`): `dataset` names entries of `dataset_info.json`,
-    `max_samples` cuts each, `val_size` is split off what is left.
+    `max_samples` limits each, `val_size` is held out of the rest.
     """
     arguments = run.train.arguments
     folder = Path(run.here(str(arguments.get("dataset_dir") or "data")))
@@ -55,7 +56,7 @@ def samples_of(run: Run) -> int | None:
 
 
 def count_samples(path: Path) -> int | None:
-    """Lines of a .jsonl that hold something, entries of a .json array; None for other kinds and for folders."""
+    """The non-empty lines of a .jsonl, or the entries of a .json array; None for other files and for folders."""
     if path.suffix == ".jsonl":
         with path.open("rb") as file:
             return sum(1 for line in file if line.strip())
@@ -90,10 +91,11 @@ def cached_config(run: Run) -> str | None:
 
 
 def described(run: Run, config: Mapping[str, Any] | None, python: str) -> dict[str, Any] | None:
-    """What a Python with torch and transformers says of a model whose family is not described here; None if it is.
+    """The description of a model whose family allranks does not know, by a Python with torch and transformers; None for
+    a known family.
 
-    The training environment's Python comes first where it is on this machine, then the one that runs allranks, then
-    those of PATH. One that cannot answer is passed over; if none can, `tried` has each with its reason.
+    The training environment's Python comes first if it is on this machine, then the one that runs allranks, then those
+    of PATH. If none can answer, `tried` maps each to its error.
     """
     if config is None or run.train.kind != "llamafactory":
         return None
@@ -112,7 +114,7 @@ def described(run: Run, config: Mapping[str, Any] | None, python: str) -> dict[s
 def pythons(python: str) -> list[str]:
     """The Pythons of this machine that may describe a model, in the order in which they are asked.
 
-    A virtual environment's Python is a link to the system's and yet another environment: links are not followed.
+    Links are not followed: a virtual environment's Python is a link to the system's, and still another environment.
     """
     named = shutil.which(str(Path(python).expanduser()) if python.startswith("~") else python)
     found = [named, sys.executable, shutil.which("python3"), shutil.which("python")]
@@ -121,7 +123,7 @@ def pythons(python: str) -> list[str]:
 
 @lru_cache(maxsize=32)
 def _ask(python: str, config: str) -> dict[str, Any]:
-    """The program's answer: `modules` and more, or `error` with the reason for which there are none."""
+    """The program's answer: `modules` and more, or `error`."""
     program = Path(families.__file__).resolve().parent.parent / "meta_device.py"
     try:
         done = subprocess.run(
@@ -150,7 +152,7 @@ def _ask(python: str, config: str) -> dict[str, Any]:
 
 
 def with_shipped(run: Run, facts: Sequence[Facts]) -> list[Facts]:
-    """The nodes' facts with the files of `code` that checks judge, read here: they go to every node as they are."""
+    """The nodes' facts with the files of `code` that checks judge: they are read here, since every node gets them."""
     paths = shipped(run)
     if not paths:
         return list(facts)
@@ -159,7 +161,7 @@ def with_shipped(run: Run, facts: Sequence[Facts]) -> list[Facts]:
 
 
 def _looked_at(path: str) -> dict[str, Any]:
-    """As a node would tell of the file; `unread` is why it cannot be read."""
+    """The file's facts, as a node would report them; `unread` is why it cannot be read."""
     try:
         return read_file(path)
     except (OSError, Unreadable) as error:
@@ -167,16 +169,14 @@ def _looked_at(path: str) -> dict[str, Any]:
 
 
 def _with_files(facts: Facts, found: Mapping[str, Any]) -> Facts:
-    storage = facts.get("storage")
-    storage = dict(storage) if isinstance(storage, Mapping) else {}
-    told = storage.get("files")
-    storage["files"] = {**(told if isinstance(told, Mapping) else {}), **found}
-    return replace(facts, values={**facts.values, "storage": storage})
+    storage = mapping(facts.get("storage"))
+    files = {**mapping(storage.get("files")), **found}
+    return replace(facts, values={**facts.values, "storage": {**storage, "files": files}})
 
 
 def script_findings(run: Run) -> list[Finding]:
-    """A script of `train.command` that is not there: looked for where the nodes are this machine. Elsewhere a relative
-    path is enough to know: ranks start in the run's own folder."""
+    """A finding if the script of `train.command` is missing. If the nodes are other machines, only a relative path is
+    judged, since ranks start in the run's own folder."""
     if run.train.kind != "command" or not run.train.command:
         return []
     script = run.train.command[0]
@@ -189,9 +189,7 @@ def script_findings(run: Run) -> list[Finding]:
         verdict, saw = BLOCK, f"{path} is not on this machine, and so not in the code that is shipped."
         fix = "the script's path inside code"
         if Path(run.code).is_file():
-            saw = (
-                f"code: {run.code} is a file. `code` names the folder that is shipped with the script in it."
-            )
+            saw = f"code: {run.code} is a file. `code` names the folder with the script, which is shipped."
             fix = f"code: {Path(run.code).parent}, and the script's path inside it"
     elif run.is_here:
         path = Path(run.here(script, bare=True)).expanduser()
@@ -202,10 +200,7 @@ def script_findings(run: Run) -> list[Finding]:
     elif script.startswith(("/", "~")) or run.workdir():
         return []
     else:
-        verdict, saw = (
-            WARN,
-            f"{script} is relative: on the nodes it would be looked for in the run's own folder.",
-        )
+        verdict, saw = WARN, f"{script} is relative: the nodes would look for it in the run's own folder."
         fix = "its absolute path on the nodes"
     return [
         Finding(

@@ -1,7 +1,7 @@
-"""A run whose head does not answer: what its other nodes say of it.
+"""A run whose head does not answer, by what its other nodes have written.
 
-The keeper lives on the head. A head without power or network is not seen to be gone, but the other nodes then stop
-their own ranks when their lease ends, and write that down: of such a run nothing goes on that anybody could hear of.
+The keeper is on the head. If the head has lost its power or network, the other nodes stop their ranks when their lease
+ends, and write that to their journals: then nothing of the run goes on that anybody could hear of.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from allranks.core.causes import NODE_FAILURE
 from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 TAIL_BYTES = 16384
-"""The end of a supervisor's journal: the last words are few."""
+"""The end of a supervisor's journal: it writes little after the lease's end."""
 
 
 async def lost(nodes: Nodes, run_id: str, error: str) -> dict[str, Any]:
-    """`{state: lost, why, diagnosis}` where every other node answers, none has a supervisor that lives, and each
-    stopped because it heard nothing from the keeper; else nothing. `error` is the head's.
+    """`{state: lost, why, diagnosis}` if every other node answers, none has a living supervisor, and each stopped
+    because it heard nothing from the keeper; else an empty one. `error` is the head's.
 
-    A spare that waits without a torchrun has a lease too, and says so when it ends. Where one node's lease ended and
-    another's did not, the keeper lived: a spare took the one's place, and the run may have ended well."""
+    A waiting spare has a lease too. If one node's lease ended and another's did not, the keeper lived: a spare took the
+    node's place, and the run may have ended well."""
     head, *others = nodes.programs
     told = await asyncio.gather(*(_told(nodes[name], name, run_id) for name in others))
     ends = [one for one in told if one]
@@ -47,7 +47,7 @@ async def lost(nodes: Nodes, run_id: str, error: str) -> dict[str, Any]:
 
 
 async def _told(program: NodeProgram, name: str, run_id: str) -> dict[str, Any] | None:
-    """None where it does not answer or its supervisor may live; else when its lease ended, where it did."""
+    """None if it does not answer or its supervisor may live; else when its lease ended, if it did."""
     try:
         status = await program.call("read", "status", run_id)
         if (status.get("supervisors") or {}).get(name, {}).get("alive") is not False:
@@ -55,7 +55,7 @@ async def _told(program: NodeProgram, name: str, run_id: str) -> dict[str, Any] 
         path = f"nodes/{name}/journal.jsonl"
         text = str((await program.call("read", "chunk", run_id, path, str(-TAIL_BYTES))).get("text"))
     except (Unreachable, ProgramFailed, AttributeError, TypeError):
-        return None  # or it answers what no version of ours does
+        return None  # also for an answer that no version of allranks gives
     return {"node": name, "lease_lost_at": _lease_lost_at(text)}
 
 
@@ -66,5 +66,5 @@ def _lease_lost_at(text: str) -> float | None:
             if event["kind"] == "lease-lost" and event.get("rank") is None:
                 return float(event["at"])
         except (ValueError, KeyError, TypeError):
-            continue  # half a line at the beginning, or another program's
+            continue  # a cut line at the beginning, or another program's
     return None

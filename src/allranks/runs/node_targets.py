@@ -1,4 +1,4 @@
-"""Nodes as a person names them on the command line: node names, a hostfile, a run file, or a run's id."""
+"""Nodes as they are named on the command line: node names, a hostfile, a run file, or a run's id."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RUN_FILES = (".yaml", ".yml", ".json")
 
 @dataclass(frozen=True)
 class Access:
-    """How nodes are reached that no run file describes."""
+    """How to reach nodes that no run file describes."""
 
     user: str | None = None
     transport: str = "asyncssh"
@@ -28,7 +28,7 @@ def open_targets(text: str, access: Access) -> Nodes:
     """The nodes that `text` means; connecting happens at the first call. Raises BadInput.
 
     A file is a run file (by its ending) or a hostfile. Otherwise a run's whole id means its nodes, and anything else is
-    node names such as `node[1-3]` or `user@node7,node8`. The beginning of an id is not enough here: a node may have
+    node names such as `node[1-3]` or `user@node7,node8`. The beginning of an id is not enough, since a node may have
     that name.
     """
     if not text.strip():
@@ -49,11 +49,9 @@ def open_targets(text: str, access: Access) -> Nodes:
 
 
 def is_run(text: str) -> bool:
-    """Whether this is the whole id of a run that is known here."""
-    if any(entry.get("id") == text for entry in index.entries()):
-        return True
+    """Whether this is the whole id of a known run."""
     try:
-        return Path(index.directory_here(text).marker).is_file()
+        return bool(index.entry(text)) or Path(index.directory_here(text).marker).is_file()
     except BadInput:
         return False
 

@@ -1,4 +1,4 @@
-"""What a queue says of runs that their own files cannot tell about: those that wait, and those it ended."""
+"""The state of runs as their queue knows it: those that wait, and those that it ended."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ async def waiting(queue: Queue, number: str, known: Mapping[str, Any]) -> dict[s
 
 
 async def settled(queue: Queue | None, number: str | None, state: dict[str, Any]) -> dict[str, Any]:
-    """A run's state; `lost` if it has not ended by its own word and its job has ended, with the queue's why."""
+    """A run's state; `lost`, with the queue's reason, if its job has ended and the run did not report its own end."""
     if queue is None or number is None or state.get("state") in FINAL[:-1]:
         return state
     try:

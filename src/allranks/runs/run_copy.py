@@ -1,4 +1,4 @@
-"""What a run's head has written of it, on this machine: its own folder, or a copy of its small files."""
+"""What a run's head has written, on this machine: the run's folder, or a copy of its small files."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ READ = re.compile(
 
 @contextlib.asynccontextmanager
 async def record_of(run_id: str) -> AsyncIterator[str]:
-    """The folder of a run's record: the run's own if it lies here, else a copy that goes with the `with`. Raises
-    BadInput if its head cannot give it."""
+    """The folder of a run's record: the run's own if it is here, else a copy, which is removed at the end. Raises
+    BadInput if the head cannot give it."""
     directory = RunDirectory(run_id)
     if Path(directory.marker).is_file():
         yield directory.root

@@ -1,4 +1,4 @@
-"""Finds runs by asking nodes for them: for a machine that did not start them, and has no index of theirs."""
+"""Finds runs by asking nodes for them, on a machine that did not start them."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from allranks.spec import launchers
 
 
 async def discover(nodes: str, access: Access) -> list[str]:
-    """Asks these nodes for their runs and puts those into the index whose head is among them; their ids, newest first.
+    """Asks these nodes for their runs, and puts those whose head is among them into the index; their ids, newest first.
 
-    What is known here already stays as it is. Raises CouldNotTell if not one node could be asked.
+    Known entries stay as they are. Raises CouldNotTell if no node could be asked.
     """
     asked = open_targets(nodes, access)
     try:
@@ -31,11 +31,8 @@ async def discover(nodes: str, access: Access) -> list[str]:
     for outcome in outcomes:
         for one in mappings(mapping(outcome.answer).get("runs")):
             told.setdefault(str(one.get("id")), {})[outcome.node.name] = one
-    found = []
-    for run_id, by_node in told.items():
-        entry = entry_of(run_id, by_node, asked.nodes, access)
-        if entry is not None:
-            found.append(entry)
+    made = (entry_of(run_id, by_node, asked.nodes, access) for run_id, by_node in told.items())
+    found = [entry for entry in made if entry is not None]
     for entry in found:
         if not index.entry(entry["id"]):
             index.write(entry["id"], entry)
@@ -45,17 +42,16 @@ async def discover(nodes: str, access: Access) -> list[str]:
 def entry_of(
     run_id: str, told: Mapping[str, Mapping[str, Any]], asked: Mapping[str, Node], access: Access
 ) -> dict[str, Any] | None:
-    """The index's entry of a run; None if no head of it is among the nodes that were asked. Raises BadInput for an id
-    that cannot be one."""
+    """The index's entry of a run; None if its head is not among the nodes. Raises BadInput for an invalid id."""
     checked_name(run_id, "run")
     heads = [name for name, one in told.items() if one.get("state") or one.get("keeper_alive")]
     if not heads:
         return None
-    # With a home that all nodes share each of them can read the keeper's state, and one sees the keeper live.
+    # With a shared home every node can read the keeper's state, but only one sees the keeper live.
     head = next((name for name in heads if told[name].get("keeper_alive")), heads[0])
     names = [checked_name(str(name), "node") for name in listing(told[head].get("nodes"))]
     places = {name: place_of(name, told, asked) for name in names}
-    # A run is asked for at its first node. Nodes that nobody named are tried by the names that the run has for them.
+    # The head must come first. Nodes that were not asked get the names that the run has for them.
     order = sorted(names, key=lambda name: places[name] != head)
     described = [
         node_json(name, rank, asked.get(places[name] or "") or Node(name, name, rank), access)
@@ -75,8 +71,8 @@ def entry_of(
 
 
 def place_of(name: str, told: Mapping[str, Mapping[str, Any]], asked: Mapping[str, Node]) -> str | None:
-    """Which of the nodes that were asked is the run's node of this name: its namesake, else who sees its supervisor
-    live, else the only one that has its folder (with a shared home all have all)."""
+    """Which of the asked nodes is the run's node of this name: the one with that name, else the one that sees its
+    supervisor live, else the only one that has its folder (with a shared home all have it)."""
     if name in asked:
         return name
     having = [place for place, one in told.items() if name in mapping(one.get("supervisors"))]

@@ -1,4 +1,4 @@
-"""Keys of the run file that a script of the user's own hears of only in part, said before it starts."""
+"""Keys of the run file that have no effect on the user's own script, or only a part of it: noted before the start."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BY_ITSELF = "or by allranks' own Checkpoints, or from ALLRANKS_OUTPUT_DIR"
 
 
 def unheard(run: Run) -> list[Finding]:
-    """A note for each key that stands in the run file and that nothing hands to the script."""
+    """A note for each key of the run file that nothing hands to the script."""
     if run.train.kind != "command":
         return []
     return [
@@ -29,37 +29,31 @@ def unheard(run: Run) -> list[Finding]:
 
 
 def told(run: Run) -> Iterator[tuple[str, str, str]]:
-    """(key, what it does here, what to do) of each."""
+    """(key, what it does here, fix) of each."""
     words = run.train.command
     outputs, resumes = (any(mark in word for word in words) for mark in (OUTPUT, RESUME))
-    if stands(run, "deepspeed"):
-        yield (
-            "deepspeed",
-            "the configuration is not handed to a script of your own.",
-            "name the JSON in train.command, with the script's own option",
-        )
-    if stands(run, "save.every"):
+    if is_set(run, "deepspeed"):
+        saw = "the configuration is not handed to your own script."
+        yield "deepspeed", saw, "name the JSON in train.command, with the script's own option"
+    if is_set(run, "save.every"):
         yield (
             "save.every",
             "a script decides itself when it saves.",
             "the script's own option in train.command",
         )
     for key in ("save.to", "save.keep", "save.copy_to"):
-        if stands(run, key) and not outputs:
+        if is_set(run, key) and not outputs:
             saw = f"the script learns of the output folder only by {OUTPUT} in its arguments, {BY_ITSELF}."
             yield key, saw, f'train.command: […, --output_dir, "{OUTPUT}"], with the script\'s own option'
+    resume = f'train.command: […, --resume, "{RESUME}"], with the script\'s own option'
     if run.resume and not resumes:
         saw = f"the script learns of the checkpoint only by {RESUME} in its arguments, {BY_ITSELF}."
-        yield "resume", saw, f'train.command: […, --resume, "{RESUME}"], with the script\'s own option'
+        yield "resume", saw, resume
     if run.launch.restarts and not resumes:
         saw = f"a restart begins at the first step, unless the script finds its checkpoint by {RESUME}, {BY_ITSELF}."
-        yield (
-            "launch.restarts",
-            saw,
-            f'train.command: […, --resume, "{RESUME}"], with the script\'s own option',
-        )
+        yield "launch.restarts", saw, resume
 
 
-def stands(run: Run, key: str) -> bool:
-    """Whether the run file or a --set says this key."""
+def is_set(run: Run, key: str) -> bool:
+    """Whether the run file or a --set gives this key."""
     return key in run.lines or key in run.lines_in

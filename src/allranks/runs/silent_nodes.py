@@ -1,11 +1,10 @@
-"""Who has not answered yet: said while it is waited for, not only at the end."""
+"""Which nodes have not answered yet: reported while allranks waits for them."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from collections.abc import Callable, Iterable
-from types import TracebackType
 
 LATE_SECONDS = 5.0
 """A node answers in 1 to 3 s; one that imports the training stack from a cold disk takes up to a minute."""
@@ -13,11 +12,11 @@ LATE_SECONDS = 5.0
 AGAIN_SECONDS = 5.0
 
 Late = Callable[[list[str], float], None]
-"""Gets the names of the nodes that are waited for and the seconds since they were asked; no names in the end."""
+"""Gets the names of the silent nodes and the seconds since they were asked; at the end no names."""
 
 
 class SilentNodes:
-    """As a context: tells `late` who is silent from `LATE_SECONDS` on, again and again until all have answered."""
+    """A context that tells `late` who is silent, after `LATE_SECONDS` and every `AGAIN_SECONDS`."""
 
     def __init__(self, names: Iterable[str], late: Late | None):
         self.names, self.late = dict.fromkeys(names), late
@@ -32,9 +31,7 @@ class SilentNodes:
             self._telling = asyncio.ensure_future(self._tell(self.late))
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         if self._telling is not None:
             self._telling.cancel()
             await asyncio.gather(self._telling, return_exceptions=True)

@@ -1,7 +1,7 @@
-"""The first key on nodes that only take a password yet: one public key for the run's user, by ssh-copy-id.
+"""`ssh-keys`: one public key on nodes that still ask for a password, by ssh-copy-id.
 
-ssh itself asks for passwords, at the terminal; allranks sees none. Host keys are verified as ever. Nothing is ever
-removed from a node, and nothing is added that was not shown.
+ssh itself asks for passwords, at the terminal; allranks sees none. Host keys are verified as always. Nothing is removed
+from a node, and nothing is added that was not shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from allranks.core.text import last_line
 from allranks.transport.ssh import CONNECT_SECONDS, LOGIN_SECONDS
 
 NAMES = ("id_ed25519", "id_ecdsa", "id_rsa")
-"""Of the keys that ssh offers by itself (ssh_config(5), IdentityFile) those that sshd takes without more options."""
+"""Keys that ssh offers by itself (ssh_config(5), IdentityFile) and sshd accepts without more options."""
 
 LINE = re.compile(
     r"(ssh-(ed25519|rsa)|ecdsa-sha2-nistp(256|384|521)|sk-[a-z0-9@.-]+) [A-Za-z0-9+/]+={0,3}( [^\n]*)?"
@@ -36,7 +36,7 @@ class PublicKey:
 
 
 def public_key(named: str | None) -> PublicKey:
-    """The key that is named, or the first of the user's own. Raises BadInput, with the command that makes one."""
+    """The named key, or the first of the user's own. Raises BadInput with the command that makes one."""
     folder = Path("~/.ssh").expanduser()
     if named is not None:
         candidates = [Path(named).expanduser()]
@@ -65,12 +65,12 @@ def target(node: Node) -> list[str]:
 
 
 def verified(accept_new: bool) -> list[str]:
-    """Host keys are ours to decide, not the user's file's: an unknown one is refused unless it was allowed."""
+    """An unknown host key is refused unless it was allowed, whatever the user's ssh_config says."""
     return ["-o", f"StrictHostKeyChecking={'accept-new' if accept_new else 'yes'}"]
 
 
 def login_command(node: Node, key: PublicKey, accept_new: bool) -> list[str]:
-    """Whether this key, and no password, opens the node."""
+    """A login with this key alone, without a password."""
     private = str(key.path.with_suffix(""))
     quiet = ["-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_SECONDS:.0f}", "-o", "IdentitiesOnly=yes"]
     return ["ssh", *verified(accept_new), *quiet, "-i", private, "-T", *target(node), "true"]
@@ -81,7 +81,7 @@ def copy_command(node: Node, key: PublicKey, accept_new: bool) -> list[str]:
 
 
 def lacking(nodes: Iterable[Node], key: PublicKey, accept_new: bool) -> dict[str, str]:
-    """The nodes that do not let the key in, each with what ssh says."""
+    """The nodes that do not accept the key, each with ssh's message."""
 
     def one(node: Node) -> tuple[str, str]:
         try:
@@ -105,7 +105,7 @@ def lacking(nodes: Iterable[Node], key: PublicKey, accept_new: bool) -> dict[str
 
 
 def asks_for_key(why: str) -> bool:
-    """Whether a key would help: the node answered, is the one that is known, and refused the login."""
+    """Whether a key would help: the node answered, its host key is known, and it refused the login."""
     return "Permission denied" in why or "Too many authentication failures" in why
 
 

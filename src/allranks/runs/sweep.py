@@ -18,7 +18,7 @@ from allranks.spec import Run
 
 @dataclass(frozen=True)
 class One:
-    """One combination: its run, what it changes, and the `--set` words that make the same of the run file."""
+    """One combination: its run, what it changes, and the `--set` words that do the same to the run file."""
 
     run: Run
     values: Mapping[str, Any]
@@ -55,10 +55,10 @@ async def all_of(
     again: Callable[..., list[str]],
     work: Callable[[allocation.Acquired, One], Awaitable[dict[str, Any]]],
 ) -> list[dict[str, Any]]:
-    """Takes each combination through its nodes and `work`; the states, in the order of the array.
+    """Waits for each combination's nodes and does `work`; returns the states in the order of the array.
 
-    What goes wrong with one does not touch the others: it stands in its place as `{id, state: None, why}`.
-    `again(*sets)` is the command that starts the run once more, `tell` hears of each task's wait.
+    An error of one does not touch the others: its state is None, with `why`. `again(*sets)` is the command that starts
+    the run again, `tell` hears of each task's wait.
     """
     ones = combinations(run)
     base = new_run_id(run.name)
