@@ -222,7 +222,7 @@ def test_a_file_without_size_or_digest_is_refused(tmp_path: Path, change: dict[s
 def test_what_was_not_asked_for_is_not_written(tmp_path: Path, line: dict[str, Any]) -> None:
     stage = Stage(a=b"0123456789")
     stage.sent = lambda wanted: iter([line])  # type: ignore[method-assign]
-    with pytest.raises(CouldNotTell, match="not asked for"):
+    with pytest.raises(CouldNotTell, match="not requested"):
         stage.fetch(tmp_path / "to")
     assert not (tmp_path / "to").exists()
 
