@@ -58,6 +58,12 @@ def _row_exit(seen: Store, line: Line, match: Any) -> None:
     row.clear()
 
 
+def _raised_of(seen: Store, line: Line, match: Any) -> None:
+    """A launcher that repeats another process's exception says whose it was."""
+    if all(known.rank != int(match.group(1)) for known in seen.exits):
+        _exit(seen, line, 1, int(match.group(1)), None, None)
+
+
 def _agent_exit(seen: Store, line: Line, match: Any) -> None:
     _exit(seen, line, int(match.group(1)), None, int(match.group(2)), int(match.group(3)))
 
@@ -226,6 +232,8 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         Pattern("(exitcode: ", r"exitcode: (-?\d{1,5})\) local_rank: (\d{1,5}) \(pid: (\d{1,9})\)"),
         _agent_exit,
     ),
+    (Pattern("terminated with the following error", r"Process (\d{1,7}) terminated with"), _raised_of),
+    (Pattern("Traceback (most recent call last", r"\(RANK (\d{1,7})\)"), _raised_of),
     (Pattern("exits with return code", r"exits with return code = (-?\d{1,5})"), _launch_exit),
     (
         Pattern(

@@ -83,9 +83,15 @@ def parse(
 
 _QUOTE = re.compile(r"(?:> ){1,3}")
 TRACEBACK = "Traceback (most recent call last)"
+_A_FRAME = '  File "'
 _TAIL = re.compile(r"==> (\S.{0,400}) <==\s{0,8}$")
 _RULE = re.compile(r"-{8,80}\s{0,8}$")
 _HEADED = re.compile(r"([A-Za-z\d][\w.,\[\]-]{0,200})(?: \(\d{1,6}\))?\s{0,8}$")
+
+
+def traceback_at(raw: str) -> int:
+    """Where the heading of a traceback stands in a line, or one of its frames; -1 if there is none."""
+    return raw.find(TRACEBACK) if TRACEBACK in raw else raw.find(_A_FRAME)
 
 
 class Reader:
@@ -147,11 +153,10 @@ class Reader:
         start = peel(raw, place, 0, spans)
         if self.learned.shapes:
             start = self.learned.peel(raw, start, place, spans)
-        if TRACEBACK in raw:
-            heading = raw.index(TRACEBACK)
-            if heading > start:
-                self.learned.heading(raw[start:heading])
-                start = self.learned.peel(raw, start, place, spans)
+        heading = traceback_at(raw)
+        if heading > start:
+            self.learned.heading(raw[start:heading])
+            start = self.learned.peel(raw, start, place, spans)
         body = raw[start:] if start else raw
         rank, node, time, local, task = place
         if time is None and body and body[0] in "[WEIFC":

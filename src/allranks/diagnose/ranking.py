@@ -131,7 +131,7 @@ def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
         return Where(node=node, rank=case.rank, file=place.file, line=place.line), 0
     ranks = set(_hit_ranks(seen, case))
     nodes = {seen.node_of(h.line) for h in case.hits}
-    if len(ranks) > 1 and 2 * len(ranks) > len(seen.world):
+    if len(ranks) > 1 and 2 * len(ranks) > max(len(seen.world), max(ranks) + 1):
         return place, len(ranks)
     if len(ranks) != 1 and len(nodes) == 1 and len(seen.nodes) > 1:
         return Where(node=next(iter(nodes)), file=place.file, line=place.line), 0

@@ -29,7 +29,7 @@ from allranks.diagnose.kinds import (
     Sum,
     runs,
 )
-from allranks.diagnose.lines import LINE_LIMIT, TRACEBACK, Line, Reader, ends
+from allranks.diagnose.lines import LINE_LIMIT, Line, Reader, ends, traceback_at
 from allranks.diagnose.prefixes import Spans, peel
 from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
@@ -244,10 +244,11 @@ class _Scanner:
         return Kind(layout, _effect(shape, line.text), timed, start, shape)
 
     def _teaches(self, text: str) -> bool:
-        """Whether a traceback's heading may show a prefix that is not known."""
-        if TRACEBACK not in text:
+        """Whether a line of a traceback may show a prefix that is not known."""
+        at = traceback_at(text)
+        if at < 0:
             return False
-        return bool(self.learned) or peel(text, list(self.reader.place)) < text.index(TRACEBACK)
+        return bool(self.learned) or bool(text[peel(text, list(self.reader.place)) : at].strip())
 
     def _keep_head(self, text: str, form: bytes, timed: bool) -> None:
         """Notes a line's prefix, if it ends with a space: what follows is no part of it then."""

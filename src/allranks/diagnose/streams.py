@@ -15,7 +15,7 @@ HEADINGS = (
     ("During handling of the above exception", _CHAINED),
     ("The above exception was the direct cause", _CHAINED),
 )
-FRAME = re.compile(r'\s{2,4}File "[^"]{1,400}", line \d')
+FRAME = re.compile(r'\s{0,8}File "[^"]{1,400}", line \d')
 
 NOT_IGNORED, IGNORING, WAS_IGNORED = range(3)
 """Whether Python said that it ignores the exception that comes now, or the one that came last."""
@@ -32,7 +32,7 @@ LOOSE = re.compile(
 
 CODE = re.compile(
     r"\s{0,80}(?:(?:raise|assert|elif|def|class)\b[^:]|(?:print|log(?:ger|ging)?\.\w{4,12}|warnings\.warn)\(|#|//"
-    r"|\"\"\"|[+-][ ]{2})"
+    r"|\"\"\"|[+-][ ]{2})|[ ]{4,80}\S.{0,200}[ ]#[ ]"
 )
 """A line of a program: in a traceback, or of a script that prints itself. It says what might be said, not what was."""
 

@@ -1,4 +1,6 @@
 FIRES = (
+    "Traceback (most recent call last):\n"
+    "torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([0])\n",
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: megatron.core.dist_checkpointing.core.CheckpointingException: Global shape "
     "mismatch for loaded (torch.Size([50304, 4096])) and expected ((50432, 4096)) tensor for "

@@ -1,4 +1,6 @@
 FIRES = (
+    "Traceback (most recent call last):\n"
+    '  File "/e/huggingface_hub/utils/_errors.py", line 239, in hf_raise_for_status\n',
     "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: We couldn't "
     "connect to 'https://huggingface.co' to load this "
     "file, couldn't find it in the cached files\n",

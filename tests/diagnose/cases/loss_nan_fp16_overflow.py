@@ -1,4 +1,8 @@
 FIRES = (
+    "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 3e-07, 'epoch': 0.0}\n"
+    "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 3e-07, 'epoch': 0.1}\n"
+    "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 3e-07, 'epoch': 0.2}\n"
+    "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 3e-07, 'epoch': 0.3}\n",
     "FloatingPointError: Minimum loss scale reached (0.0001). Your loss is probably exploding.\n",
     "".join(
         f"[rank{r}]: Traceback (most recent call last):\n[rank{r}]: Exception: Current loss scale already at minimum - "
@@ -10,6 +14,15 @@ FIRES = (
 )
 
 SILENT = (
+    "{'loss': 1.5, 'grad_norm': nan, 'epoch': 0.0}\n"
+    "{'loss': 1.5, 'grad_norm': nan, 'epoch': 0.1}\n"
+    "{'loss': 1.5, 'grad_norm': nan, 'epoch': 0.2}\n"
+    "{'loss': 1.5, 'grad_norm': nan, 'epoch': 0.3}\n"
+    "{'loss': 1.5, 'grad_norm': nan, 'epoch': 0.4}\n"
+    "{'loss': 1.5, 'grad_norm': nan, 'epoch': 0.5}\n"
+    "{'loss': 1.5, 'grad_norm': 1.25, 'epoch': 0.6}\n"
+    "{'loss': 1.5, 'grad_norm': 1.25, 'epoch': 0.7}\n"
+    "{'loss': 1.5, 'grad_norm': 1.25, 'epoch': 0.8}\n",
     "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768\n"
     + "".join(f"[rank0] step {n} loss 3.0\n" for n in range(20)),
     "".join(f"[rank0] step {n} loss nan\n" for n in range(2)),

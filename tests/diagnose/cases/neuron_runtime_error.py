@@ -1,4 +1,5 @@
 FIRES = (
+    'RuntimeError: nrt_tensor_allocate status=4 message="Allocation Failure"\n',
     "2026-01-05 10:11:12.000123: ERROR  NRT:nrt_allocate_neuron_cores               "
     "NeuronCore(s) not available\n",
 )

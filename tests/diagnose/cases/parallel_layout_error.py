@@ -1,4 +1,6 @@
 FIRES = (
+    '[rank9]:   File "/u/attention.py", line 438, in __init__\n'
+    "[rank9]: AssertionError: The number of heads must be divisible by world size\n",
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: AssertionError: world size (24) is not divisible by tensor_model_parallel_size "
     "(16)\n",

@@ -1,4 +1,6 @@
 FIRES = (
+    "subprocess.CalledProcessError: Command 'ssh -o PasswordAuthentication=no gpu-7 hostname' "
+    "returned non-zero exit status 255.\n",
     "Traceback (most recent call last):\nRuntimeError: Using hostfile at hostfile "
     "but host=10.0.0.2 was not reachable via ssh.\n",
     "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'ssh'\n",

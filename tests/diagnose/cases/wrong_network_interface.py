@@ -1,4 +1,5 @@
 FIRES = (
+    "ncclSocketInit: connecting to address  with family 59936 is neither AF_INET(2) nor AF_INET6(10)\n",
     "gpu-node-02: RuntimeError: Gloo connectFullMesh failed with [gloo/transport/tcp/pair.cc:152] timed out "
     "connecting: SO_ERROR: Connection refused, remote=[172.17.0.1]:15262$3\n",
     "[rank0]: Traceback (most recent call last):\n"

@@ -30,10 +30,16 @@ from allranks.diagnose.symptom import WEAK, Case, Pattern
 
 CAUSE = Cause(__name__)
 _UNREACHABLE = r"(?:No route to host|[Tt]imed out|[Tt]imeout|Network is unreachable|refused by)"
-_OWN = ("172.17.", "[127.", " 127.")
+_OWN = ("172.17.0.", "[127.", " 127.", "[none]")
 PATTERNS = (
     Pattern(
         "connectFullMesh failed", r"(?:No route to host|Connect timeout|Network is unreachable)", without=_OWN
+    ),
+    Pattern(
+        "Connect timeout",
+        r"pair\.\w{1,2}:\d{1,5}\] Connect timeout \[[\d.:a-f]{3,45}\]",
+        weight=90,
+        without=_OWN,
     ),
     Pattern(
         "failed to connect",

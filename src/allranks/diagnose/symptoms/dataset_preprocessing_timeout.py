@@ -45,6 +45,8 @@ def judge(seen: Evidence) -> Optional[Case]:
     order, line = seen.preprocessing_last
     bar = Hit("dataset-preprocessing-timeout", ENDED, line, order, seen.now(line), 0)
     rank = seen.rank_of(seen.preprocessing[1])
+    if rank is None and "waits-for-main" in seen.words:
+        rank = 0
     notes = () if rank is None else (f"rank {rank} was preparing the data",)
     return Case("dataset-preprocessing-timeout", ENDED, (bar, *waits[:4]), "likely", rank=rank, notes=notes)
 

@@ -28,6 +28,7 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("CheckpointingException", weight=96),
+    Pattern("CheckpointException", r"^[\w.]{0,80}CheckpointException: ", raised=True, weight=72),
     Pattern("Global shape mismatch"),
     Pattern("Missing key in checkpoint state_dict"),
     Pattern("Size mismatch between saved", weight=98),

@@ -50,6 +50,7 @@ PATTERNS = (
         r"retries|ConnectTimeout|ReadTimeout|NameResolutionError|SSLError|ProxyError)",
         weight=95,
     ),
+    Pattern("hf_raise_for_status", weight=84, frame=("hf_raise_for_status", "")),
     Pattern("Consistency check failed", weight=90),
     Pattern("huggingface_hub", r"Invalid user token|HfHubHTTPError", weight=95),
     Pattern("outgoing traffic has been disabled", weight=95),

@@ -2,7 +2,7 @@
 
 ## How it is found
 `Current loss scale already at minimum - cannot decrease scale anymore`, after many `OVERFLOW! Rank *
-Skipping step`; or losses that are NaN step after step. On all ranks.
+Skipping step`; or losses or gradient norms that are NaN step after step. On all ranks.
 
 Easily confused with a few OVERFLOW lines at the start, which are harmless: they are the search for the loss scale.
 
@@ -18,6 +18,7 @@ Topic: training
 
 from __future__ import annotations
 
+import re
 from typing import Optional
 
 from allranks.core.causes import Cause
@@ -27,9 +28,12 @@ from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
 CAUSE = Cause(__name__, outlasts_the_end=True)
 BAD_STEPS = 3
 _LOSS = r"(?i)\bloss['\"]?\s{0,3}[:=]?\s{0,3}['\"]?(?:nan|-?inf)\b"
+_NORM = r"(?i)\bgrad[_ ]norm['\"]?\s{0,3}[:=]\s{0,3}['\"]?nan\b"
+_OF_A_STEP = re.compile(f"{_LOSS}|{_NORM[4:]}")
 PATTERNS = (
     Pattern("loss scale already at minimum"),
     Pattern("nan", _LOSS, weight=WEAK),
+    Pattern("nan", _NORM, weight=WEAK),
     Pattern("NaN", _LOSS, weight=WEAK),
     Pattern("inf", _LOSS, weight=WEAK),
     Pattern(
@@ -46,11 +50,14 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """NaN steps are progress lines, so no later step clears them; one of them alone proves nothing."""
+    """NaN steps are progress lines, so no later step clears them; one of them alone proves nothing. A gradient that is
+    NaN now and then is a step that the loss scaler skipped: only if the last step has one, too, it counts."""
     hits = seen.hits.get("loss-nan-fp16-overflow", [])
     strong = [h for h in hits if h.weight >= STRONG]
     if strong:
         return Case("loss-nan-fp16-overflow", STRONG, tuple(strong))
-    if len(hits) < BAD_STEPS:
+    losses = [h for h in hits if re.search(_LOSS, h.line.text)]
+    last = seen.last_step[1].text if seen.last_step is not None else ""
+    if len(hits) < BAD_STEPS or (len(losses) < BAD_STEPS and _OF_A_STEP.search(last) is None):
         return None
     return Case("loss-nan-fp16-overflow", WEAK, tuple(hits), "likely")

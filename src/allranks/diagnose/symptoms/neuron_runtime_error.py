@@ -26,6 +26,7 @@ CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("NRT", r"\bNRT_(?!SUCCESS)[A-Z_]{3,40}|ERROR.{0,80}\bNRT:", weight=94),
     Pattern("nrt_init", r"(?i)nrt_init.{0,80}(?:fail|error|returned)", weight=94),
+    Pattern("nrt_", r"\bnrt_\w{3,60} status=[1-9]", weight=94),
     Pattern("nrt_allocate_neuron_cores", weight=94),
     Pattern("neuronx-cc", r"neuronx-cc.{0,200}(?:terminated abnormally|failed|returned non-zero)", weight=94),
     Pattern("TDRV", r"ERROR.{0,40}TDRV:", weight=92),

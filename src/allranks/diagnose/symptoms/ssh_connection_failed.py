@@ -41,6 +41,11 @@ PATTERNS = (
     Pattern("Host key verification failed"),
     Pattern("REMOTE HOST IDENTIFICATION HAS CHANGED"),
     Pattern("No such file or directory", r"'(?:/\S{0,120}/)?ssh'"),
+    Pattern(
+        "returned non-zero exit status",
+        r"Command .{0,2}ssh .{0,200}?(?P<node>[\w.-]{1,80}) hostname'.{0,20} exit status 255",
+        weight=96,
+    ),
     Pattern("kex_exchange_identification"),
     Pattern("ssh_exchange_identification"),
     Pattern("ssh: command not found"),

@@ -27,12 +27,13 @@ from allranks.diagnose.symptom import WEAK, Case, Pattern
 from allranks.diagnose.symptoms.data_ports_blocked import CAUSE as DATA_PORTS_BLOCKED
 
 CAUSE = Cause(__name__, explains=(DATA_PORTS_BLOCKED,))
-_BRIDGE = r"172\.17\.\d{1,3}\.\d{1,3}|192\.168\.122\.\d{1,3}"
+_BRIDGE = r"172\.17\.0\.\d{1,3}|192\.168\.122\.\d{1,3}"
 PATTERNS = (
     Pattern("socket interface found", r"(?i)no socket interface found"),
     Pattern("interface found", r"(?i)NET/Socket\s{0,9}:\s{0,9}no interface found"),
     Pattern("find address for", r"Unable to find address for: (?P<interface>\S{1,120})"),
     Pattern("unsupported gloo device"),
+    Pattern("is neither AF_INET", weight=90),
     Pattern(
         "remote=", r"(?:refused|timed out|timeout|No route).{0,60}remote=\[(?P<address>" + _BRIDGE + r")\]"
     ),
