@@ -39,7 +39,7 @@ def modules(package: ModuleType = _package) -> Dict[str, ModuleType]:
 
 
 def cause(cause_id: str) -> Cause:
-    """What a cause's file says of how it behaves. Nothing in particular, if it says nothing or there is none."""
+    """How a cause behaves, as its file declares it. Nothing in particular, if it says nothing or there is none."""
     if not _causes:
         for package in _packages:
             for name, module in modules(package).items():
@@ -91,7 +91,7 @@ def section(cause_id: str, heading: str) -> str:
 
 
 def similar(cause_id: str) -> str:
-    """What the page says this cause is easily confused with, as one line of text; empty if it says nothing of it."""
+    """The causes that look alike, as the page names them, on one line; empty if it says nothing of it."""
     for paragraph in page(cause_id).sections[FOUND].split("\n\n"):
         if paragraph.startswith(SIMILAR):
             return " ".join(paragraph[len(SIMILAR) :].split())

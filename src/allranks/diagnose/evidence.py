@@ -257,7 +257,8 @@ class Evidence(Store):
     # ---- what several symptoms ask ----
 
     def case(self, symptom: str) -> Optional[Case]:
-        """What the symptom's patterns alone state: the heaviest hits that the training did not survive."""
+        """The case that follows from the symptom's patterns alone: the heaviest hits that the training did not
+        survive."""
         hits = self.hits.get(symptom)
         if not hits:
             return None
@@ -271,8 +272,9 @@ class Evidence(Store):
         return self.sources[hit.line.source].steps - hit.steps
 
     def survived(self, hit: "Hit | Raised") -> bool:
-        """Whether the training went on for long after it, or came to its end in spite of it. Where it did, warnings
-        and ranks that blame each other count nowhere: ranks that leave one after the other say such things."""
+        """Whether the training went on for long after it, or came to its end in spite of it. If the training came
+        to its end, warnings and ranks that blame each other never count: ranks that leave one after the other print
+        them."""
         if self.later_steps(hit) >= LATER_STEPS:
             return True
         if not self.ended_well:
@@ -292,7 +294,7 @@ class Evidence(Store):
 
     def _before_end(self, hit: "Hit | Raised") -> bool:
         """Whether the training's end follows in the same log. After another rank's exception it proves something only
-        if a few steps lie between: what a rank prints last may come after another rank's death."""
+        if a few steps are between them: the last lines of a rank may come after another rank's death."""
         source = self.sources[hit.line.source]
         if source.end < hit.order:
             return False

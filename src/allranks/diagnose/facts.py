@@ -1,4 +1,4 @@
-"""What is read from logs besides symptoms: exit codes, world sizes, collectives, versions, interfaces.
+"""Facts that are read from logs besides symptoms: exit codes, world sizes, collectives, versions, interfaces.
 
 A fact names no cause by itself; the symptoms' `judge` functions compare facts over ranks and nodes.
 """

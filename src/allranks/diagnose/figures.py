@@ -56,7 +56,7 @@ FACTS: Tuple[Tuple[Pattern, Callable[..., None]], ...] = (
 
 
 def figures(seen: Store) -> Dict[str, float]:
-    """What was printed: sizes in GiB, else counts. `world_size` only if all agree."""
+    """The figures that were printed: sizes in GiB, else counts. `world_size` only if all agree."""
     found = dict(seen.figures)
     sizes = {size for group in seen.world_sizes.values() for size in group}
     if len(sizes) == 1:

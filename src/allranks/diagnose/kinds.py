@@ -1,4 +1,4 @@
-"""The kinds of raw lines, told apart with every digit alike: what they count as, and where they say their place."""
+"""The kinds of raw lines, which ignore the values of digits: their role, and the columns that name their place."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ NOTHING, OPENS, CLOSES = range(3)
 
 
 class Layout:
-    """Where raw lines say their place, and what they count as. `cut` takes out of one what tells its place; None: all
-    of them have the same."""
+    """The columns in which raw lines name their place, and their role. `cut` takes those columns out of a line; None:
+    all lines have the same place."""
 
     __slots__ = ("cut", "role")
 
@@ -48,8 +48,7 @@ SPEAKING = Kind(Layout(SPEAKS), NOTHING, True, -1, PLAIN_SHAPE)
 
 
 class Case(NamedTuple):
-    """Where lines come from that say their place alike, what they count as, and the stream that their tracebacks
-    belong to."""
+    """The place and the role of lines that name their place alike, and the stream that their tracebacks belong to."""
 
     place: Place
     role: int
@@ -57,8 +56,8 @@ class Case(NamedTuple):
 
 
 class Kinds:
-    """The kinds of raw lines, for logs that are read one after another. Where the name of a log tells the rank, no rank
-    is looked for within the lines: those logs have kinds of their own."""
+    """The kinds of raw lines, for logs that are read one after another. If the name of a log gives the rank, no rank
+    is searched in its lines: such logs have separate kinds."""
 
     def __init__(self, matcher: "Optional[Callable[[], Optional[Suspects]]]" = None) -> None:
         self.shapes = Shapes()
@@ -122,8 +121,8 @@ class Run(NamedTuple):
 
 
 class Sum:
-    """What one place printed in a stretch so far; `plain` and `step` are the last line of their kind, with its number
-    in the stretch."""
+    """The lines that one place printed in a stretch so far; `plain` and `step` are the last line of their kind, with
+    its number in the stretch."""
 
     __slots__ = ("first", "last", "lines", "plain", "step", "steps")
 
@@ -189,7 +188,7 @@ def runs(raws: Sequence[bytes], among: List[Kind], begun: int) -> Iterator[Tuple
 
 
 def _values(said: List[Any], numbers: Sequence[int]) -> Iterator[Tuple[Any, Run]]:
-    """How many times each value stands there, and the numbers of its first and its last place."""
+    """How many times each value occurs, and the numbers of its first and its last place."""
     counts = Counter(said)
     if len(counts) <= LOOKED_FOR:
         back = said[::-1]

@@ -90,12 +90,12 @@ _HEADED = re.compile(r"([A-Za-z\d][\w.,\[\]-]{0,200})(?: \(\d{1,6}\))?\s{0,8}$")
 
 
 def traceback_at(raw: str) -> int:
-    """Where the heading of a traceback stands in a line, or one of its frames; -1 if there is none."""
+    """The index in a line at which the heading of a traceback begins, or one of its frames; -1 if there is none."""
     return raw.find(TRACEBACK) if TRACEBACK in raw else raw.find(_A_FRAME)
 
 
 class Reader:
-    """One log, line after line: what its name and its headings say of the lines that follow."""
+    """One log, line after line, with the place that its name and its headings give to the lines that follow."""
 
     def __init__(self, source: "str | None", node: "str | None" = None) -> None:
         self.source = source
@@ -199,7 +199,7 @@ def seconds(time: "str | None") -> Optional[float]:
 
 
 def near(moment: float, other: float) -> float:
-    """`moment` in the year in which it is nearest to `other`: at New Year `seconds` begins anew."""
+    """`moment` in the year in which it is nearest to `other`: at New Year `seconds` starts from 0 again."""
     return moment + YEAR_SECONDS * round((other - moment) / YEAR_SECONDS)
 
 

@@ -1,8 +1,8 @@
-"""What stands before a line of a log: which rank, machine and time its tools say, and where the text itself begins.
+"""The prefixes of log lines: rank, machine and time as tools write them, and the column in which the text begins.
 
 Prefixes come in layers and in any order: `gpu-node-01: [2026-11-20 23:05:06] [rank0]: text`. Each layer is taken off.
-One that no tool's form fits is learned from the log: whatever stands before a traceback's heading stands before the
-other lines of its stream too. Every expression here is linear: no nested repetition without limits, bounded lengths.
+One that fits no tool's form is learned from the log: the text before a traceback's heading is also before the other
+lines of its stream. Every expression here is linear: no nested repetition without limits, bounded lengths.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ def _note(kind: str, found: "re.Match[str]", place: List[Any], start: int) -> bo
 
 
 def stamp(kind: str, value: str) -> str:
-    """A time in the form that all are compared in, `2026-01-05 10:11:12.25`; a year that is not told is 0000. Empty of
-    a number that is no time of these years."""
+    """A time in the form that all are compared in, `2026-01-05 10:11:12.25`; a year that is not told is 0000. Empty
+    if the number is not a time of these years."""
     if kind == "epoch":
         if not EARLIEST <= value[:2] <= LATEST:
             return ""
@@ -219,7 +219,7 @@ _LEVELS = frozenset(
 
 
 def learn(head: str) -> "Optional[Regex[str]]":
-    """An expression for prefixes like this one, which stood before a traceback's heading. None: it is not one."""
+    """An expression for prefixes like this one, which was before a traceback's heading. None: it is not one."""
     inner = _TORCH.search(head)
     if inner is not None:
         head = head[: inner.start()]
@@ -276,7 +276,7 @@ class Learned:
         self.shapes: "List[Regex[str]]" = []
 
     def heading(self, head: str) -> None:
-        """`head` stood before the heading of a traceback, after all known layers were taken off."""
+        """`head` was before the heading of a traceback, after all known layers were taken off."""
         if len(self.shapes) >= SHAPES_LEARNED or head in self._heads:
             return
         self._heads.add(head)
@@ -286,7 +286,7 @@ class Learned:
             self.numbered = self.numbered or values_matter(shape.pattern)
 
     def peel(self, raw: str, start: int, place: List[Any], spans: "Optional[Spans]" = None) -> int:
-        """Takes a learned prefix off, and what known layers stand behind it."""
+        """Takes a learned prefix off, and the known layers behind it."""
         for shape in self.shapes:
             found = shape.match(raw, start)
             if found is None:

@@ -1,7 +1,7 @@
 """Which lines report a training step, in the formats of many trainers.
 
 A step line shows a quantity of the training (a loss, a learning rate, a gradient's norm) and a count (a step, an
-epoch, `10/100`), each with its number, so that code in a traceback and warnings about a loss scale do not count.
+epoch, `10/100`), each with its number. So code in a traceback and warnings about a loss scale do not count.
 Every expression here is linear.
 """
 
@@ -16,7 +16,7 @@ DRAWN = "| 0/"
 QUANTITIES: FrozenSet[bytes] = frozenset((
     b"loss", b"Loss", b"LOSS", b"lr", b"LR", b"ppl", b"learning", b"grad", b"gnorm", b"RunningAvgSamplesPerSec",
 ))  # fmt: skip
-"""Words, one of which stands in every step line but for those of `_HEADING`."""
+"""Words, of which every step line holds one, except those of `_HEADING`."""
 
 _NUMBER = r"(?:\d|[Nn]a[Nn](?![A-Za-z])|[-+]?[Ii]nf(?![A-Za-z]))"
 _QUANTITY = re.compile(
@@ -48,7 +48,7 @@ _HEADING = re.compile(
 
 
 HEADING_WORDS = ("[step=", "[batch=", "[iter=", "[iteration=", "[global_step=", "] Batch [", "MLLOG")
-"""One of them stands in every such line."""
+"""Every such line holds one of them."""
 
 
 def is_progress(text: str, words: List[bytes]) -> bool:

@@ -22,7 +22,8 @@ NEVER = float("inf")
 
 
 class Statement(NamedTuple):
-    """What lines or events say of a run. All are weighed on the scale of `symptom.py`; `at` orders equal ones."""
+    """A statement that lines or events make about a run. All are weighed on the scale of `symptom.py`; `at` orders
+    equal ones."""
 
     weight: int
     diagnosis: Diagnosis
@@ -119,7 +120,7 @@ def _hit_ranks(seen: Evidence, case: Case) -> List[int]:
 
 
 def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
-    """The culprit, and on how many ranks it stands where it stands on all of them (then none is named)."""
+    """The culprit; and if most ranks show the same, their number (then no rank is named)."""
     line = case.hits[0].line if case.hits else Line("")
     place = Where(file=line.source, line=line.number or None)
     if cause(case.symptom).healthy:
@@ -149,7 +150,7 @@ def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
 
 
 def _only_failed(seen: Evidence, source: Optional[str]) -> Optional[int]:
-    """The one rank that printed a traceback in this log, else the one that stands in a table of failures."""
+    """The only rank that printed a traceback in this log, else the only one in a table of failures."""
     raised = {rank for rank, state in seen.ranks.items() if state.headed and state.source == source}
     failed = {e.rank for e in seen.exits if e.code not in (0, -15)}
     one = raised or failed
@@ -157,7 +158,7 @@ def _only_failed(seen: Evidence, source: Optional[str]) -> Optional[int]:
 
 
 def _evidence(seen: Evidence, case: Case) -> Tuple[str, ...]:
-    """The first hits, one a rank before a second one of any, then the notes; safe to print."""
+    """The first hits, one per rank before a second one of any rank, then the notes; safe to print."""
     chosen: List[Hit] = []
     places: Set[Tuple[Optional[int], Optional[str]]] = set()
     for hit in case.hits:

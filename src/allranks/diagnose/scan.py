@@ -1,7 +1,7 @@
-"""Logs read in large blocks: most lines are told apart by their shape alone and counted together, in stretches.
+"""Logs read in large blocks: most lines are recognised by their shape alone and counted together, in stretches.
 
-A line whose shape was seen before and held nothing but a step or plain text costs two look-ups in a dictionary. What
-such lines have to say of their ranks and machines stands at known places in them. All others are read one by one, in
+A line whose shape was seen before and held nothing but a step or plain text costs two look-ups in a dictionary. Such
+lines name their ranks and machines in known columns. All others are read one by one, in
 their order: `scan` gives out what `parse` would, and `Evidence.add_stretch` does what `Evidence.add` would.
 """
 
@@ -251,7 +251,7 @@ class _Scanner:
         return bool(self.learned) or bool(text[peel(text, list(self.reader.place)) : at].strip())
 
     def _keep_head(self, text: str, form: bytes, timed: bool) -> None:
-        """Notes a line's prefix, if it ends with a space: what follows is no part of it then."""
+        """Notes a line's prefix if it ends with a space: then the text that follows does not belong to it."""
         heads, spans = self.kinds.heads(self.ranked), []
         start = peel(text, list(self.reader.place), 0, spans)
         head = text[:start]
@@ -325,7 +325,7 @@ class _Scanner:
         self.lines += end - begun
 
     def waiting(self) -> Iterator[Stretch]:
-        """The stretch that waits, if there is one: what comes now is no part of it."""
+        """The stretch that waits, if there is one: the next line does not belong to it."""
         if not self.lines:
             return
         parts = [self._part(place, one) for place, one in self.sums.items()]
@@ -375,7 +375,7 @@ def _lines_of(places: Iterable[int], text: bytes) -> Set[int]:
 
 
 def _effect(shape: Shape, text: str) -> int:
-    """What a line does to a traceback of its stream."""
+    """How a line changes the traceback of its stream."""
     if shape.heading:
         return OPENS if opens(shape.heading) else CLOSES
     if shape.progress or shape.exception or (shape is PLAIN_SHAPE and LOOSE.match(text) is not None):
@@ -394,5 +394,5 @@ def _places_of(text: str, drawn: str) -> Spans:
 
 
 def _stream(place: Place, source: "str | None") -> Any:
-    """What a traceback belongs to: a rank wherever it prints, else what prints without one."""
+    """The stream that a traceback belongs to: a rank wherever it prints, else the lines of a place without a rank."""
     return place[0] if place[0] is not None else (source, *place[1:])

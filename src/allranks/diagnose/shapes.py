@@ -1,4 +1,4 @@
-"""What all lines of a shape have in common: which patterns and facts may stand in them. Digits make no difference."""
+"""The shapes of lines: the patterns and facts that lines of a shape may hold. Digits make no difference."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from allranks.diagnose.streams import CODE, EXCEPTION, heading_of
 from allranks.diagnose.symptom import Pattern
 
 SHAPES_KEPT = 32768
-"""Distinct shapes of lines remembered; a log with more is looked at from the start again, not slower for ever."""
+"""Distinct shapes of lines remembered; if a log has more, all are forgotten and found again."""
 
 SHAPE_LIMIT = 512
 _LETTERS = bytes(b if 0x41 <= b <= 0x5A or 0x61 <= b <= 0x7A else 0x20 for b in range(256))
 
 
 class Shape(NamedTuple):
-    """What lines that differ in digits alone have in common."""
+    """The properties that lines share if they differ in digits alone."""
 
     progress: bool
     exception: bool

@@ -1,4 +1,4 @@
-"""What is kept of all logs, and whose a line is: what the facts write and the symptoms' `judge` functions read."""
+"""The memory of all logs, and whose a line is: the facts write it, and the symptoms' `judge` functions read it."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class Store:
 
     @property
     def world(self) -> Set[int]:
-        """Every rank that is known to exist: it printed, stands in a table, or the world size counts it."""
+        """Every rank that is known to exist: it printed, is in a table, or the world size counts it."""
         known = set(self.ranks) | {e.rank for e in self.exits if e.rank is not None}
         sizes = {size for group in self.world_sizes.values() for size in group}
         if len(sizes) == 1:

@@ -1,4 +1,4 @@
-"""What is kept of one rank and of one log file while lines are read, and how its tracebacks stand."""
+"""The memory of one rank and of one log file while lines are read, and the state of its tracebacks."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ class Told(NamedTuple):
 
 
 class Seen:
-    """What one rank (or one unlabelled stream) printed."""
+    """The output of one rank, or of one unlabelled stream."""
 
     __slots__ = (
         "frame", "headed", "ignored", "last_plain", "lines", "node", "raised", "source", "steps", "task", "traceback",
@@ -99,8 +99,8 @@ class Seen:
 
 
 class Source:
-    """One log file: its last time stamp, how many step lines the rank that printed most of them did, and the line
-    in which a rank said last that the training ended (its number over all sources, and the rank)."""
+    """One log file: its last time stamp, the step lines of the rank that printed most of them, and the last line in
+    which a rank reports that the training ended: the line's number over all sources, and the rank."""
 
     __slots__ = ("_of", "end", "end_rank", "steps", "time")
 

@@ -8,8 +8,8 @@ from allranks.diagnose.lines import Line
 
 
 class Part(NamedTuple):
-    """What one place (rank, machine, local rank, task) printed in a stretch. Its lines are numbered from 1 on; `plain`
-    and `step` are the last ones of their kind, `place` is a line without its text."""
+    """The lines that one place (rank, machine, local rank, task) printed in a stretch. Its lines are numbered from 1
+    on; `plain` and `step` are the last ones of their kind, `place` is a line without its text."""
 
     place: Line
     lines: int

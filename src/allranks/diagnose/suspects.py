@@ -16,10 +16,10 @@ from allranks.diagnose.progress import HEADING_WORDS, QUANTITIES
 from allranks.diagnose.streams import HEADINGS
 
 Suspects = Callable[[bytes], Iterable[int]]
-"""Of lines joined by `\\n`, where each of the expressions ends that stands there."""
+"""Takes lines joined by `\\n`; returns the index at which each expression that was found ends."""
 
 _START = r"^[ \t|:>-]*"
-"""What a layer before it may have left over of its own."""
+"""Characters that the layer before may leave over."""
 
 _NAME = r"[\w.-]*0[\w.-]*"
 """A machine's name holds a digit."""

@@ -1,10 +1,10 @@
-"""What a symptom's file is made of: patterns to look for, and what a file may state of a log.
+"""The parts of a symptom's file: patterns to look for, and the case that a file may state of a log.
 
 A file under `symptoms/` is a module with
 - a docstring: its page (`core/pages.py`); its first paragraph is the title, "Why it matters" and "What to do" are
   printed with the diagnosis;
 - `PATTERNS`, and if lines of several ranks must be compared `judge(evidence)`;
-- `CAUSE`, if it is more than a text (`core/causes.py`): what it explains, whether a restart helps, what follows;
+- `CAUSE`, if it is more than a text (`core/causes.py`): the causes that it explains, whether a restart helps;
 Its id is the file's name with `-` for `_`. Its cases are in `tests/diagnose/cases/`.
 """
 
@@ -35,13 +35,13 @@ STALE = 10
 NOISE = 1
 """Progress: a cause only if there is no other statement at all."""
 
-# What events prove is heavier than any line, the surest first.
+# Events prove more than any line; the surest comes first.
 WITNESSED = 140
 """What all ranks did was compared before anything was stopped; a kill elsewhere that ended the wait is surer."""
 GONE = 130
 """A node was silent before anybody was in trouble."""
 SEEN = 120
-"""An exception that a rank told, or a signal that nobody of ours sent."""
+"""An exception that a rank reported, or a signal that allranks did not send."""
 LOST = 110
 """A node that is gone."""
 LEFT = CRASH + 1
@@ -54,11 +54,11 @@ def is_warning(weight: int) -> bool:
 
 
 class Pattern:
-    """A literal and, where it is not enough, an expression. The literal holds no digit: lines are told apart
-    by their text with every digit alike, so a literal with digits could be missed; the expression may hold any.
+    """A literal and, if it is not enough, an expression. The literal holds no digit: lines that differ
+    in digits alone are looked up together, so a literal with digits could be missed. The expression may hold any.
 
     `raised`: full weight only in the last line of a traceback, else it counts as a warning.
-    `without`: texts that must not stand in the same line. `frame`: the function, and a part of its file's path, by
+    `without`: texts that must not be in the same line. `frame`: the function, and a part of its file's path, by
     which the same is seen in the frames of an exception that a rank told as data.
     """
 
@@ -122,7 +122,7 @@ class Hit(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What a symptom states about a log. `hits` are its evidence, the earliest first; `rank` and `node` name the
+    """The statement of a symptom about a log. `hits` are its evidence, the earliest first; `rank` and `node` name the
     culprit where the lines' own places do not."""
 
     symptom: str

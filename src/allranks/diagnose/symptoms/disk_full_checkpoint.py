@@ -27,7 +27,7 @@ _SHM = ("/dev/shm", "</torch_", "shared memory", "posix_fallocate")
 PATTERNS = (
     Pattern("No space left on device", without=_SHM),
     Pattern("Disk quota exceeded"),
-    # Without the reason these only make it likely: the same is said of an I/O error and of a quota.
+    # Without the reason these only make it likely: I/O errors and quotas are reported in the same words.
     Pattern("unexpected pos", r"unexpected pos \d{1,12} vs \d{1,12}", weight=92),
     Pattern("PytorchStreamWriter failed writing", weight=92),
     Pattern("iostream error", weight=90),

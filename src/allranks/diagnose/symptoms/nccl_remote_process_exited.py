@@ -46,7 +46,7 @@ _PEER = re.compile(r"closed by remote peer ([A-Za-z\d][\w.-]{0,80})<\d")
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """Names the peer where NCCL does: a host that is one of ours, by its first label."""
+    """Names the peer if NCCL does: by its first label, if these logs know a node of that name."""
     case = seen.case("nccl-remote-process-exited")
     if case is None:
         return None

@@ -91,7 +91,7 @@ def judge(seen: Evidence) -> Optional[Case]:
 
 
 def _ended_together(seen: Evidence) -> Optional[Case]:
-    """Tables alone: all nodes' ranks end with 1 in the same seconds, after a silence, and nobody says why."""
+    """Tables alone: all nodes' ranks end with 1 in the same seconds, after a silence, and no line gives a reason."""
     failed = [e for e in seen.exits if e.code == 1]
     nodes = {seen.node_of(e.line) for e in failed}
     if (

@@ -39,7 +39,7 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """The earliest exception over all ranks that no other symptom knows and that is no communication error."""
+    """The earliest exception over all ranks that no other symptom knows and that is not a communication error."""
     id_ = "rank-crashed-first"
     raised = [(rank, r) for rank, r in seen.raised() if not r.communication and not set(r.known) - {id_}]
     hits = [Hit(id_, _weight(seen, r), r.line, r.order, r.at, r.steps) for _, r in raised]
@@ -85,7 +85,7 @@ def _by_signal(seen: Evidence) -> Optional[Case]:
 
 
 def _by_exit_code(seen: Evidence) -> Optional[Case]:
-    """Where the crash itself was cut off: one rank left with an error and blames nobody, the others blame a peer."""
+    """The crash itself was cut off: one rank left with an error and blames nobody, the others blame a peer."""
     blaming = seen.blamers()
     if not seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id) or any(rank is None for rank, _ in seen.raised()):
         return None

@@ -41,7 +41,7 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """A rank that is known, is silent, and stands in no table although its node's table was read."""
+    """A rank that is known, is silent, and is in no table although its node's table was read."""
     blamers = seen.blamers()
     listed = {e.rank for e in seen.exits if e.rank is not None}
     if not blamers or not listed or not any(e.code == 1 for e in seen.exits):
@@ -66,13 +66,13 @@ def judge(seen: Evidence) -> Optional[Case]:
 
 
 def _still_lived(seen: Evidence) -> bool:
-    """Whether the launcher had to end a process that stands in no row: then the silent rank hung, it did not leave."""
+    """Whether the launcher had to end a process that is in no row: then the silent rank hung, it did not leave."""
     rows = {(e.node, e.pid) for e in seen.exits}
     return any(pid not in rows for pid in seen.closed_pids)
 
 
 def _table_read(seen: Evidence, rank: int, listed: "set[int]") -> bool:
-    """Whether the table of that rank's node is there: another rank of its node stands in it."""
+    """Whether the table of that rank's node is there: another rank of its node is in it."""
     node = seen.ranks[rank].node if rank in seen.ranks else None
     if node is None:
         return True
