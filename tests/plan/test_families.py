@@ -60,8 +60,6 @@ def test_separate_experts_are_in_a_block_that_the_ranks_recognize(name: str) -> 
 def test_a_familys_defaults_are_those_of_transformers(name: str) -> None:
     """A config.json that leaves a key out means them. `test_families_exact.py` compares the record itself."""
     theirs, ours = dict(DEFAULTS[name]), dict(families.find(name).DEFAULTS)
-    assert families.describe({"model_type": name}).attention.windowed == theirs.pop("sliding")
-    ours.pop("sliding_window_pattern", None)  # transformers has none; what it decides was compared above
     assert {key: value or None for key, value in ours.items()} == {k: v or None for k, v in theirs.items()}
 
 
@@ -99,21 +97,3 @@ def test_no_family_is_named_outside_its_file() -> None:
 def test_only_a_family_of_its_own_is_described() -> None:
     assert families.is_described("gemma3_text") and families.is_described("llama")
     assert not any(map(families.is_described, ("hunyuan_v1_moe", "", None, ["llama"], "_parts")))
-
-
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [
-        ({}, (None, 0)),
-        ({"use_sliding_window": True, "sliding_window": 4096, "max_window_layers": 4}, (4096, 2)),
-        ({"use_sliding_window": True, "sliding_window": 4096, "max_window_layers": 9}, (4096, 0)),
-        ({"use_sliding_window": False, "sliding_window": 4096}, (None, 0)),
-        (
-            {"use_sliding_window": True, "sliding_window": 99, "layer_types": ["sliding_attention"] * 9},
-            (99, 6),
-        ),
-    ],
-)
-def test_which_layers_of_qwen2_have_a_window(more: dict[str, Any], expected: tuple[int | None, int]) -> None:
-    attention = families.describe({**SMALL, "model_type": "qwen2", **more}).attention
-    assert (attention.window, attention.windowed) == expected

@@ -159,8 +159,7 @@ def test_the_recorded_defaults_are_those_of_transformers(libraries, name: str) -
 
 
 def recorded(config: Any, keys: Iterable[str]) -> dict[str, Any]:
-    found = {key: getattr(config, key) for key in keys if hasattr(config, key)}
-    return {**found, "sliding": (getattr(config, "layer_types", None) or []).count("sliding_attention")}
+    return {key: getattr(config, key) for key in keys if hasattr(config, key)}
 
 
 def attention_names(model) -> tuple[str, ...]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Facts, Finding, Where
+from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Facts, Finding
 from allranks.core.net import is_loopback
 from allranks.plan import experts
 from allranks.plan.advice import faster
@@ -18,6 +18,8 @@ from allranks.plan.lora import Trained
 from allranks.plan.memory import (
     DOES_NOT_FIT,
     FITS,
+    FITS_BELOW,
+    HOPELESS_ABOVE,
     HOST_TAKEN_FOR_GRANTED,
     TOO_CLOSE,
     Memory,
@@ -116,8 +118,8 @@ def _memory_findings(run: Run, case: Case, memory: Memory, fitting: list[Change]
     if memory.verdict in (FITS, None):
         return []
     found: list[Finding] = []
-    host_short = memory.host_usable is not None and memory.host_total > 0.92 * memory.host_usable
-    if memory.on_gpu and memory.usable is not None and memory.total > 0.92 * memory.usable:
+    host_short = memory.host_usable is not None and memory.host_total > FITS_BELOW * memory.host_usable
+    if memory.on_gpu and memory.usable is not None and memory.total > FITS_BELOW * memory.usable:
         found.append(_short(run, case, memory, fitting))
     if host_short:
         found.append(_host_short(run, case, memory, fitting))
@@ -126,7 +128,7 @@ def _memory_findings(run: Run, case: Case, memory: Memory, fitting: list[Change]
 
 def _short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Finding:
     usable, total = memory.usable or 0, memory.total
-    never = total > 1.05 * usable
+    never = total > HOPELESS_ABOVE * usable
     gpu = case.hardware.gpu_name or "a GPU"
     parts = ", ".join(
         f"{name.replace('_', ' ')} {size / GIB:.1f}"
@@ -137,9 +139,9 @@ def _short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Findi
     return Finding(
         id="memory-does-not-fit" if never else "memory-too-close",
         verdict=BLOCK if never else WARN,
-        where=Where(file=run.file, line=run.line("gpus")),
+        where=run.where("gpus"),
         saw=f"{total / GIB:.1f} GiB per GPU at the {memory.moment} {state}: {gpu} has {usable / GIB:.1f} GiB to use.",
-        expected=f"at most {0.92 * usable / GIB:.1f} GiB (92 %)",
+        expected=f"at most {FITS_BELOW * usable / GIB:.1f} GiB (92 %)",
         why=f"GiB by part: {parts}." + ("" if never else " The estimate is off by up to 5 %."),
         fix=" · or ".join(one_line(change.paste) for change in fitting)
         or "a larger GPU: no setting makes it fit",
@@ -149,15 +151,15 @@ def _short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Findi
 
 def _host_short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Finding:
     usable = memory.host_usable or 0
-    never = memory.host_total > 1.05 * usable
+    never = memory.host_total > HOPELESS_ABOVE * usable
     phase = memory.host_phase
     return Finding(
         id="host-memory-short",
         verdict=BLOCK if never else WARN,
-        where=Where(file=run.file, line=run.line("nodes")),
-        saw=f"a node needs {memory.host_total / GIB:,.1f} GiB of host memory to {DOING[phase]}, "
+        where=run.where("nodes"),
+        saw=f"a node needs {memory.host_total / GIB:,.1f} GiB of host memory to {phase}, "
         f"the smallest has {usable / GIB:,.1f} GiB.",
-        expected=f"at most {0.92 * usable / GIB:,.1f} GiB (92 %)",
+        expected=f"at most {FITS_BELOW * usable / GIB:,.1f} GiB (92 %)",
         why="the OOM killer would end one rank, and the others would hang waiting for it.",
         fix=_host_fix(run, case, phase, fitting),
     )
@@ -188,7 +190,7 @@ def _unknown_gpu(run: Run, case: Case, memory: Memory) -> Finding:
     return Finding(
         id="gpu-memory-unknown",
         verdict=UNKNOWN,
-        where=Where(file=run.file, line=run.line("gpus")),
+        where=run.where("gpus"),
         saw=f"{named}, and {nobody}.",
         expected="the GPU's model",
         why=f"the run needs {memory.total / GIB:.1f} GiB per GPU; whether that fits is not known.",
@@ -217,13 +219,8 @@ def _version_findings(run: Run, case: Case) -> list[Finding]:
         found.append(_needs_deepspeed(run, version, case.asked))
     if case.holds_every_layer:
         found.append(dataclasses.replace(_switched(run, case), verdict=WARN, saw=_CHOSEN))
-    if (
-        case.sharded
-        and case.has_frozen
-        and case.checkpointing == NON_REENTRANT
-        and version is not None
-        and version < HOLDS_RECOMPUTED
-    ):
+    fails = case.sharded and case.has_frozen and case.checkpointing == NON_REENTRANT
+    if fails and version is not None and version < HOLDS_RECOMPUTED:
         found.append(
             Finding(
                 id="checkpointing-fails-frozen",
@@ -298,17 +295,9 @@ def _unseen_host(run: Run, case: Case, memory: Memory) -> list[Finding]:
             id="host-memory-unknown",
             verdict=UNKNOWN,
             where=run.where("nodes"),
-            saw=f"a node needs {memory.host_total / GIB:,.0f} GiB of host memory to {DOING[phase]}; none was asked.",
+            saw=f"a node needs {memory.host_total / GIB:,.0f} GiB of host memory to {phase}; none was asked.",
             expected=expected,
             why="whether the run fits cannot be said: many GPU nodes have 1 TiB.",
             fix=f"allranks check {run.named}",
         )
     ]
-
-
-DOING = {
-    "load": "load",
-    "train": "train",
-    "save": "save",
-}
-"""The phases of host memory, as they are said."""

@@ -43,6 +43,9 @@ _GATHER_REASON = (
     "without it transformers before 5 saves an empty adapter; it gathers the whole model on rank 0"
 )
 
+MOST_GATHERED_BYTES = 64 * 2**30
+"""Of rank 0's host memory: what a gather of the whole model may take at a save."""
+
 STARTS_AHEAD = 10 * 60e-6
 """Seconds of the network's work that are gathered ahead at least: ten times a gather's start (`traffic.py`,
 LATENCY_SECONDS)."""
@@ -81,11 +84,9 @@ def deepspeed_config(
     versions: Versions,
     *,
     network: float | None = None,
-    gather_bytes_limit: float = 64 * 2**30,
 ) -> tuple[dict[str, Any], dict[str, str]]:
     """(the JSON, {dotted key: reason}) for one of PROFILES. `network` is what leaves a node, in
-    bytes a second, None within one node. `gather_bytes_limit` is how much of rank 0's host
-    memory a gather of the whole model may take at a save."""
+    bytes a second, None within one node."""
     if profile not in PROFILES:
         raise ValueError(f"{profile!r} is not a profile; there are {', '.join(PROFILES)}")
     json = _Json()
@@ -95,7 +96,7 @@ def deepspeed_config(
     _stage_3(json, setting)
     if profile == "auto":
         least = 0 if network is None else int(STARTS_AHEAD * network / setting.weight_bytes)
-        _auto(json, setting, model, trained, versions, gather_bytes_limit, least)
+        _auto(json, setting, model, trained, versions, least)
     elif profile == "zero3":
         _zero3(json, setting)
     else:
@@ -106,11 +107,8 @@ def deepspeed_config(
 def _stage_3(json: _Json, setting: Setting) -> None:
     json.put(_ZERO + "stage", 3, "parameters, gradients and optimizer states are split over all ranks")
     overlap = "gathers the next layer while this one computes"
-    json.put(
-        _ZERO + "overlap_comm",
-        setting.uses_gpu,
-        overlap if setting.uses_gpu else "the CPU has no streams to overlap",
-    )
+    overlap = overlap if setting.uses_gpu else "the CPU has no streams to overlap"
+    json.put(_ZERO + "overlap_comm", setting.uses_gpu, overlap)
     json.put(_ZERO + "contiguous_gradients", True, "gradients go into one buffer, which avoids fragmentation")
 
 
@@ -130,9 +128,8 @@ def _zero3(json: _Json, setting: Setting) -> None:
         json.put("optimizer.type", "AdamW", "DeepSpeed's fused AdamW")
         for name in ("lr", "betas", "eps", "weight_decay"):
             json.put(f"optimizer.params.{name}", "auto", _FILLED_REASON)
-        if (
-            setting.warmup
-        ):  # DeepSpeed 0.19.8 refuses a schedule with a warm-up of 0 steps (`lr_schedules.py`)
+        # DeepSpeed 0.19.8 refuses a schedule with a warm-up of 0 steps (`lr_schedules.py`).
+        if setting.warmup:
             _decaying(json)
     json.put(
         "zero_allow_untested_optimizer", True, "lets transformers' own AdamW through, where it is asked for"
@@ -148,13 +145,10 @@ def _decaying(json: _Json) -> None:
 def _offload(json: _Json, setting: Setting) -> None:
     """The profile with offload: parameters and optimizer states rest in host memory, smaller buckets."""
     pinned = "pinned pages copy to the GPU about twice as fast, and cannot be swapped"
+    pinned = pinned if setting.uses_gpu else "there is no GPU to copy to"
     for part, what in (("optimizer", "optimizer states"), ("param", "the shard of the parameters")):
         json.put(f"{_ZERO}offload_{part}.device", "cpu", f"{what} rest in host memory")
-        json.put(
-            f"{_ZERO}offload_{part}.pin_memory",
-            setting.uses_gpu,
-            pinned if setting.uses_gpu else "there is no GPU to copy to",
-        )
+        json.put(f"{_ZERO}offload_{part}.pin_memory", setting.uses_gpu, pinned)
     json.sizes(200_000_000, 200_000_000, 1_000_000, 500_000_000, 500_000_000)
     _both_profiles(json)
 
@@ -165,7 +159,6 @@ def _auto(
     model: Model | None,
     trained: Trained | None,
     versions: Versions,
-    gather_bytes_limit: float,
     least_ahead: int,
 ) -> None:
     """ZeRO-3 with sizes that follow the model."""
@@ -180,18 +173,16 @@ def _auto(
         json.put(_ZERO + _GATHER_KEY, True, _GATHER_REASON)
         return
     name, unit = model.gathered_unit(setting.experts_at_once)
-    if (
-        setting.experts_at_once and unit != model.largest_unit[1]
-    ):  # what else is large is one tensor: no second copy
+    if setting.experts_at_once and unit != model.largest_unit[1]:  # else it is one tensor: no second copy
         unit = model.experts_together(setting.experts_at_once)
     sizes, why = _fitted_sizes(model, trained, least_ahead)
     json.sizes(*sizes, why=why)
     whole = model.total_parameters * setting.weight_bytes
     json.put(
         _ZERO + _GATHER_KEY,
-        whole <= gather_bytes_limit,
+        whole <= MOST_GATHERED_BYTES,
         _GATHER_REASON
-        if whole <= gather_bytes_limit
+        if whole <= MOST_GATHERED_BYTES
         else f"a save would gather {whole / 2**30:,.0f} GiB on rank 0; allranks gathers only what trains",
     )
     size = unit * setting.weight_bytes

@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from allranks.plan.steps import (
     BACKWARD,
     DONE_BACKWARD,
-    DONE_FORWARD,
     FORWARD,
     Node,
     Param,
@@ -234,7 +233,6 @@ def replay(steps: Steps, zero: Zero, ranks: int, checkpointing: str, holds_recom
         else:
             backward = event.kind == DONE_BACKWARD
             coordinator.release(event.node, backward, recomputed.pop(id(event.node), []) if backward else [])
-        assert event.kind in (FORWARD, BACKWARD, DONE_FORWARD, DONE_BACKWARD)
     nodes = {id(event.node): event.node for event in events}.values()
     alone = max((_copied_alone(steps, node, zero, ranks) for node in nodes), default=0)
     return Gathered(

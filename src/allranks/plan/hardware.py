@@ -8,10 +8,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from allranks.core import Facts
 from allranks.core.net import is_loopback
+from allranks.core.untrusted import integer, mapping, mappings, number
 from allranks.plan.environment import TCP_FABRICS, interface_of
 from allranks.spec import Run
 
@@ -87,7 +88,6 @@ class Hardware:
     gpu: Gpu | None
     host_bytes: int | None
     networks: tuple[Network, ...]
-    assumed_gpu: bool = True
     beside: Network | None = None
     """What the nodes could use where the run is held to TCP: their InfiniBand ports, or what is usual."""
 
@@ -113,7 +113,7 @@ def _words(name: str) -> set[str]:
 
 def hardware_of(run: Run, uses_gpu: bool, facts: Mapping[str, Facts] | None = None) -> Hardware:
     known = [facts[node.name] for node in run.cluster.nodes if facts and node.name in facts]
-    gpu_name, gpu, assumed = _gpu(run, known) if uses_gpu else (None, None, True)
+    gpu_name, gpu = _gpu(run, known) if uses_gpu else (None, None)
     totals = [_host_bytes(one) for one in known]
     hosts = [total for total in totals if total]
     return Hardware(
@@ -121,29 +121,20 @@ def hardware_of(run: Run, uses_gpu: bool, facts: Mapping[str, Facts] | None = No
         gpu=gpu,
         host_bytes=min(hosts) if hosts and len(hosts) == len(run.cluster.nodes) else None,
         networks=_networks(run, facts),
-        assumed_gpu=assumed,
         beside=_fastest(run, facts or {}, tcp=False) or INFINIBAND_8X200,
     )
 
 
-def _gpu(run: Run, known: list[Facts]) -> tuple[str | None, Gpu | None, bool]:
-    seen = [gpu for one in known for gpu in one.get("gpus.list") or () if isinstance(gpu, Mapping)]
+def _gpu(run: Run, known: list[Facts]) -> tuple[str | None, Gpu | None]:
+    seen = [gpu for one in known for gpu in mappings(one.get("gpus.list"))]
     name = str(seen[0].get("name")) if seen and seen[0].get("name") else run.gpus.model
     gpu = gpu_named(name)
-    sizes = [_whole(gpu_seen.get("memory"), "total_bytes") for gpu_seen in seen]
-    least = min((size for size in sizes if size), default=None)
+    sizes = [integer(mapping(one.get("memory")).get("total_bytes")) for one in seen]
+    least = min((size for size in sizes if size and size > 0), default=None)
     if least is None:
-        return name, gpu, True
+        return name, gpu
     # nvidia-smi counts what the driver keeps for itself; torch's total_memory is about 1 % less.
-    usable = int(least * 0.99)
-    if gpu is None:
-        return name, Gpu(usable, 0.0, 0.0), False
-    return name, gpu._replace(memory_bytes=usable), False
-
-
-def _whole(section: Any, key: str) -> int | None:
-    value = section.get(key) if isinstance(section, Mapping) else None
-    return value if isinstance(value, int) and value > 0 else None
+    return name, (gpu or Gpu(0, 0.0, 0.0))._replace(memory_bytes=int(least * 0.99))
 
 
 def _host_bytes(one: Facts) -> int | None:
@@ -192,8 +183,9 @@ def _fastest(run: Run, facts: Mapping[str, Facts], tcp: bool) -> Network | None:
 
 def _active_rates(one: Facts) -> list[float]:
     rates: list[float] = []
-    for device in (one.get("infiniband.devices") or {}).values():
-        for port in (device.get("ports") or {}).values() if isinstance(device, Mapping) else ():
-            if port.get("state") == "ACTIVE" and isinstance(port.get("rate_gbits"), (int, float)):
-                rates.append(float(port["rate_gbits"]))
+    for device in mapping(one.get("infiniband.devices")).values():
+        for port in map(mapping, mapping(mapping(device).get("ports")).values()):
+            rate = number(port.get("rate_gbits"))
+            if port.get("state") == "ACTIVE" and rate is not None:
+                rates.append(rate)
     return rates

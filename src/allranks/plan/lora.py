@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -36,11 +36,6 @@ class Lora:
     dora: bool = False
     rslora: bool = False
 
-    @property
-    def scaling(self) -> float:
-        """What the product of both matrices is multiplied by: alpha/r, or alpha/√r (rsLoRA, arXiv 2312.03732)."""
-        return self.alpha / (self.rank**0.5 if self.rslora else self.rank)
-
 
 @dataclass(frozen=True)
 class Trained:
@@ -52,7 +47,7 @@ class Trained:
     matched: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
     unsupported: tuple[str, ...] = ()
-    leaves: tuple[str, ...] = field(default=())
+    leaves: tuple[str, ...] = ()
 
 
 def is_pattern(text: str) -> bool:

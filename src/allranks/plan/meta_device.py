@@ -23,9 +23,8 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
-    values = {
-        key: value for key, value in config.items() if key not in ("model_type", "auto_map", "architectures")
-    }
+    left_out = ("model_type", "auto_map", "architectures")
+    values = {key: value for key, value in config.items() if key not in left_out}
     with torch.device("meta"):
         made = AutoConfig.for_model(config["model_type"], **values)
         model = AutoModelForCausalLM.from_config(made)
@@ -36,14 +35,8 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
         if not tensors:
             continue
         own = [id(p) for p in module.parameters(recurse=False)]
-        modules.append(
-            {
-                "name": name,
-                "kind": _kind(module),
-                "tensors": tensors,
-                "shared": all(key in seen for key in own),
-            }
-        )
+        shared = all(key in seen for key in own)
+        modules.append({"name": name, "kind": _kind(module), "tensors": tensors, "shared": shared})
         seen.update(own)
     head = model.get_output_embeddings()
     text = made.get_text_config()
@@ -95,7 +88,6 @@ def model_of(answer: Mapping[str, Any]):
             hidden=hidden,
             vocabulary=int(config["vocab_size"]),
             layers=max((m.layer for m in modules if m.layer is not None), default=-1) + 1,
-            positions=int(config.get("max_position_embeddings") or 0),
             attention=Attention(heads, int(config.get("num_key_value_heads") or heads), size, size),
             modules=modules,
             tied=any(module.shared for module in modules),

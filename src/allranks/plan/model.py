@@ -82,15 +82,12 @@ class Config:
 
 @dataclass(frozen=True)
 class Attention:
-    """Head counts and sizes; `qk_dim` and `v_dim` are per head. `window` is the sliding window in tokens, or None,
-    and `windowed` the number of layers that use it. `soft_cap`: scores go through tanh."""
+    """Head counts and sizes; `qk_dim` and `v_dim` are per head. `soft_cap`: scores go through tanh."""
 
     heads: int
     kv_heads: int
     qk_dim: int
     v_dim: int
-    window: int | None = None
-    windowed: int = 0
     soft_cap: bool = False
 
 
@@ -104,7 +101,6 @@ class Model:
     hidden: int
     vocabulary: int
     layers: int
-    positions: int
     attention: Attention
     modules: tuple[Module, ...]
     tied: bool = False
@@ -140,10 +136,8 @@ class Model:
         """Parameters that one token passes through: everything but the routed experts it is not sent to."""
         if not self.experts:
             return self.total_parameters
-        return (
-            self.total_parameters
-            - self.expert_parameters * (self.experts - self.experts_per_token) // self.experts
-        )
+        idle = self.experts - self.experts_per_token
+        return self.total_parameters - self.expert_parameters * idle // self.experts
 
     @cached_property
     def parameters_per_layer(self) -> tuple[int, ...]:
@@ -173,9 +167,8 @@ class Model:
         units: dict[str, int] = {}
         for module, size in zip(self.modules, self.sizes, strict=True):
             name = module.name.partition(".experts")[0] if module.expert else module.name
-            for _ in range(
-                0 if module.expert else 2
-            ):  # in a block: the router one level below, shared experts two
+            # In a block the router is one level below, shared experts are two.
+            for _ in range(0 if module.expert else 2):
                 above = name.rpartition(".")[0]
                 if above in blocks:
                     name = above

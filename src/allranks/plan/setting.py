@@ -33,10 +33,8 @@ class Setting:
     attention: str
     liger: bool
     uses_gpu: bool
-    save_only_model: bool
     optimizer: str
     scheduler: str
-    packing: bool
     known: bool = True
     stage: str = "sft"
     pref_loss: str = "sigmoid"
@@ -97,10 +95,8 @@ def setting_of(run: Run) -> Setting:
         attention=str(arguments.get("flash_attn") or "auto"),
         liger=bool(arguments.get("enable_liger_kernel")),
         uses_gpu=not run.on_cpu,
-        save_only_model=bool(arguments.get("save_only_model")),
         optimizer=str(arguments.get("optim") or "adamw_torch"),
         scheduler=str(arguments.get("lr_scheduler_type") or "linear"),
-        packing=bool(arguments.get("packing")),
         known=run.train.kind == "llamafactory",
         stage=str(arguments.get("stage") or "sft"),
         pref_loss=str(arguments.get("pref_loss") or "sigmoid"),

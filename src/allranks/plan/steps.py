@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from math import prod
 from typing import NamedTuple
 
 from allranks.plan.lora import Trained
@@ -52,6 +53,9 @@ class Steps:
     root: Node
 
 
+Block = Callable[[list[Module]], Node]
+"""Makes the node of a block with routed experts."""
+
 _PREFIX = re.compile(r"^(.*?\.\d+\.).*$")
 _NUMBER = re.compile(r"\.(\d+)(?=\.|$)")
 
@@ -94,7 +98,7 @@ def steps_of(
         counts: dict[tuple[int, bool], int] = {}
         for module in modules:
             for name, shape in module.tensors:
-                key = (_product(shape), f"{module.name}.{name}" not in names)
+                key = (prod(shape), f"{module.name}.{name}" not in names)
                 counts[key] = counts.get(key, 0) + 1
         found: list[int] = []
         for (size, frozen), count in counts.items():
@@ -106,9 +110,7 @@ def steps_of(
     def own(module: Module) -> tuple[int, ...]:
         if module.shared:
             return ()
-        return tuple(
-            add(_product(shape), f"{module.name}.{name}" not in names) for name, shape in module.tensors
-        )
+        return tuple(add(prod(shape), f"{module.name}.{name}" not in names) for name, shape in module.tensors)
 
     def leaf(module: Module) -> Node:
         base = Node(own(module))
@@ -128,17 +130,14 @@ def _root(
     model: Model,
     leaf: Callable[[Module], Node],
     own: Callable[[Module], tuple[int, ...]],
-    block: _LeafBlock | _LockstepBlock | None,
+    block: Block | None,
 ) -> Node:
     """The model with its head, as transformers nests them; `block` as of `_layer`."""
-    layers: list[list[Module]] = [[] for _ in range(model.layers)]
-    outside: list[Module] = []
-    for module in model.modules:
-        (outside if module.layer is None else layers[module.layer]).append(module)
+    outside = [module for module in model.modules if module.layer is None]
     before = [module for module in outside if module.kind == EMBEDDING]
     after = [module for module in outside if module.kind != EMBEDDING]
     decoder = Node((), [*(leaf(module) for module in before), Node()])
-    decoder.inside += [_layer(modules, leaf, own, block) for modules in layers if modules]
+    decoder.inside += [_layer(modules, leaf, own, block) for modules in model.by_layer if modules]
     heads = [module for module in after if module.name == model.head]
     decoder.inside += [leaf(module) for module in after if module.name != model.head]
     return Node((), [decoder, *(leaf(module) for module in heads)])
@@ -150,51 +149,33 @@ def _adapter_matrices(trained: Trained) -> dict[str, list[int]]:
     for name, shape in trained.tensors:
         module, separator, _ = name.partition(".lora_")
         if separator:
-            found.setdefault(module, []).append(_product(shape))
+            found.setdefault(module, []).append(prod(shape))
     return found
 
 
-class _LeafBlock(NamedTuple):
-    several: Callable[..., tuple[int, ...]]
+def _block_of(model: Model, at_once: int, several: Callable, leaf: Callable) -> Block:
+    if not at_once or model.fused_experts:
+        return lambda modules: Node(several(modules), leaf=True)
+    gathers = -(-model.experts // at_once) * model.layers
+    most = GROUPS if gathers <= 100 else 2  # how many Params stand for a group's tensors
 
-    def node(self, modules: list[Module]) -> Node:
-        return Node(self.several(modules), leaf=True)
-
-
-class _LockstepBlock(NamedTuple):
-    """The router, the experts in groups, and what stands beside them; `most` Params stand for a group's tensors."""
-
-    several: Callable[..., tuple[int, ...]]
-    leaf: Callable[[Module], Node]
-    at_once: int
-    most: int
-
-    def node(self, modules: list[Module]) -> Node:
+    def lockstep(modules: list[Module]) -> Node:
+        """The router, the experts in groups, and what stands beside them."""
         groups: dict[int, list[Module]] = {}
         for module in modules:
             if module.expert:
                 number = int(_NUMBER.findall(module.name)[-1])
-                groups.setdefault(number // self.at_once, []).append(module)
+                groups.setdefault(number // at_once, []).append(module)
         beside = [module for module in modules if not module.expert]
-        routers = [module for module in beside if module.kind == ROUTER]
-        shared = [module for module in beside if module.kind != ROUTER]
-        experts = [
-            Node(self.several(groups[one], self.most), leaf=True, group=True) for one in sorted(groups)
-        ]
-        inside = [*map(self.leaf, routers), *experts]
-        return Node((), [*inside, Node((), [*map(self.leaf, shared)])] if shared else inside)
+        routers = [leaf(module) for module in beside if module.kind == ROUTER]
+        shared = [leaf(module) for module in beside if module.kind != ROUTER]
+        experts = [Node(several(groups[one], most), leaf=True, group=True) for one in sorted(groups)]
+        return Node((), [*routers, *experts, *([Node((), shared)] if shared else [])])
+
+    return lockstep
 
 
-def _block_of(model: Model, at_once: int, several: Callable, leaf: Callable) -> _LeafBlock | _LockstepBlock:
-    if not at_once or model.fused_experts:
-        return _LeafBlock(several)
-    gathers = -(-model.experts // at_once) * model.layers
-    return _LockstepBlock(several, leaf, at_once, GROUPS if gathers <= 100 else 2)
-
-
-def _layer(
-    modules: list[Module], leaf: Callable, own: Callable, block: _LeafBlock | _LockstepBlock | None
-) -> Node:
+def _layer(modules: list[Module], leaf: Callable, own: Callable, block: Block | None) -> Node:
     """One decoder layer, its modules in the order in which it uses them."""
     prefix = _PREFIX.sub(r"\1", modules[0].name)
     blocks: dict[str, list[Module]] = {}
@@ -204,7 +185,7 @@ def _layer(
     for name in sorted(blocks, key=lambda block: _ORDER.get(block, 6)):
         inside = blocks[name]
         if block is not None and any(module.expert for module in inside):
-            node.inside.append(block.node(inside))
+            node.inside.append(block(inside))
         elif len(inside) == 1 and inside[0].name == prefix + name:
             node.inside.append(leaf(inside[0]))
         else:
@@ -240,10 +221,3 @@ def last_inside(node: Node) -> list[Node]:
     while chain[-1].inside and not chain[-1].inside[-1].group:
         chain.append(chain[-1].inside[-1])
     return chain
-
-
-def _product(shape: tuple[int, ...]) -> int:
-    size = 1
-    for extent in shape:
-        size *= extent
-    return size

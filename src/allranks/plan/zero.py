@@ -23,11 +23,9 @@ class Zero:
     sequential: bool = False
     hpz: int = 1
     quantized_weights: bool = False
-    quantized_gradients: bool = False
     overlap: bool = True
     contiguous_gradients: bool = True
     gather_on_save: bool = False
-    mics: int = 0
 
     @property
     def gathering(self) -> tuple[int | bool, ...]:
@@ -80,11 +78,9 @@ def zero_of(config: Mapping[str, Any] | None, hidden: int) -> Zero:
         sequential=said("stage3_allgather_sequential") is True,
         hpz=max(1, _whole(section.get("zero_hpz_partition_size"), 1)),
         quantized_weights=bool(section.get("zero_quantized_weights")),
-        quantized_gradients=bool(section.get("zero_quantized_gradients")),
         overlap=stage == 3 if overlap is None else bool(overlap),
         contiguous_gradients=bool(section.get("contiguous_gradients", True)),
         gather_on_save=said("stage3_gather_16bit_weights_on_model_save") is True,
-        mics=_whole(section.get("mics_shard_size"), 0),
     )
 
 

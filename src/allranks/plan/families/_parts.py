@@ -49,6 +49,11 @@ class Parts:
     def norm(self, name: str, size: int | None = None) -> None:
         self.add(name, NORM, ("weight", (self.hidden if size is None else size,)))
 
+    def norms(self, *more: str) -> None:
+        """The two norms of every decoder layer, and `more`."""
+        for name in ("input_layernorm", "post_attention_layernorm", *more):
+            self.norm(name)
+
     def layers(self) -> Iterator[int]:
         """Walks the decoder layers between the embedding before and the last norm and head after them."""
         self.add("model.embed_tokens", EMBEDDING, ("weight", (self.vocabulary, self.hidden)))
@@ -79,25 +84,16 @@ class Parts:
         self.linear("self_attn.qkv_proj", self.hidden, (heads + 2 * kv) * size)
 
     def _heads(self) -> tuple[int, int, int]:
-        heads, kv, size = (
-            self.config.positive("num_attention_heads"),
-            self.config.kv_heads(),
-            self.config.head_dim(),
-        )
-        if self.attention_shape is None:
-            self.attention_shape = Attention(
-                heads, kv, size, size, *self._window(), bool(self.config.get("attn_logit_softcapping"))
-            )
+        c = self.config
+        heads, kv, size = c.positive("num_attention_heads"), c.kv_heads(), c.head_dim()
+        self.attention_shape = Attention(heads, kv, size, size, bool(c.get("attn_logit_softcapping")))
         return heads, kv, size
 
     def latent_attention(self) -> None:
         """Multi-head latent attention (DeepSeek-V2, section 2.1, arXiv 2405.04434)."""
         c, bias = self.config, self.config.flag("attention_bias")
-        heads, q_rank, kv_rank = (
-            c.positive("num_attention_heads"),
-            c.optional("q_lora_rank"),
-            c.positive("kv_lora_rank"),
-        )
+        heads, q_rank = c.positive("num_attention_heads"), c.optional("q_lora_rank")
+        kv_rank = c.positive("kv_lora_rank")
         rope, nope, value = c.whole("qk_rope_head_dim"), c.whole("qk_nope_head_dim"), c.positive("v_head_dim")
         self.attention_shape = Attention(heads, heads, nope + rope, value)
         if q_rank is None:
@@ -171,21 +167,6 @@ class Parts:
     def other(self, name: str, *tensors: tuple[str, tuple[int, ...]]) -> None:
         self.add(name, OTHER, *tensors)
 
-    def _window(self) -> tuple[int | None, int]:
-        """(sliding window in tokens, number of layers that use it); (None, 0) where attention is full."""
-        window = self.config.optional("sliding_window")
-        if not window or self.config.get("use_sliding_window") is False:
-            return None, 0
-        types = self.config.get("layer_types")
-        if isinstance(types, list):
-            return window, sum(1 for kind in types[: self.count] if kind == "sliding_attention")
-        pattern = self.config.optional("sliding_window_pattern")
-        if pattern:
-            return window, sum(1 for index in range(self.count) if (index + 1) % pattern)
-        if self.config.get("use_sliding_window"):
-            return window, max(0, self.count - self.config.whole("max_window_layers"))
-        return window, self.count
-
     def model(self) -> Model:
         if self.attention_shape is None:
             raise UnknownModel("num_hidden_layers is 0")
@@ -194,7 +175,6 @@ class Parts:
             hidden=self.hidden,
             vocabulary=self.vocabulary,
             layers=self.count,
-            positions=self.config.optional("max_position_embeddings") or 0,
             attention=self.attention_shape,
             modules=tuple(self._modules),
             tied=self.config.flag("tie_word_embeddings"),

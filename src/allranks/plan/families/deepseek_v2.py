@@ -10,7 +10,6 @@ DEFAULTS = {
     "intermediate_size": 11008,
     "num_hidden_layers": 32,
     "num_attention_heads": 32,
-    "max_position_embeddings": 2048,
     "first_k_dense_replace": 0,
     "kv_lora_rank": 512,
     "q_lora_rank": 1536,
@@ -36,5 +35,4 @@ def describe(parts: Parts) -> None:
                 parts.mlp("mlp.shared_experts", size * parts.config.whole("n_shared_experts"), bias)
         else:
             parts.mlp(bias=bias)
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
+        parts.norms()

@@ -24,7 +24,6 @@ DEFAULTS = {
     "qk_nope_head_dim": 128,
     "num_experts_per_tok": 8,
     "first_k_dense_replace": 3,
-    "max_position_embeddings": 4096,
 }
 
 
@@ -39,5 +38,4 @@ def describe(parts: Parts) -> None:
             parts.mlp("mlp.shared_experts", size * parts.config.whole("n_shared_experts"))
         else:
             parts.mlp()
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
+        parts.norms()

@@ -12,11 +12,8 @@ DEFAULTS = {
     "num_attention_heads": 8,
     "num_key_value_heads": 4,
     "head_dim": 256,
-    "max_position_embeddings": 8192,
     "tie_word_embeddings": True,
-    "sliding_window": 4096,
     "attn_logit_softcapping": 50.0,
-    "sliding_window_pattern": 2,
 }
 
 
@@ -25,7 +22,4 @@ def describe(parts: Parts) -> None:
     for _ in parts.layers():
         parts.attention(bias=bias, out_bias=bias)
         parts.mlp()
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
-        parts.norm("pre_feedforward_layernorm")
-        parts.norm("post_feedforward_layernorm")
+        parts.norms("pre_feedforward_layernorm", "post_feedforward_layernorm")

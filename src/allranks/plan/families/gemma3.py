@@ -18,10 +18,7 @@ DEFAULTS = {
     "num_attention_heads": 8,
     "num_key_value_heads": 4,
     "head_dim": 256,
-    "max_position_embeddings": 131072,
     "tie_word_embeddings": True,
-    "sliding_window": 4096,
-    "sliding_window_pattern": 6,
 }
 
 
@@ -38,7 +35,4 @@ def describe(parts: Parts) -> None:
     for _ in parts.layers():
         parts.attention(bias=bias, out_bias=bias, qk_norm=True)
         parts.mlp()
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
-        parts.norm("pre_feedforward_layernorm")
-        parts.norm("post_feedforward_layernorm")
+        parts.norms("pre_feedforward_layernorm", "post_feedforward_layernorm")

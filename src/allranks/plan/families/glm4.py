@@ -12,7 +12,6 @@ DEFAULTS = {
     "num_attention_heads": 32,
     "num_key_value_heads": 2,
     "head_dim": 128,
-    "max_position_embeddings": 131072,
     "attention_bias": True,
 }
 
@@ -21,7 +20,4 @@ def describe(parts: Parts) -> None:
     for _ in parts.layers():
         parts.attention(bias=parts.config.flag("attention_bias"))
         parts.fused_mlp()
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
-        parts.norm("post_self_attn_layernorm")
-        parts.norm("post_mlp_layernorm")
+        parts.norms("post_self_attn_layernorm", "post_mlp_layernorm")

@@ -11,7 +11,6 @@ DEFAULTS = {
     "num_hidden_layers": 46,
     "num_attention_heads": 96,
     "num_key_value_heads": 8,
-    "max_position_embeddings": 131072,
     "moe_intermediate_size": 1408,
     "num_experts_per_tok": 8,
     "n_shared_experts": 1,
@@ -32,5 +31,4 @@ def describe(parts: Parts) -> None:
             parts.mlp("mlp.shared_experts", size * c.whole("n_shared_experts"))
         else:
             parts.mlp()
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
+        parts.norms()

@@ -14,9 +14,6 @@ DEFAULTS = {
     "head_dim": 64,
     "num_attention_heads": 64,
     "num_key_value_heads": 8,
-    "sliding_window": 128,
-    "sliding_window_pattern": 2,
-    "max_position_embeddings": 131072,
     "num_experts_per_tok": 4,
     "attention_bias": True,
 }
@@ -24,15 +21,11 @@ DEFAULTS = {
 
 def describe(parts: Parts) -> None:
     c = parts.config
-    bias, size, count = (
-        c.flag("attention_bias"),
-        c.positive("intermediate_size"),
-        c.positive("num_local_experts"),
-    )
+    bias, size = c.flag("attention_bias"), c.positive("intermediate_size")
+    count = c.positive("num_local_experts")
     for _ in parts.layers():
         parts.attention(bias=bias, out_bias=bias)
         parts.other("self_attn", ("sinks", (c.positive("num_attention_heads"),)))
         parts.add("mlp.router", ROUTER, ("weight", (count, parts.hidden)), ("bias", (count,)))
         parts.fused_experts_with_bias(count, size)
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
+        parts.norms()

@@ -10,7 +10,6 @@ DEFAULTS = {
     "intermediate_size": 11008,
     "num_hidden_layers": 32,
     "num_attention_heads": 32,
-    "max_position_embeddings": 2048,
 }
 
 
@@ -19,5 +18,4 @@ def describe(parts: Parts) -> None:
     for _ in parts.layers():
         parts.attention(bias=bias, out_bias=bias)
         parts.mlp(bias=mlp_bias)
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
+        parts.norms()

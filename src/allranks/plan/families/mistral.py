@@ -11,7 +11,6 @@ DEFAULTS = {
     "num_hidden_layers": 32,
     "num_attention_heads": 32,
     "num_key_value_heads": 8,
-    "max_position_embeddings": 131072,
 }
 
 
@@ -19,5 +18,4 @@ def describe(parts: Parts) -> None:
     for _ in parts.layers():
         parts.attention()
         parts.mlp()
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
+        parts.norms()

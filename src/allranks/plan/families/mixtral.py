@@ -11,7 +11,6 @@ DEFAULTS = {
     "num_hidden_layers": 32,
     "num_attention_heads": 32,
     "num_key_value_heads": 8,
-    "max_position_embeddings": 131072,
     "num_experts_per_tok": 2,
     "num_local_experts": 8,
 }
@@ -27,5 +26,4 @@ def describe(parts: Parts) -> None:
         parts.experts(
             count, parts.config.positive("intermediate_size"), block=block, names=("w1", "w3", "w2")
         )
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
+        parts.norms()

@@ -10,7 +10,6 @@ DEFAULTS = {
     "intermediate_size": 8192,
     "num_hidden_layers": 32,
     "num_attention_heads": 32,
-    "max_position_embeddings": 4096,
 }
 
 
@@ -18,5 +17,4 @@ def describe(parts: Parts) -> None:
     for _ in parts.layers():
         parts.fused_attention()
         parts.fused_mlp()
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
+        parts.norms()

@@ -11,9 +11,6 @@ DEFAULTS = {
     "num_hidden_layers": 32,
     "num_attention_heads": 32,
     "num_key_value_heads": 32,
-    "max_position_embeddings": 32768,
-    "use_sliding_window": False,
-    "max_window_layers": 28,
 }
 
 
@@ -21,5 +18,4 @@ def describe(parts: Parts) -> None:
     for _ in parts.layers():
         parts.attention(bias=True)
         parts.mlp()
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
+        parts.norms()

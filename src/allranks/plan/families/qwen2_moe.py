@@ -11,9 +11,6 @@ DEFAULTS = {
     "num_hidden_layers": 24,
     "num_attention_heads": 16,
     "num_key_value_heads": 16,
-    "max_position_embeddings": 32768,
-    "use_sliding_window": False,
-    "max_window_layers": 28,
     "decoder_sparse_step": 1,
     "moe_intermediate_size": 1408,
     "shared_expert_intermediate_size": 5632,
@@ -34,5 +31,4 @@ def describe(parts: Parts) -> None:
             parts.linear("mlp.shared_expert_gate", parts.hidden, 1)
         else:
             parts.mlp()
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
+        parts.norms()

@@ -12,9 +12,6 @@ DEFAULTS = {
     "num_attention_heads": 32,
     "num_key_value_heads": 32,
     "head_dim": 128,
-    "max_position_embeddings": 32768,
-    "use_sliding_window": False,
-    "max_window_layers": 28,
 }
 
 
@@ -23,5 +20,4 @@ def describe(parts: Parts) -> None:
     for _ in parts.layers():
         parts.attention(bias=bias, out_bias=bias, qk_norm=True)
         parts.mlp()
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
+        parts.norms()

@@ -11,8 +11,6 @@ DEFAULTS = {
     "num_hidden_layers": 24,
     "num_attention_heads": 32,
     "num_key_value_heads": 4,
-    "max_position_embeddings": 32768,
-    "use_sliding_window": False,
     "decoder_sparse_step": 1,
     "moe_intermediate_size": 768,
     "num_experts_per_tok": 8,
@@ -30,5 +28,4 @@ def describe(parts: Parts) -> None:
             parts.experts(count, parts.config.positive("moe_intermediate_size"))
         else:
             parts.mlp()
-        parts.norm("input_layernorm")
-        parts.norm("post_attention_layernorm")
+        parts.norms()
