@@ -71,7 +71,7 @@ def test_ranks_that_come_to_their_end_have_passed(home: Path, tmp_path: Path) ->
 def test_ranks_that_wait_are_ended_and_it_is_said_where_they_waited(home: Path, tmp_path: Path) -> None:
     one = ran(tmp_path, [HANGS, HANGS], join_seconds=0.5)
     assert one.stopped.startswith("it was not over 0.5 s after the last rank had imported torch")
-    assert "2 ranks came only to `imported`: it waits for the others at the rendezvous" in judged(one)[0]
+    assert "2 ranks reached only `imported`: it waits for the others at the rendezvous" in judged(one)[0]
 
 
 def test_a_rank_that_fails_is_named_and_the_waiting_one_is_not(home: Path, tmp_path: Path) -> None:

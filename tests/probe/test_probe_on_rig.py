@@ -301,7 +301,7 @@ def test_a_collective_that_hangs_is_ended_and_leaves_nothing(desk: RigDesk, rig:
     finally:
         rig.run(1, ["iptables", "-F"])
     assert said(answer) == {("collective-failed", None)}, text(answer)
-    assert "4 ranks came only to `computed`: it waits for the others at the rendezvous" in text(answer)
+    assert "4 ranks reached only `computed`: it waits for the others at the rendezvous" in text(answer)
     nothing_is_left(rig)
 
 

@@ -1,7 +1,7 @@
-"""Short trials of the network before a launch, and what their results mean.
+"""Short tests of the network before a launch, and what their results mean.
 
-`tcp` and `collective` ask the nodes; `results` holds what they said; `blame` and the files of `rules/`
-judge it and ask nothing. `docs/probe.md` says what is tried and how long it takes.
+`tcp` and `collective` ask the nodes; `results` holds their answers; `blame` and the files of `rules/` judge them.
+`docs/probe.md` says what is tried and how long it takes.
 """
 
 from allranks.probe.catalogue import ids, page

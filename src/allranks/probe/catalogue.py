@@ -1,7 +1,7 @@
-"""The rules, found by their files being there.
+"""The rules: every module of `rules/` is one.
 
-A rule is a module of `rules/` with a docstring (the page of `allranks explain ID`: `core/pages.py`) and
-`check(context)`, which yields findings without their id. Its cases are in `tests/probe/cases/`.
+It has a docstring (the page of `allranks explain ID`: `core/pages.py`) and `check(context)`, which yields findings
+without their id. Its cases are in `tests/probe/cases/`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """One collective of a probe: its ranks on all nodes at once, ended in any case.
 
-A rank that joins waits for the others without a word (torch's TCPStore: 15 minutes where the port is dropped). So
-the time counts from the moment when the last rank has imported torch, which on shared storage takes minutes
-of its own; when it is over, or a rank has failed, all are ended.
+A rank that joins waits silently for the others (torch's TCPStore: 15 minutes if packets are dropped). So the time limit
+counts from the moment when the last rank has imported torch, which may take minutes from shared storage. When it is
+over, or a rank has failed, all ranks are ended.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from allranks.probe.tcp import END_SECONDS, lines, tell_to_end
 from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 AFTER_FAILURE_SECONDS = 3.0
-"""Once a rank has failed the others cannot succeed; they get this long to say what they saw."""
+"""Once a rank has failed the others cannot succeed; they get this long to report their own errors."""
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """How the ranks of a step are started. `environment` maps a node to what its ranks get."""
+    """How the ranks of a step are started. `environment` maps a node to its ranks' variables."""
 
     key: str
     python: Mapping[str, str]
@@ -46,8 +46,8 @@ class Ranks:
 
 
 @dataclass
-class _Course:
-    """What has been heard so far."""
+class _Heard:
+    """What the ranks have reported so far."""
 
     said: dict[int, RankSaid]
     done: set[str] = field(default_factory=set)
@@ -63,11 +63,8 @@ class _Course:
         if told:
             self.said[there.rank] = heard(there, told)
         if "ended" in line:
-            code = number(line.get("ended"))
-            ended = replace(
-                there, code=-1 if code is None else int(code), tail=str(line.get("tail") or "")[-2000:]
-            )
-            self.said[there.rank] = ended
+            code, tail = number(line.get("ended")), str(line.get("tail") or "")[-2000:]
+            self.said[there.rank] = replace(there, code=-1 if code is None else int(code), tail=tail)
 
     def all_imported(self) -> bool:
         return all(r.torch is not None or r.code is not None for r in self.said.values())
@@ -77,7 +74,7 @@ class _Course:
 
 
 def heard(there: RankSaid, told: Mapping[str, Any]) -> RankSaid:
-    """A rank with what it has said last; numbers and texts that are none are left as they were."""
+    """A rank with its newest report; fields that are missing or of another type stay as they were."""
     new: dict[str, Any] = {"reached": text(told.get("at")) or there.reached}
     for name in ("python", "torch", "nccl", "device"):
         new[name] = text(told.get(name)) or getattr(there, name)
@@ -90,9 +87,9 @@ def heard(there: RankSaid, told: Mapping[str, Any]) -> RankSaid:
 
 
 async def run(nodes: Nodes, step: Step, ranks: Ranks) -> Collective:
-    """Runs one step to its end, at most `import_seconds` + `join_seconds` and a few for ending it."""
+    """Runs one step, for at most `import_seconds` + `join_seconds` and some seconds to end it."""
     began = time.monotonic()
-    course = _Course(
+    course = _Heard(
         {rank: RankSaid(rank, node) for node, placed in ranks.placed.items() for rank, _ in placed}
     )
     tasks = [
@@ -103,7 +100,8 @@ async def run(nodes: Nodes, step: Step, ranks: Ranks) -> Collective:
     try:
         stopped = await _until_over(course, tasks, ranks)
         if stopped:
-            await _end(nodes, ranks, tasks)
+            await nodes.each(lambda node, program: tell_to_end(program, ranks.key))
+            await asyncio.wait(tasks, timeout=END_SECONDS)
     finally:
         for task in tasks:
             task.cancel()
@@ -119,16 +117,9 @@ async def run(nodes: Nodes, step: Step, ranks: Ranks) -> Collective:
     )
 
 
-async def _end(nodes: Nodes, ranks: Ranks, tasks: Sequence[asyncio.Future]) -> None:
-    """What is still at work is told to end, and may say its last words."""
-    await nodes.each(lambda node, program: tell_to_end(program, ranks.key))
-    await asyncio.wait(tasks, timeout=END_SECONDS)
-
-
 async def _one_node(
-    program: NodeProgram, step: Step, ranks: Ranks, placed: Sequence[tuple[int, int]], course: _Course
+    program: NodeProgram, step: Step, ranks: Ranks, placed: Sequence[tuple[int, int]], course: _Heard
 ) -> None:
-    limit = ranks.import_seconds + ranks.join_seconds
     wanted = {
         "node": program.node,
         "key": ranks.key,
@@ -140,7 +131,7 @@ async def _one_node(
         "env": {**ranks.environment.get(program.node, {}), **step.environment},
         "bytes": step.bytes,
         "speed": step.speed,
-        "limit_seconds": limit,
+        "limit_seconds": ranks.import_seconds + ranks.join_seconds,
     }
     stream = lines(program, "ranks", wanted)
     try:
@@ -155,13 +146,10 @@ async def _one_node(
             await stream.aclose()
 
 
-async def _until_over(course: _Course, tasks: Sequence[asyncio.Future], ranks: Ranks) -> str:
-    """Returns when every node's part has ended, or why the rest must be ended."""
-    now = time.monotonic()
-    until, why = (
-        now + ranks.import_seconds,
-        f"torch was not imported everywhere within {ranks.import_seconds:g} s",
-    )
+async def _until_over(course: _Heard, tasks: Sequence[asyncio.Future], ranks: Ranks) -> str:
+    """Waits until every node's part has ended; returns why the rest must be ended, or an empty text."""
+    until = time.monotonic() + ranks.import_seconds
+    why = f"torch was not imported everywhere within {ranks.import_seconds:g} s"
     joining = failed = False
     while True:
         if all(task.done() for task in tasks):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partialmethod
 
 from allranks.checks.phrases import named
 from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Finding, Where
@@ -19,14 +20,14 @@ from allranks.spec import Run
 
 
 def judge(results: Results, run: Run) -> list[Finding]:
-    """All findings, in the order of their ids, with what nodes said made harmless to a terminal."""
+    """All findings, in the order of their ids; what nodes sent is made harmless to a terminal."""
     context = Context(results, run)
     return [named(found, rule_id) for rule_id, rule in all_rules().items() for found in rule.check(context)]
 
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a rule sees: the results, and what follows from them for more than one rule."""
+    """What a rule sees: the results, and what several rules derive from them."""
 
     results: Results
     run: Run
@@ -41,7 +42,7 @@ class Context:
 
     @cached_property
     def rendezvous(self) -> Mapping[str, Dial]:
-        """Each node's connection to the head's rendezvous port; the head's own is not among them."""
+        """Each node's connection to the head's rendezvous port, without the head's own."""
         return {d.source: d for d in self.results.of_kind(RENDEZVOUS) if d.source != self.head}
 
     @cached_property
@@ -50,14 +51,14 @@ class Context:
 
     @cached_property
     def off_route(self) -> tuple[Ear, ...]:
-        """Nodes whose ranks are told another interface than the one that leads to the head."""
+        """Nodes whose ranks use another interface than the one that leads to the head."""
         ears = self.results.ears.values()
         return tuple(e for e in ears if e.address and e.source and e.address != e.source)
 
     @cached_property
     def astray(self) -> frozenset[str]:
-        """Of those the ones that nobody reaches under that address, or under which somebody else answers; and
-        nodes whose way to the head is their own loopback, which `name-loops-back` says."""
+        """Of those the nodes that nobody reaches at that address, or where another node answers; and nodes whose route
+        to the head is their own loopback (`name-loops-back`)."""
         looping = [e for e in self.results.ears.values() if self.several_hosts and is_loopback(e.address)]
         found = set()
         for ear in [*self.off_route, *looping]:
@@ -68,24 +69,24 @@ class Context:
 
     @cached_property
     def several_hosts(self) -> bool:
-        """Not all nodes are played by one machine, on its loopback."""
+        """Whether the nodes are more than one machine's loopback."""
         return not all(is_loopback(ear.source) for ear in self.results.ears.values())
 
     @cached_property
     def blamed(self) -> Blame:
-        """Whose data connections fail, without those whose interface explains it."""
+        """The nodes and links whose data connections fail, without nodes whose interface explains it."""
         tried = [pair for pair in self.data if pair[1] not in self.astray]
         return blaming.blame(tried, [pair for pair in tried if self.data[pair].outcome != OK])
 
     @cached_property
     def joins(self) -> frozenset[str]:
-        """The nodes whose rendezvous works: those that reach the head's port; the head, where anybody does."""
+        """The nodes whose rendezvous works: those that reach the head's port, and the head if any does."""
         good = {node for node, dial in self.rendezvous.items() if dial.outcome == OK}
         return frozenset(good | {self.head} if good else good)
 
     @cached_property
     def rates(self) -> Mapping[Pair, float]:
-        """Bytes a second of every direction that was measured; 0 where it connected and nothing came through."""
+        """Bytes per second of every measured direction; 0 if it connected and nothing came through."""
         return {
             (k.source, k.target): k.bytes_per_second or 0.0
             for k in self.results.links
@@ -97,40 +98,25 @@ class Context:
         moving = {pair: rate for pair, rate in self.rates.items() if rate > 0}
         return blaming.slow(moving)
 
-    # ---- saying ----
-
     def say(self, verdict: str, node: str | None = None, key: str | None = None, **said) -> Finding:
         where = self.run.where(key) if key else Where()
         return Finding(id="", verdict=verdict, where=dataclasses.replace(where, node=node), **said)
 
-    def block(self, node: str | None = None, **said) -> Finding:
-        return self.say(BLOCK, node, **said)
-
-    def warn(self, node: str | None = None, **said) -> Finding:
-        return self.say(WARN, node, **said)
-
-    def note(self, node: str | None = None, **said) -> Finding:
-        return self.say(NOTE, node, **said)
-
-    def unknown(self, node: str | None = None, **said) -> Finding:
-        return self.say(UNKNOWN, node, **said)
-
-    def fine(self, node: str | None = None, **said) -> Finding:
-        return self.say(FINE, node, **said)
+    block = partialmethod(say, BLOCK)
+    warn = partialmethod(say, WARN)
+    note = partialmethod(say, NOTE)
+    unknown = partialmethod(say, UNKNOWN)
+    fine = partialmethod(say, FINE)
 
 
 def outcomes(dials: Sequence[Dial]) -> str:
-    """`dropped 3, refused 1`: what became of several connections, the most frequent first."""
-    counts: dict[str, int] = {}
-    for dial in dials:
-        counts[dial.outcome] = counts.get(dial.outcome, 0) + 1
-    return ", ".join(
-        f"{name} {n}" for name, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    )
+    """`dropped 3, refused 1`: the outcomes of several connections, the most frequent first."""
+    counts = Counter(sorted(dial.outcome for dial in dials))
+    return ", ".join(f"{name} {n}" for name, n in counts.most_common())
 
 
 def rate(bytes_per_second: float) -> str:
-    """`9.41 Gb/s`: networks are bought and named in bits."""
+    """`9.41 Gb/s`: the speed of networks is given in bits."""
     bits = bytes_per_second * 8
     for unit, size in (("Gb/s", 1e9), ("Mb/s", 1e6), ("kb/s", 1e3)):
         if bits >= size:

@@ -1,4 +1,4 @@
-"""A whole probe: TCP first, then the collectives, each only where what it stands on has passed."""
+"""A whole probe: TCP first, then the collectives, each only if the one before it has passed."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Options:
-    """`python` is the training environment's, `pythons` where a node has another. `most_rounds` None means all
-    pairs. `seconds` is how long one direction of a pair is measured, 0: not at all."""
+    """`python` is the training environment's, `pythons` are those of nodes with another one. `most_rounds` None means
+    all pairs. `seconds` is how long one direction of a pair is measured; 0: not at all."""
 
     python: str = "python3"
     pythons: Mapping[str, str] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Options:
 
 @dataclass(frozen=True)
 class Probed:
-    """What was seen, what follows, and what the ranks' environment should hold: `{"all": …, "nodes": …}`."""
+    """The results, the findings, and what the ranks' environment should hold: `{"all": …, "nodes": …}`."""
 
     results: Results
     findings: tuple[Finding, ...]
@@ -55,7 +55,7 @@ class Probed:
 
 
 async def probe(nodes: Nodes, run: Run, plan: Plan, options: Options, say: Say = lambda text: None) -> Probed:
-    """Tries the network between the nodes, always in bounded time. Raises nothing for what a node does."""
+    """Probes the network between the nodes, in bounded time. An error of a node is a result, and not raised."""
     began = time.monotonic()
     asked = tcp.Asked(
         key=secrets.token_hex(32),
@@ -71,7 +71,7 @@ async def probe(nodes: Nodes, run: Run, plan: Plan, options: Options, say: Say =
     if options.torch:
         results = await over_torch(nodes, run, plan, results, found, options, say)
     else:
-        results = replace(results, skipped={**results.skipped, "torch": "it was not asked for"})
+        results = replace(results, skipped={**results.skipped, "torch": "not requested"})
     results = replace(results, seconds=time.monotonic() - began)
     best = proposed(results.collectives)
     if best is not None:
@@ -80,7 +80,7 @@ async def probe(nodes: Nodes, run: Run, plan: Plan, options: Options, say: Say =
 
 
 def listen_seconds(nodes: Nodes, options: Options) -> float:
-    """Above what the rest can take: a listener that nobody ends any more ends then."""
+    """Longer than the probe can take; a listener that nobody ends stops then."""
     rounds = len(chosen(list(nodes.nodes), options.most_rounds)) + tcp.MOST_AGAIN
     return 90.0 + rounds * (5.0 + 4 * options.seconds)
 
@@ -93,7 +93,7 @@ async def over_tcp(nodes: Nodes, run: Run, asked: tcp.Asked, options: Options, s
         say(f"{len(ears)} of {len(names)} nodes listen")
         dials, unreached = await tcp.dial_all(nodes, ears, asked)
         passed = sum(dial.outcome == OK for dial in dials)
-        say(f"{passed} of {len(dials)} connections stand")
+        say(f"{passed} of {len(dials)} connections work")
         results = Results(
             nodes=names,
             ears=ears,
@@ -112,7 +112,7 @@ async def over_tcp(nodes: Nodes, run: Run, asked: tcp.Asked, options: Options, s
 
 
 async def over_rdma(nodes: Nodes, results: Results, rounds: Sequence[Sequence[Pair]], say: Say) -> Results:
-    """`ib_write_bw` between the same pairs, where every node has a device."""
+    """`ib_write_bw` between the same pairs, if every node has a device."""
     if not results.ears or not all(ear.rdma > 0 for ear in results.ears.values()):
         return results
     links, reason = await rdma.measure_rounds(nodes, results.ears, rounds)
@@ -134,7 +134,7 @@ async def over_torch(
     options: Options,
     say: Say,
 ) -> Results:
-    """The collectives, one after the other, until one does not pass. None where TCP has shown that it would hang."""
+    """The collectives, one by one, until one does not pass. None of them if TCP has shown that it would hang."""
     against = stopping_launch(judge(results, run), run.accept)
     if against:
         return replace(results, skipped={**results.skipped, "torch": f"{against[0].id} prevents it"})
@@ -174,14 +174,14 @@ def placed(plan: Plan, step: Step) -> dict[str, list[tuple[int, int]]]:
 
 
 def on_gpus(plan: Plan, ears: Mapping[str, Ear]) -> bool:
-    """The ranks are planned on GPUs, and every node's driver knows some."""
+    """Whether the ranks are planned on GPUs, and every node's driver lists some."""
     planned = any(row.get("gpu") is not None for row in plan.ranks)
     return planned and bool(ears) and all(ear.nvidia > 0 for ear in ears.values())
 
 
 def told_interfaces(run: Run, plan: Plan) -> dict[str, str]:
-    """The one exact name that each node's ranks are told by run file or environment; nothing where the route to the
-    head decides, or where NCCL is given a list."""
+    """The interface that the run file or the environment gives each node's ranks; nothing if the route to the head
+    decides, or if NCCL gets a list."""
     found = {}
     for node in run.cluster.nodes:
         planned = {**plan.environment.get("all", {}), **plan.environment.get("nodes", {}).get(node.name, {})}
@@ -192,7 +192,7 @@ def told_interfaces(run: Run, plan: Plan) -> dict[str, str]:
 
 
 def told_environment(run: Run, plan: Plan, ears: Mapping[str, Ear]) -> dict[str, dict[str, Any]]:
-    """The ranks' environment with the interface that each node was found to use, in gloo's and NCCL's own words."""
+    """The ranks' environment with the interface that each node was found to use, as gloo's and NCCL's variables."""
     uses_gpu = any(row.get("gpu") is not None for row in plan.ranks)
     facts = {
         name: Facts(name, 0.0, {"network": {"interface_to_head": ear.interface}})

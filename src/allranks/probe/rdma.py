@@ -1,4 +1,4 @@
-"""RDMA between pairs of nodes with `ib_write_bw`, where every node has a device and the program."""
+"""RDMA between pairs of nodes with `ib_write_bw`, if every node has a device and the program."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 SECONDS = 1
 ASK_SECONDS = 45.0
-"""Above what the node's own verb allows itself (`node/probing/rdma.py`)."""
+"""Longer than the node's own verb takes (`node/probing/rdma.py`)."""
 
 
 async def measure_rounds(
     nodes: Nodes, ears: Mapping[str, Ear], rounds: Iterable[Iterable[Pair]]
 ) -> tuple[list[Link], str]:
-    """Round after round, all pairs of one at the same time, each in one direction: InfiniBand is the same in both.
-    The links, and why there are none where the first round measured nothing."""
+    """Measures round by round, all pairs of a round at the same time, each in one direction: InfiniBand is the same in
+    both. Returns the links, and why there are none if the first round measured nothing."""
     found: list[Link] = []
     for pairs in rounds:
         those = [(a, b) for a, b in pairs if a in ears and b in ears and ears[b].address]

@@ -1,4 +1,4 @@
-"""What the nodes said in a probe, as frozen values. Made from JSON that a machine sent: read without trust."""
+"""What the nodes reported in a probe, as frozen values. Their JSON is read without trust."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Any
 from allranks.core.untrusted import listing, mapping, number, text
 
 OK = "ok"
-RENDEZVOUS, KEEPER, DATA = "rendezvous", "keeper", "data"
+RENDEZVOUS, DATA = "rendezvous", "data"
 
 Pair = tuple[str, str]
-"""Who dialled or sent, and whom."""
+"""(source, target) of a connection or a transfer."""
 
 
 @dataclass(frozen=True)
 class Ear:
-    """One node's listener: where it listens, and what the node says of itself.
+    """One node's listener, and what the node reports of itself.
 
-    `address` and `port` are where its ranks' data would be listened for, None with `reason` where nowhere;
-    `ports` maps the run's ports that this node holds to the reason why it could not be listened on, None
-    where it could. `source` and `way` are the address and the interface of its route to the head.
+    It listens at `address` and `port`, where its ranks would listen for data; both are None with a `reason` if it
+    cannot. `ports` maps each of the run's ports on this node to the reason why it could not listen there, or None.
+    `source` and `way` are the address and the interface of its route to the head.
     """
 
     node: str
@@ -41,14 +41,14 @@ class Ear:
 
     @property
     def rendezvous_port(self) -> int | None:
-        """The run's port that it listens on; None if it could not."""
+        """The run's port that it listens on; None if there is none."""
         return next((port for port, reason in self.ports.items() if reason is None), None)
 
 
 @dataclass(frozen=True)
 class Dial:
-    """One connection that was tried. `outcome` is `ok`, or `dropped`, `refused`, `reset`, `no-route`, `forbidden`,
-    `unknown-name`, `silent`, `stranger`, `wrong-node`, `unanswered` or `failed`. `seconds` is the connect's."""
+    """One connection that was tried. `outcome` is `ok`, `dropped`, `refused`, `reset`, `no-route`, `forbidden`,
+    `unknown-name`, `silent`, `stranger`, `wrong-node`, `unanswered` or `failed`. `seconds` is the time to connect."""
 
     source: str
     target: str
@@ -63,14 +63,14 @@ class Dial:
     resolved: str | None = None
     answered_by: str | None = None
     clock: tuple[float, float] | None = None
-    """Offset of the source's clock against the target's, and how wrong it may be; seconds."""
+    """Offset of the source's clock against the target's, and its largest error; seconds."""
 
 
 @dataclass(frozen=True)
 class Link:
-    """What one direction of a pair carried: bytes a second over all streams, None with `reason` where nothing.
+    """What one direction of a pair carried: bytes per second over all streams; None, with `reason`, if nothing came.
 
-    `latency` is the least of the round trips, in seconds."""
+    `latency` is the shortest round trip, in seconds."""
 
     source: str
     target: str
@@ -81,7 +81,7 @@ class Link:
 
 @dataclass(frozen=True)
 class RankSaid:
-    """One rank of a collective: the last thing it came to, and what it printed when it ended badly."""
+    """One rank of a collective: the last stage it reached, and its last output if it failed."""
 
     rank: int
     node: str
@@ -99,7 +99,7 @@ class RankSaid:
 
     flops: float | None = None
     copied: float | None = None
-    """What its device computes and copies alone: floating-point operations and bytes a second."""
+    """What its device computes and copies alone: floating-point operations and bytes per second."""
 
     tail: str = ""
 
@@ -110,8 +110,8 @@ class RankSaid:
 
 @dataclass(frozen=True)
 class Collective:
-    """One collective: `name` of the step, its ranks, how long it took and may have taken, the environment that
-    this step added to the ranks' own. `stopped` says why it was ended before its ranks had."""
+    """One collective: the step's `name`, its ranks, how long it took, and the environment that the step adds to the
+    ranks' own. `stopped` says why it was ended before its ranks had ended."""
 
     name: str
     backend: str
@@ -127,7 +127,7 @@ class Collective:
 
     @property
     def bytes_per_second(self) -> float | None:
-        """Bus bandwidth as nccl-tests counts it: 2(N-1)/N of the bytes, over the slowest rank's time."""
+        """Bus bandwidth as in nccl-tests: 2(N-1)/N of the bytes, over the slowest rank's time."""
         times = [r.seconds for r in self.ranks if r.seconds]
         if not self.passed or len(times) != len(self.ranks):
             return None
@@ -137,8 +137,8 @@ class Collective:
 
 @dataclass(frozen=True)
 class Results:
-    """All of a probe. `unreached` maps nodes that could not be asked to the reason; `skipped` says, part by part,
-    what was not tried and why."""
+    """All results of a probe. `unreached` maps nodes that could not be asked to the reason, `skipped` parts of the
+    probe that were not tried."""
 
     nodes: tuple[str, ...]
     ears: Mapping[str, Ear] = field(default_factory=dict)
@@ -159,7 +159,7 @@ class Results:
         return [dial for dial in self.dials if dial.kind == kind]
 
     def with_links(self, links: Iterable[Link]) -> Results:
-        """The better of both measurements of each direction stays: what disturbs one only makes it slower."""
+        """Of two measurements of a direction the faster counts, since a disturbance only makes it slower."""
         best = {(link.source, link.target): link for link in self.links}
         for link in links:
             there = best.get((link.source, link.target))
@@ -279,7 +279,7 @@ def dials_of(source: str, said: Mapping[str, Any]) -> list[Dial]:
 
 
 def links_of(source: str, target: str, said: Mapping[str, Any]) -> list[Link]:
-    """Both directions of what one `measure` said."""
+    """Both directions of one `measure`."""
     latency = mapping(said.get("latency"))
     found = []
     for key, pair in (("sent", (source, target)), ("received", (target, source))):

@@ -1,4 +1,5 @@
-"""Who measures whom when: rounds in which each node is in one pair at most, so that none disturbs another. Pure."""
+"""Which pairs are measured together: in a round each node is in one pair at most, so that none disturbs another.
+Pure."""
 
 from __future__ import annotations
 
@@ -7,11 +8,11 @@ from collections.abc import Sequence
 from allranks.probe.results import Pair
 
 MOST_ROUNDS = 15
-"""All pairs of up to 16 nodes. A round takes about 1 s: 100 nodes in all pairs (99 rounds) would take minutes."""
+"""All pairs of up to 16 nodes. A round takes about 1 s: all pairs of 100 nodes (99 rounds) would take minutes."""
 
 
 def tournament(nodes: Sequence[str]) -> list[list[Pair]]:
-    """All pairs in the fewest rounds (N-1, or N where N is odd): the circle method, as round-robin chess is paired."""
+    """All pairs in the fewest rounds (N-1, or N if N is odd), by the circle method of round-robin tournaments."""
     seats: list[str | None] = [*nodes, *([None] if len(nodes) % 2 else [])]
     rounds = []
     for _ in range(len(seats) - 1):
@@ -23,8 +24,8 @@ def tournament(nodes: Sequence[str]) -> list[list[Pair]]:
 
 
 def chosen(nodes: Sequence[str], most: int | None = MOST_ROUNDS) -> list[list[Pair]]:
-    """At most `most` rounds, spread evenly over the tournament; None means all. Each node is in each of them
-    (or sits out once in a while where their number is odd), so that every node meets `most` others."""
+    """At most `most` rounds, spread evenly over the tournament; None means all. Each node is in each round (with an odd
+    number of nodes one sits out), so every node meets about `most` others."""
     rounds = tournament(nodes)
     if most is None or len(rounds) <= most:
         return rounds

@@ -15,24 +15,24 @@ from allranks.probe.results import DATA, OK, RENDEZVOUS, Dial, Ear, Link, Pair, 
 from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 DIAL_SECONDS = 4.0
-"""A connection's limit. A lost SYN is sent again after 1 s and 3 s (Linux, TCP_TIMEOUT_INIT): both are waited for."""
+"""Per connection. A lost SYN is sent again after 1 s and 3 s (Linux, TCP_TIMEOUT_INIT): this waits for both."""
 
 MANY_NODES = 32
-"""From so many on a listener may be asked by more at once than it answers in time: 2 of 10,000 connections between 100
-nodes on 2 cores. With 16 and 48 nodes there were none."""
+"""With so many nodes a listener may not answer all connections in time: 2 of 10,000 between 100 nodes on 2 cores
+failed, none with 16 and 48 nodes."""
 
 WAITED = ("dropped", "silent", "unanswered")
-"""Outcomes that say nothing but that the time was over."""
+"""Outcomes that only mean that the time was over."""
 
 OPEN_SECONDS = 30.0
 END_SECONDS = 10.0
 MOST_AGAIN = 8
-"""Links that looked slow are measured once more, one after the other with nothing else on the network."""
+"""Links that looked slow are measured once more, one by one with nothing else on the network."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What every call of one probe needs. `interfaces` maps a node to the exact name its ranks are told to use."""
+    """What every call of one probe needs. `interfaces` maps a node to the interface that its ranks are told to use."""
 
     key: str
     head: str
@@ -48,7 +48,7 @@ class Asked:
 
 
 class Listeners:
-    """`async with Listeners(nodes, asked) as ears`: open on every node that answers, as long as the block lasts."""
+    """`async with Listeners(nodes, asked) as listeners`: one on every node that answers, until the block ends."""
 
     def __init__(self, nodes: Nodes, asked: Asked):
         self.nodes, self.asked = nodes, asked
@@ -95,7 +95,7 @@ Lines = AsyncGenerator[dict[str, Any], None]
 
 
 async def end(nodes: Nodes, key: str, streams: Mapping[str, Lines]) -> None:
-    """Tells the listeners to end, waits for it, and closes what has not: the rendezvous port is free after it."""
+    """Tells the listeners to end and closes those that do not: then the rendezvous port is free."""
 
     async def one(node: Node, program: NodeProgram) -> None:
         stream = streams.get(node.name)
@@ -105,7 +105,7 @@ async def end(nodes: Nodes, key: str, streams: Mapping[str, Lines]) -> None:
             await tell_to_end(program, key)
             await asyncio.wait_for(_drained(stream), END_SECONDS)
         except (RuntimeError, Unreachable, ProgramFailed, asyncio.TimeoutError):
-            pass  # then its output being closed, or its limit, ends it
+            pass  # its closed output, or its time limit, ends it
         finally:
             with contextlib.suppress(Unreachable, ProgramFailed, OSError, RuntimeError):
                 await stream.aclose()
@@ -125,7 +125,8 @@ async def _drained(stream: Lines) -> None:
 
 
 async def lines(program: NodeProgram, what: str, wanted: Mapping[str, Any]) -> Lines:
-    """The JSON lines of a `probe` verb, as they come; an error that it prints is raised as ProgramFailed."""
+    """The JSON lines of a `probe` verb, as they come, without the round trip of `NodeProgram.lines`. Raises
+    ProgramFailed for an error that it prints."""
     body = json.dumps(wanted).encode()
     for first in (True, False):
         missing = False
@@ -156,21 +157,13 @@ def read_line(program: NodeProgram, what: str, line: bytes) -> dict[str, Any]:
 
 
 def targets_of(node: str, ears: Mapping[str, Ear], asked: Asked, addresses: Mapping[str, str]) -> list[dict]:
-    """Whom a node dials: the head's rendezvous port under the address that the ranks are given, and every other
-    node's data address."""
+    """What a node dials: the head's rendezvous port at the address that the ranks get, and every other node's data
+    address."""
     found: list[dict[str, Any]] = []
-    head = ears.get(asked.head)
-    port = None if head is None else head.rendezvous_port
+    port = ears[asked.head].rendezvous_port if asked.head in ears else None
     if port is not None:
-        found.append(
-            {
-                "node": asked.head,
-                "address": addresses[asked.head],
-                "port": port,
-                "kind": RENDEZVOUS,
-                "clock": node != asked.head,
-            }
-        )
+        target = {"node": asked.head, "address": addresses[asked.head], "port": port}
+        found.append({**target, "kind": RENDEZVOUS, "clock": node != asked.head})
     for ear in ears.values():
         if ear.node != node and ear.address and ear.port:
             found.append({"node": ear.node, "address": ear.address, "port": ear.port, "kind": DATA})
@@ -178,9 +171,9 @@ def targets_of(node: str, ears: Mapping[str, Ear], asked: Asked, addresses: Mapp
 
 
 async def dial_all(nodes: Nodes, ears: Mapping[str, Ear], asked: Asked) -> tuple[list[Dial], dict[str, str]]:
-    """Every node dials all the others at the same time; the dials, and the nodes that could not be asked.
+    """Every node dials all others at the same time; returns the dials, and the nodes that could not be asked.
 
-    Where they are many, those that were waited for in vain are dialled once more, by themselves.
+    With many nodes, connections that got no answer are dialled once more.
     """
     addresses = {node.name: node.address for node in nodes.nodes.values()}
     targets = {name: targets_of(name, ears, asked, addresses) for name in nodes.nodes if name in ears}
@@ -200,17 +193,13 @@ async def dial_all(nodes: Nodes, ears: Mapping[str, Ear], asked: Asked) -> tuple
 async def dial(
     nodes: Nodes, asked: Asked, targets: Mapping[str, list[dict]]
 ) -> tuple[list[Dial], dict[str, str]]:
-    """Each node of `targets` dials its own, all at once."""
+    """Each node of `targets` dials its targets, all at once."""
 
     async def one(node: Node, program: NodeProgram) -> dict[str, Any]:
         if node.name not in targets:
             return {}
-        wanted = {
-            "node": node.name,
-            "key": asked.key,
-            "seconds": DIAL_SECONDS,
-            "targets": targets[node.name],
-        }
+        wanted = {"node": node.name, "key": asked.key, "seconds": DIAL_SECONDS}
+        wanted["targets"] = targets[node.name]
         return await program.call("probe", "dial", stdin=wanted, timeout_seconds=60.0)
 
     dials: list[Dial] = []
@@ -233,14 +222,14 @@ async def measure_rounds(
     rounds: Iterable[Iterable[Pair]],
     dials: Iterable[Dial],
 ) -> tuple[list[Link], dict[str, str]]:
-    """Round after round, all pairs of one at the same time; and the nodes that could not be asked. Pairs that could
-    not connect are left out."""
+    """Measures round by round, all pairs of a round at the same time; returns the links, and the nodes that could not
+    be asked. Pairs that could not connect are left out."""
     good = {(d.source, d.target) for d in dials if d.kind == DATA and d.outcome == OK}
     found: list[Link] = []
     unreached: dict[str, str] = {}
     for pairs in rounds:
         wanted = [pair for pair in pairs if pair in good]
-        # The other way round where only that one connects.
+        # In the other direction if only that one connects.
         wanted += [(b, a) for a, b in pairs if (a, b) not in good and (b, a) in good]
         await asyncio.gather(*(measure(nodes[a], ears[b], asked, found, unreached) for a, b in wanted))
     return found, unreached
@@ -249,7 +238,8 @@ async def measure_rounds(
 async def measure_again(
     nodes: Nodes, ears: Mapping[str, Ear], asked: Asked, links: Iterable[Link]
 ) -> list[Link]:
-    """The slowest of the links that look slow or dead, one at a time: 16 pairs at once may slow each other down."""
+    """Measures the slowest of the links that look slow or dead one by one: 16 pairs at once may slow each other
+    down."""
     rates = {(k.source, k.target): k.bytes_per_second or 0.0 for k in links}
     found: list[Link] = []
     for a, b in sorted(late_pairs(rates), key=lambda pair: rates[pair])[:MOST_AGAIN]:
@@ -259,7 +249,7 @@ async def measure_again(
 
 
 def late_pairs(rates: Mapping[Pair, float]) -> list[Pair]:
-    """The pairs that are slow for their own or a node's sake, and those over which nothing came."""
+    """The pairs that are slow, by themselves or because of a node, and those over which nothing came."""
     blamed, _ = slow(rates)
     sides = [p for p in rates if p[0] in blamed.outbound or p[1] in blamed.inbound]
     dead = [pair for pair, rate in rates.items() if not rate]
@@ -269,7 +259,7 @@ def late_pairs(rates: Mapping[Pair, float]) -> list[Pair]:
 async def measure(
     program: NodeProgram, ear: Ear, asked: Asked, found: list[Link], unreached: dict[str, str]
 ) -> None:
-    """Both directions between a node and the one whose `ear` it is, into `found`."""
+    """Adds both directions between a node and the node of `ear` to `found`."""
     wanted = {
         "node": program.node,
         "key": asked.key,
@@ -281,6 +271,6 @@ async def measure(
     try:
         said = await program.call("probe", "measure", stdin=wanted, timeout_seconds=limit)
     except (Unreachable, ProgramFailed) as error:
-        unreached[program.node] = str(error)  # the way to it, not the link
+        unreached[program.node] = str(error)  # about the node, not the link
         return
     found += links_of(program.node, ear.node, said)

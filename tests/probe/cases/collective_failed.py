@@ -46,13 +46,13 @@ def two_fail(sim: Simulated) -> None:
 
 CASES = (
     fires(no_torch, node="n2", verdict="block", saw="No module named 'torch'"),
-    fires(hangs, verdict="block", saw="4 ranks came only to `joined`: it waits for the others' data"),
+    fires(hangs, verdict="block", saw="4 ranks reached only `joined`: it waits for the others' data"),
     fires(
         at_a_stage("computed"),
-        saw="4 ranks came only to `computed`: it waits for the others at the rendezvous",
+        saw="4 ranks reached only `computed`: it waits for the others at the rendezvous",
     ),
     fires(at_a_stage("nowhere"), verdict="block"),
-    fires(one_behind, node="n2", saw="1 rank came only to `imported`"),
+    fires(one_behind, node="n2", saw="1 rank reached only `imported`"),
     fires(two_fail, node="n1", saw="first"),
     silent(),
 )

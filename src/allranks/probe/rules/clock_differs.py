@@ -1,12 +1,12 @@
 """A node's clock differs from the head's.
 
 ## How it is found
-The clock of each node against the head's over their own network: of five questions the fastest, wrong by half of
-its way there and back at most.
+Each node compares its clock with the head's over their own network. The fastest of five questions counts; its error is
+at most half of its round trip.
 
 ## Why it matters
-Logs of different nodes cannot be put in order; Kerberos, TLS certificates and NFS attribute caches fail with
-minutes of offset. (The keeper corrects each node's events to the head's clock by itself.)
+Logs of different nodes cannot be put in order. With an offset of minutes Kerberos, TLS certificates and NFS attribute
+caches fail. (The keeper corrects each node's events to the head's clock by itself.)
 
 ## What to do
 `chronyc makestep`, or `timedatectl set-ntp true`, on that node.

@@ -1,11 +1,11 @@
-"""A collective over the nodes failed, or was not over in time.
+"""A collective over the nodes failed, or took too long.
 
 ## How it is found
-A process group of one rank per node, then of all ranks, with the training environment's own torch: how far each
-rank came, what it printed, and what was ended at the limit.
+allranks makes a process group of one rank per node, then of all ranks, with the training environment's own torch. It
+follows how far each rank comes and what it prints, and ends the ranks at the time limit.
 
 ## Why it matters
-It is what the run's first seconds do. A failure here would also end the run, after the model was loaded.
+The run does the same after it has loaded the model, and would fail there.
 
 ## What to do
 The evidence holds the rank's last lines. A rank that stops at `imported` or `computed` waits for the others at the
@@ -66,14 +66,13 @@ def of_ranks(context: Context, one: Collective) -> Iterator[Finding]:
         )
     if broken or not one.stopped:
         return
-    behind = min((r for r in one.ranks if r.reached != "done"), key=lambda r: stage(r), default=None)
+    behind = min((r for r in one.ranks if r.reached != "done"), key=stage, default=None)
     if behind is None:
         return
     same = [rank for rank in one.ranks if rank.reached == behind.reached]
-    node = behind.node if len(same) == 1 else None
     yield context.block(
-        node,
-        saw=f"{one.name} ({one.backend}) was ended: {one.stopped}. {plural(len(same), 'rank')} came only to "
+        behind.node if len(same) == 1 else None,
+        saw=f"{one.name} ({one.backend}) was ended: {one.stopped}. {plural(len(same), 'rank')} reached only "
         f"`{behind.reached}`: {WAITS.get(behind.reached, '')}",
         expected="every rank joins and sums",
         why="the run would wait in the same place until its own timeout (10 to 30 minutes).",
@@ -83,11 +82,11 @@ def of_ranks(context: Context, one: Collective) -> Iterator[Finding]:
 
 
 def collateral(rank: RankSaid, one: Collective) -> bool:
-    """It came as far as those who did not fail: another one is to blame, that failed earlier."""
+    """Whether another rank failed at an earlier stage, and so is to blame."""
     first = min(stage(r) for r in one.ranks if r.code not in (None, 0))
     return stage(rank) > first
 
 
 def stage(rank: RankSaid) -> int:
-    """How far it came; what a rank says is a text that may be anything."""
+    """How far it came. A rank may report any text."""
     return STAGES.index(rank.reached) if rank.reached in STAGES else 0

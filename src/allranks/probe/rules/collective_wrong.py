@@ -1,12 +1,12 @@
 """A collective gave a wrong sum.
 
 ## How it is found
-An all-reduce of whole numbers small enough that float32 adds them without error, against the sum that must come
-out, number by number, on every rank.
+Every rank compares each number of an all-reduce with the right sum. The numbers are small integers, which float32 adds
+without error.
 
 ## Why it matters
-Gradients are summed the same way: the training would go on, with values that are wrong. Broken memory of a GPU or
-of a network card, and GPUDirect with ACS switched on, look like this.
+Gradients are summed the same way: the training would continue with wrong values. Broken memory of a GPU or a network
+card, and GPUDirect with ACS switched on, look like this.
 
 ## What to do
 Leave the node out until `dcgmi diag -r 3` and its ECC counters are clean; switch off PCIe ACS.
@@ -33,7 +33,7 @@ def check(context: Context) -> Iterator[Finding]:
                     rank.node,
                     saw=f"{one.name} ({one.backend}): {rank.wrong:,} of {rank.numbers or 0:,} sums are wrong "
                     f"on rank {rank.rank}",
-                    expected="the sum of what the ranks put in",
-                    why="gradients are summed the same way: the model would learn nonsense.",
+                    expected="the sum of the ranks' numbers",
+                    why="gradients are summed the same way: the model would learn wrong values.",
                     fix=f"on {rank.node}: dcgmi diag -r 3, nvidia-smi -q -d ECC, PCIe ACS off; or leave it out",
                 )

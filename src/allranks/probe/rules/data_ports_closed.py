@@ -1,12 +1,12 @@
-"""The rendezvous works, and the ports that the data takes are closed.
+"""The rendezvous works, but the ports for the data are closed.
 
 ## How it is found
-Connections between all nodes to free ports on the address of the ranks' interface, as gloo and NCCL open
-them, for nodes whose rendezvous works.
+All nodes connect to each other at free ports of the ranks' interface, as gloo and NCCL do. The nodes in the finding can
+reach the rendezvous port.
 
 ## Why it matters
-All ranks join, and the first collective fails or hangs: gloo says "connectFullMesh failed", NCCL waits for its
-timeout (10 minutes). A filter that lets in the rendezvous port alone looks fine until then.
+All ranks join, and the first collective fails or hangs: gloo reports "connectFullMesh failed", NCCL waits for its
+timeout (10 minutes). A packet filter that only opens the rendezvous port looks fine until then.
 
 ## What to do
 Let the nodes reach each other on all TCP ports: a security group that allows itself, or `iptables -I INPUT -s

@@ -33,14 +33,14 @@ from allranks.probe.judge import Context
 from allranks.probe.results import RankSaid
 
 SHARE_OF_GPUS = 0.78
-"""The largest difference that Sinha et al. found within a cluster is 22 %."""
+"""Sinha et al. found at most 22 % difference within a cluster."""
 
 SHARE_OF_PROCESSORS = 0.2
-"""A processor may be shared with others for a while, and nodes may have different ones: only what no sharing explains
-is said."""
+"""CPUs may be shared with other programs for a while, and nodes may have different ones: only a larger difference
+counts."""
 
 SHARE_OF_PEAK = 0.33
-"""Our own choice, and a low one: no published figure says what every GPU reaches. So it is only a note."""
+"""A low limit, and only for a note: no published figure says what every GPU reaches."""
 
 
 def check(context: Context) -> Iterator[Finding]:
@@ -64,7 +64,7 @@ def against_others(
     value: Callable[[RankSaid], float],
     shown: Callable[[float], str],
 ) -> Iterator[Finding]:
-    """One finding for each node that has slow devices."""
+    """One finding for each node with slow devices."""
     usual = median_high(map(value, ranks))
     slow = [rank for rank in ranks if value(rank) < share * usual]
     for node in dict.fromkeys(rank.node for rank in slow):

@@ -1,12 +1,12 @@
-"""Which way between GPUs is the fastest that passed.
+"""The fastest way between the GPUs that passed.
 
 ## How it is found
-An all-reduce over all ranks on TCP alone, then with shared memory, with P2P between local GPUs, with InfiniBand:
-each switched on after the one before it passed.
+An all-reduce over all ranks on TCP alone, then with shared memory, with P2P between local GPUs, and
+with InfiniBand. Each is switched on after the one before it has passed.
 
 ## Why it matters
-Settings that a smoke test switched off are often left off. NVLink's traffic over TCP costs most of a training's
-speed. And a fabric that hangs is found here in a minute, not in the first step.
+Settings that a smoke test switched off often stay off. A training that uses TCP in place of NVLink loses most of its
+speed. And a fabric that hangs is found here in a minute, before the first step.
 
 ## What to do
 `network: {fabric: auto}` uses the proposal; the variables can also be written under `env`.
@@ -23,18 +23,20 @@ from collections.abc import Iterator
 
 from allranks.core import Finding
 from allranks.probe.judge import Context, rate
-from allranks.probe.steps import LADDER, proposed
+from allranks.probe.steps import of_ladder, proposed
 
 
 def check(context: Context) -> Iterator[Finding]:
     best = proposed(context.results.collectives)
     if best is None:
         return
-    rungs = [c for c in context.results.collectives if c.name in [name for name, _ in LADDER]]
-    told = [f"{c.name} {rate(c.bytes_per_second) if c.bytes_per_second else 'did not pass'}" for c in rungs]
+    told = [
+        f"{c.name} {rate(c.bytes_per_second) if c.bytes_per_second else 'did not pass'}"
+        for c in of_ladder(context.results.collectives)
+    ]
     words = " ".join(f"{name}={value}" for name, value in best.environment.items()) or "nothing switched off"
     yield context.note(
         saw=f"{best.name} is the fastest way that passed: {', '.join(told)}",
         why=f"the ranks get: {words}.",
-        fix="nothing with network: {fabric: auto}",
+        fix="nothing, with network: {fabric: auto}",
     )

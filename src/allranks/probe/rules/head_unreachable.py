@@ -6,13 +6,13 @@ answers with its node's name. Failures are: no answer (dropped), refused, no rou
 answer from another machine or another program.
 
 ## Why it matters
-The ranks meet there. torch's TCPStore tries a port whose packets are dropped again and again without a word: 15
-minutes (901 s were measured) until the first error, which then names no node.
+The ranks meet there. If packets to the port are dropped, torch's TCPStore tries again silently for 15
+minutes (901 s were measured); its error then names no node.
 
 ## What to do
-Dropped or forbidden: open the port in the head's packet filter, or the provider's security group. Refused: a
-filter that rejects, or another machine has this address. No route, another machine: give the head's address of
-the network that all nodes share in `nodes`.
+Dropped or forbidden: open the port in the head's packet filter or the provider's security group. Refused: a filter
+rejects the connection, or another machine has this address. No route, another machine: write the head's address on the
+network that all nodes share into `nodes`.
 
 ## Source
 connect(2); torch 2.13 `TCPStore`; the listener proves by the probe's key which node it is.
@@ -34,8 +34,7 @@ from allranks.probe.results import OK, Dial
 def check(context: Context) -> Iterator[Finding]:
     failed = [d for d in context.rendezvous.values() if d.outcome != OK and not loops(context, d)]
     kinds = {(dial.outcome, saw(context, dial)) for dial in failed}
-    alone = len(kinds) == 1 and len(failed) == len(context.rendezvous) > 1
-    if alone:
+    if len(kinds) == 1 and len(failed) == len(context.rendezvous) > 1:
         yield finding(context, failed[0], context.head, f"none of the other {len(failed)} nodes reaches it: ")
         return
     for dial in failed:
@@ -43,7 +42,7 @@ def check(context: Context) -> Iterator[Finding]:
 
 
 def loops(context: Context, dial: Dial) -> bool:
-    """What `name-loops-back` says: the node has met itself."""
+    """Whether the node has connected to itself: that is `name-loops-back`."""
     return dial.answered_by == dial.source or (context.several_hosts and is_loopback(dial.resolved))
 
 
@@ -70,13 +69,13 @@ def saw(context: Context, dial: Dial) -> str:
         "wrong-node": f"{place} is {dial.answered_by}, not {context.head}",
         "stranger": f"{place} is not {context.head}: {dial.text}",
         "no-route": f"{place} is out of reach: {dial.text}",
-        "silent": f"{place} takes the connection, and no data comes through: {dial.text}",
+        "silent": f"{place} accepts the connection, but no data comes through: {dial.text}",
     }.get(dial.outcome, f"{place} fails: {dial.text}")
     return said + ("; " + wrong if (wrong := wrong_address(context, dial)) else "")
 
 
 def wrong_address(context: Context, dial: Dial) -> str:
-    """Said where the address that was dialled is none of the head's."""
+    """A note if the head does not have the address that was dialled."""
     head, dialled = context.results.ears.get(context.head), dial.resolved or dial.address
     if head is None or not head.addresses or dialled in head.addresses or not is_address(dialled):
         return ""

@@ -1,15 +1,15 @@
 """The interface of each node is the one that its traffic takes.
 
 ## How it is found
-The connection of each node to the head: the address that the node gives itself, the address that the head
-sees, and the interface that holds it.
+Each node connects to the head. The node's own address, the address that the head sees, and the interface that has it
+must agree.
 
 ## Why it matters
-It is what NCCL_SOCKET_IFNAME (`=name`) and GLOO_SOCKET_IFNAME (one exact name) must hold. Where the head sees
-another address, somebody between translates addresses, and what the ranks advertise may not be reachable.
+NCCL_SOCKET_IFNAME (`=name`) and GLOO_SOCKET_IFNAME (one exact name) must name this interface. If the head sees another
+address, addresses are translated on the way, and the others may not reach the address that the ranks advertise.
 
 ## What to do
-Nothing where it is proved. If addresses are translated, give addresses of a network that all nodes share.
+Nothing if it is proved. If addresses are translated, give addresses of a network that all nodes share.
 
 ## Source
 getsockname(2) on the node, accept(2) on the head.

@@ -1,8 +1,8 @@
 """The ranks of a node cannot listen where they are told to.
 
 ## How it is found
-The interface that is given (`network.interface`, the node's own, GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME), else
-the one of the route to the head: it must be there, be up, have an address, and take a listener.
+The given interface (`network.interface`, the node's own, GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME), else the one of the
+route to the head, must exist, be up, have an address, and accept a listener.
 
 ## Why it matters
 gloo fails on that node at once, and on all others at the process-group timeout (30 minutes by default); NCCL ends

@@ -1,8 +1,8 @@
 """The ranks of a node advertise an address that the others do not reach.
 
 ## How it is found
-Where a node's ranks are told another interface than the one that leads to the head: whether the other nodes
-reach a listener on that interface's address, and whether it is this node that answers.
+A node's ranks are told another interface than the one that leads to the head. The other nodes then try to reach a
+listener at that interface's address, and the answer must come from this node.
 
 ## Why it matters
 gloo and NCCL tell the others the address of their interface. A container bridge (docker0 is 172.17.0.1 on every
@@ -29,7 +29,7 @@ from allranks.probe.judge import Context, outcomes
 def check(context: Context) -> Iterator[Finding]:
     for ear in context.off_route:
         if is_loopback(ear.address) and is_loopback(ear.source):
-            continue  # its name for the head loops back, which is another finding
+            continue  # that is name-loops-back
         into = [dial for pair, dial in context.data.items() if pair[1] == ear.node]
         if ear.node in context.astray:
             yield context.block(
@@ -48,5 +48,5 @@ def check(context: Context) -> Iterator[Finding]:
                 saw=f"its ranks are told {ear.interface} ({ear.address}), and its way to {context.head} is {ear.way} "
                 f"({ear.source}); the others reach it there",
                 why="the data takes another network than the rendezvous.",
-                fix="nothing, where that is meant",
+                fix="nothing, if you want that",
             )

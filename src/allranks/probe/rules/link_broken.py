@@ -1,14 +1,13 @@
 """Two nodes do not reach each other, although both reach the rest.
 
 ## How it is found
-Connections between all nodes that neither node's own fault explains.
+The probe connects all nodes with one another. This connection fails, and no fault of one of its two nodes explains it.
 
 ## Why it matters
-A ring or a tree over all nodes uses some of the links of each; whether it uses this one is chance, and if it
-does the first collective fails.
+A ring or a tree over all nodes uses some of each node's links. If it uses this one, the first collective fails.
 
 ## What to do
-A rule of a packet filter for one address, a route, or a stale ARP entry on one of the two nodes.
+Look for a rule of a packet filter for one address, a route, or a stale ARP entry on one of the two nodes.
 
 ## Source
 `allranks.probe.blame`.

@@ -1,12 +1,12 @@
 """A link, or all links of one node, are much slower than the others.
 
 ## How it is found
-The bandwidth of every measured direction, over several streams at once, against the median of all; what looks slow
-is measured again with nothing else on the network, and the better figure counts.
+The bandwidth of every measured direction, over several streams at once, is compared with the median of all. A link that
+looks slow is measured again with nothing else on the network, and the better figure counts.
 
 ## Why it matters
-A collective is as fast as its slowest link. A port that negotiated 1 Gb/s among ports of 10 makes every step that
-waits for the network ten times as long.
+A collective is as fast as its slowest link. One port that negotiated 1 Gb/s among ports of 10 Gb/s
+makes every step that waits for the network ten times as long.
 
 ## What to do
 `ethtool IFACE` (speed, errors), the cable, the switch port; for a single pair the path between its switches.
@@ -28,7 +28,7 @@ from allranks.probe.judge import Context, rate
 
 def check(context: Context) -> Iterator[Finding]:
     if not context.several_hosts:
-        return  # one machine's loopback is as fast as its processors have time
+        return  # the speed of one machine's loopback only depends on its CPUs
     blamed, usual = context.slow
     for node in sorted(blamed.nodes):
         inbound, outbound = node in blamed.inbound, node in blamed.outbound

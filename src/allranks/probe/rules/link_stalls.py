@@ -1,7 +1,7 @@
-"""Connections stand, and large packets do not come through.
+"""Nodes connect, but large packets do not come through.
 
 ## How it is found
-Pairs that connected and answered each other in small messages, and over which not one block of data came.
+Two nodes connected and exchanged small messages, but not one block of data came through.
 
 ## Why it matters
 The path drops packets above some size and also the ICMP message that reports it. A typical reason is an MTU of
@@ -33,7 +33,7 @@ def check(context: Context) -> Iterator[Finding]:
     if len(dead) > 2 and len(dead) == len(links):
         yield context.block(
             saw="all nodes connect with each other, and no data comes through between any of them",
-            expected="data, as the connections themselves stand",
+            expected="data, since the connections themselves work",
             why="the rendezvous works, and the first large collective hangs.",
             fix=f"ping -M do -s 8972 ADDRESS on a node; {FIX}",
         )
@@ -43,7 +43,7 @@ def check(context: Context) -> Iterator[Finding]:
             link.source,
             saw=f"it connects with {link.target}, and no data comes through to it"
             + (f": {link.reason}" if link.reason else ""),
-            expected="data, as the connection itself stands",
+            expected="data, since the connection itself works",
             why="the rendezvous works, and the first large collective hangs.",
             fix=f"on {link.source}: ping -M do -s 8972 {context.addresses.get(link.target)}; {FIX}",
         )

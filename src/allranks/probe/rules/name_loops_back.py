@@ -1,16 +1,16 @@
-"""A node meets itself where it looks for the head.
+"""On a node the head's name leads to the node itself.
 
 ## How it is found
-Who answers a node's connection to the head, and what the head's name resolves to there: an address of
-127.0.0.0/8, or the node itself.
+On the node the head's name resolves to an address of 127.0.0.0/8, or the node itself answers its
+connection to the head.
 
 ## Why it matters
-Debian's installer writes `127.0.1.1 NAME` into /etc/hosts. The head then listens for the others on its
-loopback, or a node waits for the head on itself; gloo without an interface advertises such an address to all
-others ("connection refused" with 127.0.1.1 in it).
+Debian's installer writes `127.0.1.1 NAME` into /etc/hosts. The head then listens for the others on its loopback, or a
+node waits for itself. gloo without an interface advertises such an address to all others ("connection refused" with
+127.0.1.1 in it).
 
 ## What to do
-Give `nodes` addresses in place of names, or correct /etc/hosts on the nodes that are named.
+Write addresses in place of names into `nodes`, or correct /etc/hosts on the nodes in the finding.
 
 ## Source
 hosts(5); torch 2.13: TCPStore resolves MASTER_ADDR on each node, ProcessGroupGloo resolves its own host name.

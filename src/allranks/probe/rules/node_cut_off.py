@@ -33,8 +33,8 @@ def check(context: Context) -> Iterator[Finding]:
         yield context.block(
             saw=f"no node reaches another: {outcomes(failed)}",
             expected="connections between all nodes",
-            why="there is nothing that a collective could go over.",
-            fix="the network or the security group that all nodes share",
+            why="no collective is possible.",
+            fix="look at the network or the security group that all nodes share",
         )
         return
     for node in sorted(blamed.nodes - closed(context)):
@@ -44,8 +44,8 @@ def check(context: Context) -> Iterator[Finding]:
         side = "to and from it" if inbound and outbound else "to it" if inbound else "from it"
         yield context.block(
             node,
-            saw=f"{len(failed)} of {len(pairs)} connections {side} fail ({outcomes(failed)}), "
-            "between the others they stand",
+            saw=f"{len(failed)} of {len(pairs)} connections {side} fail ({outcomes(failed)}); "
+            "those between the other nodes work",
             expected="connections to and from every other node",
             why="every collective waits for this node.",
             fix=f"on {node}: ip -s link; ip route; iptables -L -n -v; or leave it out of nodes",

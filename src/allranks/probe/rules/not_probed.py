@@ -1,8 +1,7 @@
-"""Something of the probe could not be tried.
+"""A part of the probe could not be tried.
 
 ## How it is found
-Nodes whose listener did not begin or whose answers did not come, and a rendezvous port on the head that another
-process holds.
+A node's listener did not start, a node did not answer, or another process holds the rendezvous port on the head.
 
 ## Why it matters
 allranks does not know whether it works, because it was not tried.

@@ -1,8 +1,8 @@
 """RDMA between two nodes, or of one node, is much slower than between the others.
 
 ## How it is found
-What `ib_write_bw` measured between pairs of nodes (where every node has an RDMA device and the program), against the
-median of all pairs.
+`ib_write_bw` measures pairs of nodes, if every node has an RDMA device and the program. Each pair is compared with the
+median of all.
 
 ## Why it matters
 NCCL's collectives over InfiniBand or RoCE are as fast as the slowest link. A cable that fell back to fewer lanes, or

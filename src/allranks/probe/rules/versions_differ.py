@@ -1,11 +1,11 @@
 """The ranks of a probe run different versions of torch, NCCL or Python.
 
 ## How it is found
-What each rank of the collective said of itself: Python (3.x), torch, NCCL.
+Each rank of the collective reports its Python (3.x), torch and NCCL.
 
 ## Why it matters
-NCCL refuses peers of another version; another torch may hang in the first collective, or pickle what the others
-cannot read.
+NCCL refuses peers of another version. A rank with another torch may hang in the first collective, or send pickles that
+the others cannot read.
 
 ## What to do
 One environment for all nodes: a container image by its digest, a folder on shared storage, or the same lock file.
@@ -44,6 +44,6 @@ def check(context: Context) -> Iterator[Finding]:
 
 
 def version(rank: RankSaid, what: str) -> str:
-    """For Python its major and minor number: what pickles and wheels depend on."""
+    """For Python only the major and minor number, on which pickles and wheels depend."""
     found = str(getattr(rank, what) or "")
     return ".".join(found.split(".")[:2]) if what == "python" else found
