@@ -42,3 +42,31 @@ def test_what_is_left_of_a_log_is_enough(text: str, cause: str, rank: int | None
 def test_of_two_ranks_with_tracebacks_none_is_named() -> None:
     text = f"[rank2]: {FRAME}[rank3]: {FRAME}CUDA error: device-side assert triggered\n"
     assert diagnose(parse(text, "x.log")).where.rank is None
+
+
+DOCUMENT = (
+    "# Storage\n\nText.\n\n```bash\nOSError: [Errno 28] No space left on device\n```\n"
+    + "## More\nwords\n" * 20
+)
+PROGRAM = "".join(f"  if (n == {n}) {{\n    return ncclInternalError;\n  }}\n" for n in range(20))
+
+
+@pytest.mark.parametrize(
+    "text", [DOCUMENT, PROGRAM, "import os\nx = 1\n" * 20 + "raise OSError('CUDA out of memory')\n"]
+)
+def test_a_text_about_logs_is_not_a_log(text: str) -> None:
+    found = diagnose(parse(text, "x.log"))
+    assert (found.cause, found.why) == ("unproven", "This is a document or a program, not a log.")
+
+
+@pytest.mark.parametrize(
+    "sign", ["[rank0]: hello\n", "2026-01-02 10:11:12 hello\n", "step 3 loss 1.25\n", FRAME]
+)
+def test_a_log_that_prints_its_program_is_a_log(sign: str) -> None:
+    text = "import os\nx = 1\n" * 20 + sign + "OSError: [Errno 28] No space left on device\n"
+    assert diagnose(parse(text, "x.log")).cause == "disk-full-checkpoint"
+
+
+def test_a_short_text_is_a_log() -> None:
+    text = "### Error\n```\nOSError: [Errno 28] No space left on device\n```\n"
+    assert diagnose(parse(text, "x.log")).cause == "disk-full-checkpoint"

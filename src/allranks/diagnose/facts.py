@@ -6,7 +6,7 @@ A fact names no cause by itself; the symptoms' `judge` functions compare facts o
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from allranks.diagnose import figures
 from allranks.diagnose.lines import Line
@@ -164,6 +164,10 @@ def _waits_for_main(seen: Store, line: Line, match: Any) -> None:
     seen.words.add("waits-for-main")
 
 
+def _mark(seen: Store, line: Line, match: Any) -> None:
+    seen.marks += 1
+
+
 def _model(seen: Store, line: Line, match: Any) -> None:
     seen.words.add("moe")
 
@@ -220,6 +224,20 @@ def _barrier_missing(seen: Store, line: Line, match: Any) -> None:
 
 _CALL = r"\bdist(?:ributed)?\.(\w{4,30})\("
 _FRAME = r'distributed_c10d\.py", line \d{1,6}, in (\w{4,30})'
+
+
+class Mark:
+    """A line as documents and programs have it: a heading, a fence, a link, an import, a definition."""
+
+    _FORM = re.compile(
+        r"#{1,6} \S|```|.{0,400}\]\((?:https?:|#|\.{0,2}/)|\.\. [\w-]{1,40}::"
+        r"|(?:import|from) [\w.]{1,80}(?:$| import | as )|(?:async )?(?:def|class) \w{1,80}.{0,200}:$"
+        r"|.{0,300}[;{][ \t]{0,8}$|#(?:include|define|if|endif|pragma)\b|export \w{1,60}="
+    )
+
+    def find(self, text: str) -> "Optional[re.Match[str]]":
+        return self._FORM.match(text)
+
 
 Handler = Callable[[Store, Line, Any], None]
 
@@ -312,6 +330,9 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         _barrier_missing,
     ),
 )
+
+
+MARK: Tuple[Mark, Handler] = (Mark(), _mark)
 
 
 def by_word() -> Dict[str, List[Tuple[Pattern, Handler]]]:

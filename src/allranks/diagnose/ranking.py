@@ -62,6 +62,8 @@ def others(seen: Evidence, told: Diagnosis, most: int = 3) -> List[Tuple[str, st
 
 def find_cases(seen: Evidence) -> List[Case]:
     """All symptoms' cases, the likeliest cause first."""
+    if seen.is_document:
+        return []
     found: Dict[str, Case] = {}
     for symptom, module in modules().items():
         judge = getattr(module, "judge", None)
@@ -213,6 +215,10 @@ def _unproven(seen: Evidence) -> Diagnosis:
         confidence=UNPROVEN,
         where=Where(node=bad[0].node if bad else None),
         evidence=tuple(_labelled(seen, e.line) for e in bad[:EVIDENCE_LINES]),
-        why="No line names a cause." if seen.count else "There is no line to read.",
+        why="This is a document or a program, not a log."
+        if seen.is_document
+        else "No line names a cause."
+        if seen.count
+        else "There is no line to read.",
         fix="Give the logs of all ranks and nodes; start again with --debug, and read the kernel's log (dmesg -T).",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, NamedTuple, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Tuple, Union
 
 from allranks.diagnose import facts
 from allranks.diagnose.catalogue import index
@@ -25,7 +25,7 @@ class Shape(NamedTuple):
     exception: bool
     heading: str
     patterns: Tuple[Tuple[str, Pattern], ...]
-    facts: Tuple[Tuple[Pattern, Callable[..., None]], ...]
+    facts: Tuple[Tuple[Union[Pattern, facts.Mark], Callable[..., None]], ...]
 
     @property
     def says_nothing(self) -> bool:
@@ -65,7 +65,11 @@ class Shapes:
         patterns = tuple(p for w in keys for p in self._symptoms.get(w, ()) if p[1].may_stand_in(text))
         if patterns and CODE.match(text) is not None:
             patterns = ()
-        known = tuple(f for w in keys for f in self._facts.get(w, ()) if f[0].may_stand_in(text))
+        known: Tuple[Any, ...] = tuple(
+            f for w in keys for f in self._facts.get(w, ()) if f[0].may_stand_in(text)
+        )
+        if facts.MARK[0].find(text) is not None:
+            known += (facts.MARK,)
         exception = EXCEPTION.match(text) is not None
         heading = heading_of(text)
         progress = not exception and is_progress(text, words)

@@ -9,6 +9,8 @@ from allranks.diagnose.streams import Seen, Source
 from allranks.diagnose.symptom import Hit
 
 RANKS_KEPT = 65536
+MARKS, DOCUMENT_LINES, SHARE = 5, 40, 50
+"""A document has so many marks, so many lines, and a mark in so many lines."""
 
 
 class Exit(NamedTuple):
@@ -68,6 +70,8 @@ class Store:
         self.finished = False
         self.first_moment: Optional[float] = None
         self.tasks_are_nodes = False
+        self.marks = 0
+        """Lines as documents and programs have them."""
         self.figures: Dict[str, float] = {}
         self.locals: Dict[Tuple[Optional[str], str, int], int] = {}
         self.roots: Set[str] = set()
@@ -121,6 +125,15 @@ class Store:
             return str(line.task)
         rank = self.rank_of(line)
         return self.ranks[rank].node if rank in self.ranks else None
+
+    @property
+    def is_document(self) -> bool:
+        """Whether this is a text about logs: it has the marks of a document or of a program, and no sign of a log."""
+        if self.marks < MARKS or self.count < DOCUMENT_LINES or self.marks * SHARE < self.count:
+            return False
+        seen = (*self.ranks.values(), *self.streams.values())
+        times = any(source.time for source in self.sources.values())
+        return not (times or self.steps or self.exits or self.ranks or any(one.headed for one in seen))
 
     @property
     def nodes(self) -> Set[str]:

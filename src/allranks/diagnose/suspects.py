@@ -2,7 +2,7 @@ r"""What may make a line more than plain text without a place, as one set of exp
 
 A matcher is handed in from above (`Suspects`): it looks through many lines at once and says where any of these stands.
 A line in which none stands is plain text; one in which one stands is read as any other. So the set may say too much,
-never too little (`tests/diagnose/test_diagnose_suspects.py`). Lines come with every digit as 0, and joined by `\n`:
+never too little (`tests/diagnose/test_diagnose_stretches.py`). Lines come with every digit as 0, and joined by `\n`:
 `^` and `$` are a line's ends, no expression crosses one, and each takes one character at least.
 """
 
@@ -33,12 +33,14 @@ _BEGINNINGS = (
     r"[Rr]ank ?0", r"[WEIFCD]0",
     # the last line of a traceback, and a frame
     r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:: |:?$)", r"File \"",
+    # documents and programs
+    r"#{1,6} ", r"```", r"\.\. ", r"(?:import|from|async|def|class|export) ", r"#[a-z]",
     # records, quotes and headings
     r"[\[{].*\"", r"==", r"---",
 )  # fmt: skip
 
 _ANYWHERE = (
-    r"\x1b", r"[\x80-\xff]", r"#000", r"%\|", r"\[?(?:PG |[Rr]ank)[^\n]{0,90}0",
+    r"\x1b", r"\]\(", r"[;{][ \t]*$", r"[\x80-\xff]", r"#000", r"%\|", r"\[?(?:PG |[Rr]ank)[^\n]{0,90}0",
     r"(?:^|[^A-Za-z])(?:" + "|".join(sorted(word.decode() for word in QUANTITIES)) + r")(?:[^A-Za-z]|$)",
 )  # fmt: skip
 

@@ -1,4 +1,6 @@
 FIRES = (
+    "ValueError: You can't train a model that has been loaded in 8-bit precision on a different "
+    "device than the one you're training on.\n",
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: ValueError: You cannot perform fine-tuning on purely quantized models.\n",
 )

@@ -25,7 +25,7 @@ from typing import List, Optional, Tuple
 from allranks.core.causes import BLAME, PASSES, Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import clean
-from allranks.diagnose.symptom import ECHO, STALE, Case, Pattern
+from allranks.diagnose.symptom import ECHO, Case, Pattern
 
 CAUSE = Cause(
     __name__,
@@ -42,7 +42,7 @@ PATTERNS = (
     Pattern("Heartbeat monitor timed out", weight=ECHO),
     Pattern(
         "watchdog thread",
-        r"terminated with exception.{0,200}[Tt]imeout|taking the (?:entire )?process down",
+        r"terminated with exception.{0,200}[Tt]imeout",
         weight=ECHO,
     ),
     Pattern(
@@ -51,7 +51,8 @@ PATTERNS = (
     Pattern("caught collective", weight=ECHO),
     Pattern("wait timeout after", weight=ECHO),
     Pattern("Application timeout caused pair closure", weight=ECHO),
-    Pattern("Some NCCL operations have failed or timed out", weight=ECHO),
+    Pattern("Some NCCL operations have failed or timed out", weight=ECHO - 3),
+    Pattern("taking the", r"taking the (?:entire )?process down", weight=ECHO - 3),
     Pattern("watchdog got stuck for", weight=ECHO),
     Pattern("Socket Timeout", weight=ECHO),
     Pattern("training is not progressing", weight=ECHO),
@@ -62,7 +63,7 @@ RIVALS = 4
 def judge(seen: Evidence) -> Optional[Case]:
     """The suspect: whoever a barrier misses, else who completed fewest collectives, else who is silent."""
     case = seen.case("collective-timeout-straggler")
-    if case is None or case.weight <= STALE:
+    if case is None or case.weight < ECHO:  # the watchdog ends the process for other errors, too
         return case
     suspects, reason = _suspects(seen)
     if not suspects or len(suspects) > max(RIVALS, len(seen.world) // 2):

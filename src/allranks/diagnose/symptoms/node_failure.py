@@ -26,7 +26,7 @@ CAUSE = Cause(__name__, restart=PASSES, explains=(SLURM_PREEMPT_OR_TIMEOUT,))
 PATTERNS = (
     Pattern("Node failure on", r"Node failure on (?P<node>[\w.-]{1,80})"),
     Pattern("DUE TO NODE FAILURE"),
-    Pattern("marked dead because the detector"),
+    Pattern("marked dead because the", r"because the (?:detector|monitor|raylet) has missed"),
     Pattern("NODE_FAIL", weight=90),
     Pattern(
         "communication with remote daemon", r"ORTE has lost communication with a remote daemon", weight=90

@@ -1,9 +1,10 @@
-"""A quantised model cannot be trained so.
+"""A quantised model cannot be trained in this way.
 
 ## How it is found
 `You cannot perform fine-tuning on purely quantized models`, `The model you are trying to fine-tune is
 quantized with * but that quantization method do not support training`, `.to is not supported for 4-bit or
-8-bit bitsandbytes models`, `DeepSpeed ZeRO-3 is incompatible with quantization`.
+8-bit bitsandbytes models`, `DeepSpeed ZeRO-3 is incompatible with quantization`, `You can't train a model that has been
+loaded in 8-bit precision on a different device`.
 
 Easily confused with lora-target-not-found, where the adapter was asked for but fits no layer.
 
@@ -27,6 +28,8 @@ CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("fine-tuning on purely quantized models"),
     Pattern("quantization method do", r"do(?:es)? not support training", weight=98),
+    Pattern("train a model that has been loaded in", r"loaded in \d{1,2}-?bit", weight=96),
+    Pattern("on multiple devices in any distributed mode", weight=96),
     Pattern("is not supported for", r"is not supported for `?[48]-?bit", weight=96),
     Pattern("incompatible with quantization", weight=94),
 )

@@ -30,12 +30,6 @@ PATTERNS = (
         r"Input type \(.{1,60}\) and (?:weight|bias) type \(.{1,60}\) should be the same",
         weight=94,
     ),
-    Pattern(
-        "in any distributed mode",
-        r"load a model in \d{1,2}-?bit.{0,200}on multiple devices in any distributed mode",
-        weight=96,
-    ),
-    Pattern("on multiple devices in any distributed mode", weight=96),
     Pattern("must have the same dtype", weight=80, raised=True),
     Pattern("to have the same dtype", weight=80, raised=True),
 )
