@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -30,8 +31,10 @@ class LivePage:
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ):
         # nsenter that has entered a PID namespace does not hand a signal on: the page is its child.
-        children = Path(f"/proc/{self.server.pid}/task/{self.server.pid}/children").read_text().split()
-        os.kill(int(children[0]) if children else self.server.pid, signal.SIGTERM)
+        process = Path(f"/proc/{self.server.pid}")
+        outer = (process / "comm").read_text().strip() == "nsenter"
+        children = (process / f"task/{self.server.pid}/children").read_text().split()
+        os.kill(int(children[0]) if outer and children else self.server.pid, signal.SIGTERM)
         self.server.communicate(timeout=60)
 
     def ask(self, what: str, *words: str) -> str:
@@ -39,16 +42,25 @@ class LivePage:
         command = self.desk.place(["curl", "-sN", "-m", "4", *words, address])
         return subprocess.run(command, capture_output=True, text=True, timeout=200).stdout
 
-    def ranks(self) -> dict[str, Any]:
-        """The newest table of ranks that the page was sent, once the ranks train."""
+    def newest(self, wanted: Callable[[dict[str, Any]], Any]) -> Any:
+        """What `wanted` takes from the newest message in which it finds anything."""
 
-        def newest() -> Any:
+        def found() -> Any:
             lines = self.ask("events").splitlines()
             told = [json.loads(line[6:]) for line in lines if line.startswith("data: {")]
-            tables = (one["ranks"] for one in reversed(told) if any(one.get("ranks", {}).get("step", ())))
-            return next(tables, None)
+            return next(filter(None, map(wanted, reversed(told))), None)
 
-        return self.desk.until(newest)
+        return self.desk.until(found)
+
+    def ranks(self) -> dict[str, Any]:
+        """The newest table of ranks that the page was sent, once the ranks train."""
+        return self.newest(
+            lambda told: told.get("ranks") if any(told.get("ranks", {}).get("step", ())) else None
+        )
+
+    def stacks(self) -> list[dict[str, Any]]:
+        """The ranks by the place that they are at, once all stacks were read."""
+        return self.newest(lambda told: (told.get("stacks") or {}).get("groups"))
 
     def stop(self) -> dict[str, Any]:
         body = json.dumps({"name": self.run_id})

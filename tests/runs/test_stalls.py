@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.harness.desk import SCRIPTS, Desk
+from tests.harness.live_page import LivePage
 
 pytestmark = pytest.mark.training
 
@@ -23,8 +24,9 @@ def line_of(text: str) -> int:
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
 
-def named(runner: Desk, fault: str, *more: object) -> tuple[dict[str, Any], float]:
-    """The finding that names a rank, and the seconds from the last step of any rank to it."""
+def named(runner: Desk, fault: str, *more: object) -> tuple[dict[str, Any], float, list[list[int]]]:
+    """The finding that names a rank, the seconds from the last step of any rank to it, and the ranks of each stack that
+    the live page shows."""
     file = runner.file("--fault", fault, "--rank", 1, "--at", 14, "--steps", 4000, *more)
     controller = runner.start("run", file)
     try:
@@ -36,7 +38,9 @@ def named(runner: Desk, fault: str, *more: object) -> tuple[dict[str, Any], floa
 
         event = runner.until(held, seconds=NAMED_SECONDS)[0]
         steps = [e["at"] for e in runner.events(run["id"]) if e["kind"] == "beat" and e["data"].get("steps")]
-        return event["data"], event["at"] - max(at for at in steps if at < event["at"])
+        with LivePage(runner, run["id"]) as page:
+            stacks = [one["ranks"] for one in page.stacks()]
+        return event["data"], event["at"] - max(at for at in steps if at < event["at"]), stacks
     finally:
         runner("stop", runner.runs()[0]["id"], "-y")
         controller.communicate(timeout=120)
@@ -51,7 +55,8 @@ def named(runner: Desk, fault: str, *more: object) -> tuple[dict[str, Any], floa
     ],
 )
 def test_the_rank_that_stands_still_is_named_with_its_line(runner, fault, line, words) -> None:
-    finding, seconds = named(runner, fault)
+    finding, seconds, stacks = named(runner, fault)
+    assert stacks[0] == [1], "who is apart comes first"
     assert (finding["where"]["node"], finding["where"]["rank"]) == ("node-1", 1), finding
     assert words in finding["saw"]
     if fault != "stop" or shutil.which("py-spy", path=str(Path(sys.executable).parent)):
