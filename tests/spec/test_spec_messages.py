@@ -13,7 +13,7 @@ from allranks.core import BadInput
 from allranks.spec import loads
 from allranks.spec.problems import MAX_PROBLEMS, Problems, Wrong
 from allranks.spec.start import quoted
-from allranks.spec.validate import model, url
+from allranks.spec.validate import model, webhook
 from tests.spec.test_spec_reference import ALL
 
 GOOD = "nodes: node[1-2]\ngpus: 8\ntrain: {command: [a.py]}\n"
@@ -389,9 +389,9 @@ ADDRESS = "https://hooks.example/"
         (model, "A1", True),
         (model, "A" * 80, True),
         (model, "A" * 81, False),
-        (url, ADDRESS.ljust(2048, "x"), True),
-        (url, ADDRESS.ljust(2049, "x"), False),
-        (url, "ftp://hooks.example/", False),
+        (webhook, ADDRESS.ljust(2048, "x"), True),
+        (webhook, ADDRESS.ljust(2049, "x"), False),
+        (webhook, "ftp://hooks.example/", False),
     ],
 )
 def test_how_long_a_value_may_be(reads, text, taken):

@@ -31,17 +31,8 @@ from allranks.core.rules import page_of
 from allranks.spec import Run
 
 __all__ = [
-    "COLUMNS",
-    "Line",
-    "Standing",
-    "applying",
-    "ids",
-    "judge",
-    "page",
-    "request",
-    "settings",
-    "standings",
-]
+    "COLUMNS", "Line", "Standing", "applying", "ids", "judge", "page", "request", "settings", "standings",
+]  # fmt: skip
 
 
 def judge(facts: Sequence[Facts], plan: Any, run: Run) -> list[Finding]:

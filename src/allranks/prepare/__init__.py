@@ -8,19 +8,6 @@ from allranks.prepare.readiness import Prepared, compile_ops, make_ready, tokeni
 from allranks.prepare.records import Remains, remains_of, remove_containers, stop_containers
 
 __all__ = [
-    "Activated",
-    "Contained",
-    "NotReady",
-    "Prepared",
-    "Remains",
-    "activate_all",
-    "compile_ops",
-    "entered",
-    "from_inside",
-    "make_ready",
-    "remains_of",
-    "remove_containers",
-    "stop_containers",
-    "tokenize",
-    "undo",
-]
+    "Activated", "Contained", "NotReady", "Prepared", "Remains", "activate_all", "compile_ops", "entered",
+    "from_inside", "make_ready", "remains_of", "remove_containers", "stop_containers", "tokenize", "undo",
+]  # fmt: skip

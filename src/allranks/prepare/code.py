@@ -15,14 +15,7 @@ from allranks.spec import Run
 from allranks.transport import NodeProgram
 
 LEFT_OUT = (
-    ".git",
-    ".hg",
-    ".svn",
-    "__pycache__",
-    ".venv",
-    "venv",
-    "node_modules",
-    ".mypy_cache",
+    *(".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".mypy_cache"),
     ".ruff_cache",
 )
 """Folders that are made anew, or are the history: no rank reads them."""

@@ -20,13 +20,7 @@ BUILD_SECONDS = 1800.0
 TORCH_LOCK_SECONDS = 600
 
 FLAGS = (
-    "CC",
-    "CXX",
-    "CFLAGS",
-    "CXXFLAGS",
-    "LDFLAGS",
-    "CUDA_HOME",
-    "TORCH_CUDA_ARCH_LIST",
+    *("CC", "CXX", "CFLAGS", "CXXFLAGS", "LDFLAGS", "CUDA_HOME", "TORCH_CUDA_ARCH_LIST"),
     "NVCC_APPEND_FLAGS",
 )
 """The variables that change how torch and DeepSpeed compile."""

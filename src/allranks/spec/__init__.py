@@ -37,29 +37,10 @@ LATER = {
 RENAMED = {"load_typed": "load"}
 
 __all__ = [
-    "CPU",
-    "LEAF",
-    "LOCKSTEP",
-    "Container",
-    "Environment",
-    "Gpus",
-    "Launch",
-    "Network",
-    "Run",
-    "Save",
-    "Train",
-    "Typed",
-    "cluster_from_hostfile",
-    "cluster_from_names",
-    "expand",
-    "init_text",
-    "json_schema",
-    "load",
-    "load_typed",
-    "loads",
-    "local_cluster",
-    "slurm_list",
-]
+    "CPU", "LEAF", "LOCKSTEP", "Container", "Environment", "Gpus", "Launch", "Network", "Run", "Save", "Train",
+    "Typed", "cluster_from_hostfile", "cluster_from_names", "expand", "init_text", "json_schema", "load",
+    "load_typed", "loads", "local_cluster", "slurm_list",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:

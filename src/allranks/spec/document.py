@@ -1,4 +1,4 @@
-"""A run file's text as a tree, and what is no run file at all."""
+"""A run file's text as a tree; refuses what is not a run file at all."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from allranks.core import BadInput, Problem
 from allranks.spec import text as files
 from allranks.spec.hostfile import read_hostfile
-from allranks.spec.problems import Problems, shown
+from allranks.spec.problems import Problems, refused, shown
 from allranks.spec.reading import Reading, described
 from allranks.spec.tree import Table
 from allranks.spec.yaml12 import parse
@@ -17,9 +17,8 @@ from allranks.spec.yaml12 import parse
 def parsed(text: str, reading: Reading) -> Table:
     """The tree of a run file's text. Raises BadInput for what holds no keys."""
     if len(text) > files.MAX_BYTES:
-        raise BadInput(
-            Problem(f"{len(text):,} characters; at most {files.MAX_BYTES:,} are read.", file=reading.label)
-        )
+        saw = f"{len(text):,} characters; at most {files.MAX_BYTES:,} are read."
+        raise refused(saw, file=reading.label)
     tree = parse(text, reading.label, reading.problems)
     if not isinstance(tree, Table):
         seen = "it is empty." if tree is None else f"this is {described(tree)}, not the run file's keys."
@@ -51,12 +50,10 @@ def refuse_trainers_file(tree: Table, reading: Reading) -> None:
         "gpus: 8",
         f"train: {{llamafactory: {shown(name)}}}",
     )
-    raise BadInput(
-        Problem(
-            f"a LLaMA-Factory file, not a run file: it has {seen} and no nodes.",
-            "it says what to train, not on which machines.",
-            "\n         ".join(lines),
-            reading.label,
-            keys[seen].line,
-        )
+    raise refused(
+        f"a LLaMA-Factory file, not a run file: it has {seen} and no nodes.",
+        "it says what to train, not on which machines.",
+        "\n         ".join(lines),
+        reading.label,
+        keys[seen].line,
     )

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import product
 
-from allranks.core import BadInput, Problem
 from allranks.core.text import FOLDED_DIGITS, bracket
-from allranks.spec.problems import Wrong, shown
+from allranks.spec.problems import Wrong, refused, shown
 
 MAX_NAMES = 16_384
 """More is a mistyped range: the largest published training runs have about that many nodes."""
@@ -28,7 +27,7 @@ def expand(text: str) -> list[str]:
     try:
         return expanded(text)
     except Wrong as wrong:
-        raise BadInput(Problem(wrong.saw, wrong.why, wrong.do)) from None
+        raise refused(wrong.saw, wrong.why, wrong.do) from None
 
 
 def expanded(text: str) -> list[str]:

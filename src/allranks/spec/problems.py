@@ -1,11 +1,11 @@
-"""Collecting everything that is wrong, so that all of it is said at once."""
+"""Collects everything that is wrong, so that one message holds all of it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 
-from allranks.core import Problem
+from allranks.core import BadInput, Problem
 from allranks.core.text import printable
 
 MAX_PROBLEMS = 100
@@ -39,6 +39,13 @@ class Wrong(Exception):
     def __init__(self, saw: str, why: str = "", do: str = ""):
         super().__init__(saw)
         self.saw, self.why, self.do = saw, why, do
+
+
+def refused(
+    saw: str, why: str = "", do: str = "", file: str | None = None, line: int | None = None
+) -> BadInput:
+    """The error that consists of one problem."""
+    return BadInput(Problem(saw, why, do, file, line))
 
 
 class Problems:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -223,56 +223,50 @@ def check_together(run: Run, tree: Table, reading: Reading) -> None:
         above = tree.entries[section]
         return above.node.entries[name] if name and isinstance(above.node, Table) else above
 
+    def wrong(key: str, saw: str, why: str, do: str) -> None:
+        reading.wrong(place(key), f"{key}: {saw}", why, do)
+
     if run.network.port and run.network.port == run.network.keeper_port:
-        why = "the rendezvous and the keeper cannot listen on one port."
-        reading.wrong(
-            place("network.keeper_port"),
-            f"network.keeper_port: {run.network.port} is also network.port.",
-            why,
-            "0",
-        )
+        saw = f"{run.network.port} is also network.port."
+        wrong("network.keeper_port", saw, "the rendezvous and the keeper cannot listen on one port.", "0")
     count = len(run.cluster.nodes)
     if count and run.launch.spares >= count:
-        seen = f"launch.spares: {run.launch.spares} of {count} nodes."
-        reading.wrong(
-            place("launch.spares"), seen, "none would be left to train.", f"spares: {count - 1} at most"
-        )
+        saw = f"{run.launch.spares} of {count} nodes."
+        wrong("launch.spares", saw, "none would be left to train.", f"spares: {count - 1} at most")
     away = [node for node in run.cluster.nodes if not is_loopback(node.address)]
+    launch = run.launch.with_
     if run.is_here and away:
-        seen = f"launch.with: {run.launch.with_}, but {away[0].name} is {away[0].address}."
-        reading.wrong(
-            place("launch.with"),
-            seen,
-            f"{run.launch.with_} starts everything on this machine.",
-            f"with: {launchers.DEFAULT}, or same_host: true",
-        )
-    refuse_conda(run, reading, place)
+        saw = f"{launch}, but {away[0].name} is {away[0].address}."
+        why = f"{launch} starts everything on this machine."
+        wrong("launch.with", saw, why, f"with: {launchers.DEFAULT}, or same_host: true")
+    for other, value in others_of_conda(run).items():
+        if value is not None:
+            saw = f"environment.conda beside {other}."
+            reading.wrong(
+                place("environment.conda"), saw, "each of the two says which Python trains.", "one of them"
+            )
+    if run.environment.conda and launch in launchers.names() and launchers.find(launch).starts_python:
+        saw = f"environment.conda with launch.with: {launch}."
+        why = f"{launch} starts the environment's Python by its path."
+        do = "environment: {python: /path/of/it/bin/python}"
+        reading.wrong(place("environment.conda"), saw, why, do)
     for name in run.secrets:
         if name in run.env:
-            seen = f"env.{name}: it is in secrets too."
+            saw = f"env.{name}: it is in secrets too."
             reading.wrong(
-                place("env"), seen, "the file would show what secrets hides.", f"take {name} out of env"
+                place("env"), saw, "the file would show what secrets hides.", f"take {name} out of env"
             )
 
 
-def refuse_conda(run: Run, reading: Reading, place: Callable[[str], Entry]) -> None:
-    """`environment.conda` beside what says something else of the Python, or needs its path at once."""
+def others_of_conda(run: Run) -> dict[str, Any]:
+    """What else says which Python trains, if `environment.conda` does."""
     if run.environment.conda is None:
-        return
-    others = {
+        return {}
+    return {
         "environment.python": run.environment.python,
         "environment.lock": run.environment.lock,
         "container": run.container,
     }
-    for name, value in others.items():
-        if value is not None:
-            why = "each of the two says which Python trains."
-            reading.wrong(place("environment.conda"), f"environment.conda beside {name}.", why, "one of them")
-    launch = run.launch.with_
-    if launch in launchers.names() and launchers.find(launch).starts_python:
-        seen = f"environment.conda with launch.with: {launch}."
-        why = f"{launch} starts the environment's Python by its path."
-        reading.wrong(place("environment.conda"), seen, why, "environment: {python: /path/of/it/bin/python}")
 
 
 def finish(run: Run, tree: Table, reading: Reading) -> Run:

@@ -74,9 +74,7 @@ def resolved(part: Part, values: Values) -> list[str]:
         found = computed(part.text, values)
     if isinstance(found, str):
         found = [found]
-    if found and (found != [""] or part.default is None):
-        return found
-    if found is not None and part.default is None:
+    if found is not None and (part.default is None or found not in ([], [""])):
         return found
     if part.default is not None and (part.text not in values or found is not None):
         return [unquoted(part.default, values)]

@@ -29,20 +29,8 @@ PRINTING = ("tee", "grep", "cat", "ts", "sed", "less", "tail", "head", "awk")
 """Behind a pipe they show the output, and change nothing."""
 
 NEVER = (
-    "pip",
-    "pip3",
-    "rm",
-    "cp",
-    "mv",
-    "mkdir",
-    "ln",
-    "git",
-    "wget",
-    "curl",
-    "apt",
-    "apt-get",
-    "chmod",
-    "kill",
+    *("pip", "pip3", "rm", "cp", "mv", "mkdir", "ln", "git", "wget", "curl", "apt", "apt-get"),
+    *("chmod", "kill"),
 )
 """They train nothing."""
 

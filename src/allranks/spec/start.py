@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from allranks.core import BadInput, Cluster, Node, Problem
+from allranks.core import BadInput, Cluster, Node
 from allranks.core.text import fold
 from allranks.spec import launchers
 from allranks.spec.drafts import from_text, make_cluster
 from allranks.spec.hostfile import cluster_from_hostfile
-from allranks.spec.problems import Problems, Wrong
+from allranks.spec.problems import Problems, Wrong, refused
 from allranks.spec.reading import Reading
 from allranks.spec.text import at_home, is_file, read
 from allranks.spec.tree import Scalar, scalar_value
@@ -62,7 +62,7 @@ def cluster_from_names(text: str, gpus: int = 1) -> Cluster:
     try:
         drafts = from_text(text, Scalar("nodes", None, text, text))
     except Wrong as wrong:
-        raise BadInput(Problem(f"nodes: {wrong.saw}", wrong.why, wrong.do)) from None
+        raise refused(f"nodes: {wrong.saw}", wrong.why, wrong.do) from None
     cluster = make_cluster(drafts, Reading(None, problems), gpus, same_host=False)
     if problems.found:
         raise BadInput(problems.all())
@@ -89,9 +89,7 @@ def init_text(
     if nodes is not None and is_file(at_home(nodes)):
         cluster = cluster_from_hostfile(read(at_home(nodes), nodes), nodes, gpus or 1)
     elif nodes is not None and ("/" in nodes or nodes.startswith("~")):
-        raise BadInput(
-            Problem("file not found.", do="the path of a hostfile, or names such as node[1-3]", file=nodes)
-        )
+        raise refused("file not found.", do="the path of a hostfile, or names such as node[1-3]", file=nodes)
     elif nodes is not None:
         cluster = cluster_from_names(nodes, gpus or 1)
     elif found := allocation(environ or {}):

@@ -1,4 +1,4 @@
-"""Reading a text file that a user named: quickly refused where it is none."""
+"""Reads a text file that a user named, and refuses at once what is not one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import os
 import stat
 from pathlib import Path
 
-from allranks.core import BadInput, Problem
+from allranks.spec.problems import refused
 
 MAX_BYTES = 1 << 20
 """1 MiB: a run file of 16,384 nodes with addresses is smaller."""
@@ -17,7 +17,7 @@ UTF8_MARK = b"\xef\xbb\xbf"
 
 
 def is_file(path: str) -> bool:
-    """Whether a file stands at `path`; a path that no file system takes is none."""
+    """Whether there is a file at `path`; false for a path that no file system takes."""
     try:
         return Path(path).is_file()
     except (OSError, ValueError):
@@ -43,32 +43,24 @@ def read_bytes(path: str, label: str) -> bytes:
         # Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever.
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
-        raise BadInput(Problem(*cannot_open(error, path), file=label)) from None
+        raise refused(*cannot_open(error, path), label) from None
     try:
         state = os.fstat(handle)
         if stat.S_ISDIR(state.st_mode):
-            raise BadInput(Problem("a folder, not a file.", do="the path of a file in it", file=label))
+            raise refused("a folder, not a file.", "", "the path of a file in it", label)
         if not stat.S_ISREG(state.st_mode):
-            raise BadInput(
-                Problem(
-                    "a device or a pipe, not a file.", "it may never end.", "write it to a file first", label
-                )
-            )
+            why = "it may never end."
+            raise refused("a device or a pipe, not a file.", why, "write it to a file first", label)
         with open(handle, "rb", closefd=False) as stream:
             data = stream.read(MAX_BYTES + 1)
     except OSError as error:
-        raise BadInput(Problem(*cannot_open(error, path), file=label)) from None
+        raise refused(*cannot_open(error, path), label) from None
     finally:
         os.close(handle)
     if len(data) > MAX_BYTES:
-        raise BadInput(
-            Problem(
-                f"{max(state.st_size, len(data)):,} bytes; at most {MAX_BYTES:,} are read.",
-                why="it is data, a log or weights, not a file that somebody wrote by hand.",
-                do="the path of the right file",
-                file=label,
-            )
-        )
+        saw = f"{max(state.st_size, len(data)):,} bytes; at most {MAX_BYTES:,} are read."
+        why = "it is data, a log or weights, not a file that somebody wrote by hand."
+        raise refused(saw, why, "the path of the right file", label)
     return data
 
 
@@ -97,34 +89,16 @@ def nearest_file(path: Path) -> str | None:
 def decode(data: bytes, label: str) -> str:
     """UTF-8 text of it, without a byte order mark; the line of the first byte that is none."""
     if data.startswith(UTF16):
-        raise BadInput(
-            Problem(
-                "it is written in UTF-16.",
-                why="it is read as UTF-8.",
-                do="save it as UTF-8, or: iconv -f UTF-16 -t UTF-8",
-                file=label,
-            )
-        )
+        do = "save it as UTF-8, or: iconv -f UTF-16 -t UTF-8"
+        raise refused("it is written in UTF-16.", "it is read as UTF-8.", do, label)
     if b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise BadInput(
-            Problem(
-                "a NUL byte: this is a binary file, or UTF-16 without its mark.",
-                do="the path of a text file in UTF-8",
-                file=label,
-                line=line,
-            )
-        )
+        saw = "a NUL byte: this is a binary file, or UTF-16 without its mark."
+        raise refused(saw, "", "the path of a text file in UTF-8", label, line)
     try:
         return data.removeprefix(UTF8_MARK).decode("utf-8")
     except UnicodeDecodeError as error:
         line = error.object.count(b"\n", 0, error.start) + 1
-        raise BadInput(
-            Problem(
-                f"byte 0x{error.object[error.start]:02x} is not UTF-8.",
-                why="the file is binary, or saved in another encoding.",
-                do="save it as UTF-8, or: iconv -f LATIN1 -t UTF-8",
-                file=label,
-                line=line,
-            )
-        ) from None
+        saw = f"byte 0x{error.object[error.start]:02x} is not UTF-8."
+        why = "the file is binary, or saved in another encoding."
+        raise refused(saw, why, "save it as UTF-8, or: iconv -f LATIN1 -t UTF-8", label, line) from None

@@ -21,31 +21,12 @@ KEYS = tuple(key.name for key in declared(Train))
 BESIDE = frozenset(key.name for key in declared(Train) if key.read is not None)
 """Those that say how, and not what is trained."""
 
-STARTS_RANKS = (
-    "horovodrun",
-    "pdsh",
-    "ssh",
-    "sbatch",
-    "salloc",
-    "qsub",
-    "bsub",
-    "flux",
-    "kubectl",
-)
+STARTS_RANKS = ("horovodrun", "pdsh", "ssh", "sbatch", "salloc", "qsub", "bsub", "flux", "kubectl")
 """Programs that start ranks or jobs and whose options are not known here (`spec/commands/` holds the known ones)."""
 
 NO_SCRIPTS = (
-    "zsh",
-    "dash",
-    "sudo",
-    "docker",
-    "podman",
-    "singularity",
-    "apptainer",
-    "poetry",
-    "pdm",
-    "pixi",
-    "conda",
+    *("zsh", "dash", "sudo", "docker", "podman", "singularity", "apptainer", "poetry", "pdm"),
+    *("pixi", "conda"),
 )
 
 
@@ -192,34 +173,13 @@ def check_script(command: Sequence[str]) -> None:
 
 
 LLAMAFACTORY_KEYS = frozenset(
-    [
-        "adapter_name_or_path",
-        "bf16",
-        "cutoff_len",
-        "dataset",
-        "dataset_dir",
-        "ddp_timeout",
-        "do_train",
-        "finetuning_type",
-        "fp16",
-        "gradient_accumulation_steps",
-        "learning_rate",
-        "lora_alpha",
-        "lora_rank",
-        "lora_target",
-        "lr_scheduler_type",
-        "max_samples",
-        "max_steps",
-        "model_name_or_path",
-        "num_train_epochs",
-        "output_dir",
-        "overwrite_cache",
-        "per_device_train_batch_size",
-        "save_steps",
-        "stage",
-        "template",
-        "trust_remote_code",
-    ]
+    (
+        *("adapter_name_or_path", "bf16", "cutoff_len", "dataset", "dataset_dir", "ddp_timeout"),
+        *("do_train", "finetuning_type", "fp16", "gradient_accumulation_steps", "learning_rate"),
+        *("lora_alpha", "lora_rank", "lora_target", "lr_scheduler_type", "max_samples", "max_steps"),
+        *("model_name_or_path", "num_train_epochs", "output_dir", "overwrite_cache"),
+        *("per_device_train_batch_size", "save_steps", "stage", "template", "trust_remote_code"),
+    )
 )
 """The commonest keys of its example files: enough to recognise a LLaMA-Factory YAML."""
 

@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from allranks.core import BadInput, Problem
 from allranks.core.net import is_loopback
 from allranks.spec import launchers, pasted, runfile
 from allranks.spec import text as files
 from allranks.spec.commands import llamafactory
 from allranks.spec.document import parsed
 from allranks.spec.pasted import at
-from allranks.spec.problems import Problems, shown
+from allranks.spec.problems import Problems, refused, shown
 from allranks.spec.reading import Reading
 from allranks.spec.run import CPU, Run
 from allranks.spec.start import allocation
@@ -65,11 +64,8 @@ def load(
     Raises BadInput, as `spec.load` does.
     """
     if typed.words is not None and typed.file is not None:
-        raise BadInput(
-            Problem(
-                f"{shown(typed.file)} and a command after `--`.", "a run trains one thing.", "one of them"
-            )
-        )
+        seen = f"{shown(typed.file)} and a command after `--`."
+        raise refused(seen, "a run trains one thing.", "one of them")
     text = None
     if typed.words is None:
         typed = replace(typed, file=typed.file or beside())
@@ -89,12 +85,8 @@ def load(
 
 def beside() -> str:
     if not files.is_file(BESIDE):
-        raise BadInput(
-            Problem(
-                f"no run file is named, and there is no {BESIDE} here.",
-                do="allranks run FILE, or a command after `--`: allranks run -- torchrun train.py",
-            )
-        )
+        do = "allranks run FILE, or a command after `--`: allranks run -- torchrun train.py"
+        raise refused(f"no run file is named, and there is no {BESIDE} here.", do=do)
     return BESIDE
 
 
@@ -117,11 +109,8 @@ def refuse_script(path: str) -> None:
         return
     kind = "a training script" if path.endswith(".py") else "a shell script"
     word = path if path.endswith(".py") else f"bash {path}"
-    raise BadInput(
-        Problem(
-            f"{shown(path)} is {kind}, not a run file.", "", f"a command after `--`: allranks run -- {word}"
-        )
-    )
+    do = f"a command after `--`: allranks run -- {word}"
+    raise refused(f"{shown(path)} is {kind}, not a run file.", do=do)
 
 
 def from_words(words: Iterable[str]) -> Table:

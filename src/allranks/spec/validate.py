@@ -7,6 +7,7 @@ as single arguments, yet a host that begins with `-` is an option to ssh, and a 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from allranks.spec.problems import Wrong, looks_like_token, shown
 
@@ -39,22 +40,11 @@ MAX_VALUE = 131_072 - 256
 MAX_BYTES = 1 << 60
 
 SET_BY_TORCHRUN = frozenset(
-    [
-        "RANK",
-        "WORLD_SIZE",
-        "LOCAL_RANK",
-        "LOCAL_WORLD_SIZE",
-        "GROUP_RANK",
-        "GROUP_WORLD_SIZE",
-        "ROLE_RANK",
-        "ROLE_WORLD_SIZE",
-        "ROLE_NAME",
-        "MASTER_ADDR",
-        "MASTER_PORT",
-        "TORCHELASTIC_RESTART_COUNT",
-        "TORCHELASTIC_MAX_RESTARTS",
-        "TORCHELASTIC_RUN_ID",
-    ]
+    (
+        *("RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "GROUP_WORLD_SIZE"),
+        *("ROLE_RANK", "ROLE_WORLD_SIZE", "ROLE_NAME", "MASTER_ADDR", "MASTER_PORT"),
+        *("TORCHELASTIC_RESTART_COUNT", "TORCHELASTIC_MAX_RESTARTS", "TORCHELASTIC_RUN_ID"),
+    )
 )
 """torchrun sets these for every rank (torch 2.13, elastic/agent/server/local_elastic_agent.py)."""
 
@@ -190,13 +180,34 @@ def secret(text: str) -> str:
     return variable(text)
 
 
-def finding(text: str) -> str:
-    if not re.fullmatch(FINDING, text):
-        raise Wrong(
-            f"{shown(text)} is not the id of a finding.",
-            do="such as driver-differs, as `allranks check FILE` prints it",
-        )
-    return text
+def _form(pattern: str, what: str, do: str, why: str = "", most: int = 4096) -> Callable[[str], str]:
+    """A function for text of a pattern; `what` is what other text is not."""
+
+    def check(text: str) -> str:
+        if not re.fullmatch(pattern, text) or len(text) > most:
+            raise Wrong(f"{shown(text)} is not {what}.", why, do)
+        return text
+
+    return check
+
+
+finding = _form(FINDING, "the id of a finding", "such as driver-differs, as `allranks check FILE` prints it")
+image = _form(
+    IMAGE,
+    "an image",
+    "such as hiyouga/llamafactory@sha256:…, or a path ending in .sif",
+    "it holds letters, digits and ./_:@+- alone.",
+    1024,
+)
+module = _form(MODULE, "an environment module", "such as cuda/12.1")
+conda_name = _form(
+    CONDA_NAME, "a valid name for a conda environment", "a name, or environment.python with its path"
+)
+scheduler_word = _form(
+    SCHEDULER_WORD, "a name that a scheduler has", "letters, digits and `_.,@+:/-`", most=255
+)
+time_limit = _form(SLURM_TIME, "a time limit", "such as 90 (minutes), 24:00:00 or 2-12:00:00")
+"""SLURM's forms: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS."""
 
 
 def one_line(text: str) -> str:
@@ -255,16 +266,6 @@ def mount(text: str) -> str:
     return text
 
 
-def image(text: str) -> str:
-    if not re.fullmatch(IMAGE, text) or len(text) > 1024:
-        raise Wrong(
-            f"{shown(text)} is not an image.",
-            "it holds letters, digits and ./_:@+- alone.",
-            "such as hiyouga/llamafactory@sha256:…, or a path ending in .sif",
-        )
-    return text
-
-
 def requirement(text: str) -> str:
     one_line(text)
     if text.startswith("-"):
@@ -274,45 +275,11 @@ def requirement(text: str) -> str:
     return text
 
 
-def module(text: str) -> str:
-    if not re.fullmatch(MODULE, text):
-        raise Wrong(f"{shown(text)} is not an environment module.", do="such as cuda/12.1")
-    return text
-
-
-def conda_name(text: str) -> str:
-    if not re.fullmatch(CONDA_NAME, text):
-        raise Wrong(
-            f"{shown(text)} is not a valid name for a conda environment.",
-            do="a name, or environment.python with its path",
-        )
-    return text
-
-
-def scheduler_word(text: str) -> str:
-    if not re.fullmatch(SCHEDULER_WORD, text) or len(text) > 255:
-        raise Wrong(f"{shown(text)} is not a name that a scheduler has.", do="letters, digits and `_.,@+:/-`")
-    return text
-
-
-def time_limit(text: str) -> str:
-    """SLURM's forms: minutes, MM:SS, HH:MM:SS, D-HH, D-HH:MM, D-HH:MM:SS."""
-    if not re.fullmatch(SLURM_TIME, text):
-        raise Wrong(f"{shown(text)} is not a time limit.", do="such as 90 (minutes), 24:00:00 or 2-12:00:00")
-    return text
-
-
 def model(text: str) -> str:
     one_line(text)
     if len(text) < 2 or len(text) > 80:
         raise Wrong(f"{shown(text)} is not a GPU model.", do="such as A100-SXM4-80GB, or cpu")
     return text.lower() if text.lower() == "cpu" else text
-
-
-def url(text: str) -> str:
-    if not re.fullmatch(URL, text) or len(text) > 2048:
-        raise Wrong("it is not a web address.", "a webhook is called over HTTP.", "https://…")
-    return text
 
 
 OPAQUE_CHARACTERS = 16
@@ -327,7 +294,8 @@ TOKEN_HOSTS = ("hooks.slack.com",)
 
 def webhook(text: str) -> str:
     """A web address whose secret parts stand behind `{NAME}`: it is stored with the run, and never echoed."""
-    url(text)
+    if not re.fullmatch(URL, text) or len(text) > 2048:
+        raise Wrong("it is not a web address.", "a webhook is called over HTTP.", "https://…")
     bare = re.sub(r"\{[A-Za-z_][A-Za-z0-9_]*\}", "{}", text)
     server, _, rest = re.sub(r"^https?://", "", bare).replace("?", "/?", 1).partition("/")
     if "@" in server:

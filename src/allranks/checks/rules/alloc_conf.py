@@ -28,22 +28,12 @@ applies = on_gpus
 
 NAMES = ("PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_ALLOC_CONF")
 KEYS = (
-    "backend",
-    "max_split_size_mb",
-    "max_non_split_rounding_mb",
-    "roundup_power2_divisions",
-    "roundup_bypass_threshold_mb",
-    "garbage_collection_threshold",
-    "expandable_segments",
-    "pinned_use_cuda_host_register",
-    "pinned_num_register_threads",
-    "pinned_use_background_threads",
-    "pinned_reserve_segment_size_mb",
-    "pinned_max_register_threads",
-    "release_lock_on_cudamalloc",
-    "release_lock_on_hipmalloc",
-    "graph_capture_record_stream_reuse",
-    "per_process_memory_fraction",
+    *("backend", "max_split_size_mb", "max_non_split_rounding_mb", "roundup_power2_divisions"),
+    *("roundup_bypass_threshold_mb", "garbage_collection_threshold", "expandable_segments"),
+    *("pinned_use_cuda_host_register", "pinned_num_register_threads"),
+    *("pinned_use_background_threads", "pinned_reserve_segment_size_mb"),
+    *("pinned_max_register_threads", "release_lock_on_cudamalloc", "release_lock_on_hipmalloc"),
+    *("graph_capture_record_stream_reuse", "per_process_memory_fraction"),
     "throw_on_cudamalloc_oom",
 )
 

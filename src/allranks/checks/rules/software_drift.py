@@ -29,21 +29,9 @@ NEEDS = ("software.versions", "software.python", "software.torch_cuda")
 applies = on_host
 
 DECISIVE = (
-    "torch",
-    "deepspeed",
-    "transformers",
-    "peft",
-    "accelerate",
-    "llamafactory",
-    "trl",
-    "tokenizers",
-    "safetensors",
-    "nvidia-nccl-cu11",
-    "nvidia-nccl-cu12",
-    "nvidia-nccl-cu13",
-    "flash_attn",
-    "bitsandbytes",
-    "triton",
+    *("torch", "deepspeed", "transformers", "peft", "accelerate", "llamafactory", "trl"),
+    *("tokenizers", "safetensors", "nvidia-nccl-cu11", "nvidia-nccl-cu12", "nvidia-nccl-cu13"),
+    *("flash_attn", "bitsandbytes", "triton"),
 )
 """These change what ranks build or send to each other; the rest is only worth a note."""
 
