@@ -48,6 +48,7 @@ def test_short_runs_are_made_until_there_are_so_many() -> None:
     assert short.missing(3 * short.RUNS, known) == [1, 2]
 
 
+@pytest.mark.seldom
 @pytest.mark.lengthy
 @pytest.mark.timeout(600)
 @pytest.mark.skipif(os.geteuid() != 0, reason="namespaces of its own need root")

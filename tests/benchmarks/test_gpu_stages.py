@@ -94,6 +94,7 @@ def test_nccl(tried) -> None:
     assert "stands in number 5, the other in 4" in text and "| tcp | passed |" in text
 
 
+@pytest.mark.seldom
 def test_memory() -> None:
     """All six configurations in one process; on a GPU each has one of its own."""
     machine = Machine("cpu", None, Path("/nonexistent"))
@@ -120,6 +121,7 @@ def test_memory() -> None:
     assert "Median error **0.0%** of 6" in text and "said not to fit" in text and "ran out of memory" in text
 
 
+@pytest.mark.seldom
 def test_watch(tried) -> None:
     found = good(tried("watch")["gpu-oom"])
     assert found["right_cause"] and found["right_place"] and "cuda-oom" in found["said"]
@@ -132,12 +134,14 @@ def test_heartbeats(tried) -> None:
     assert "told their own time by CUDA events" in parts.stage("heartbeats").table({"short": found})
 
 
+@pytest.mark.seldom
 def test_demo(tried) -> None:
     found = good(tried("demo")["one"])
     assert found["state"] == "succeeded" and found["adapter"]["whole"] and len(found["losses"]) == 4
     assert "whole and changed" in parts.stage("demo").table({"one": found})
 
 
+@pytest.mark.seldom
 def test_save(tried) -> None:
     found = good(tried("save")["one"])
     assert found["equal"] and set(found["shares"]) == {"adapter", "checkpoint"}

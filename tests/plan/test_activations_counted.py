@@ -183,7 +183,9 @@ def counted_bytes(config: dict, targets: str | None, checkpointed: bool, attenti
     )  # without, the peak is the loss, before any gradient
 
 
-@pytest.mark.parametrize("zero3", [False, True], ids=["plain", "zero3"])
+@pytest.mark.parametrize(
+    "zero3", [pytest.param(False, id="plain", marks=pytest.mark.seldom), pytest.param(True, id="zero3")]
+)
 @pytest.mark.parametrize("case", CASES, ids=[case[0] for case in CASES])
 def test_activations(case: tuple[str, dict, str | None, bool, str], zero3: bool) -> None:
     _, config, targets, checkpointed, attention = case
