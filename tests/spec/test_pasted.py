@@ -143,11 +143,12 @@ REFUSED = {
     "bash -c 'torchrun a.py; torchrun b.py'": "train.command: bash -c: 2 commands that train (line 1: torchrun and "
     "line 1: torchrun).",
     "mpirun -np 3 -H a,b python t.py": "train.command: mpirun -np 3: 3 ranks on 2 machines.",
-    "deepspeed --include a:0@b:1 t.py": "train.command: deepspeed --include a:0@b:1: other GPUs on each machine.",
+    "deepspeed --include a:0@b:1 t.py": "train.command: deepspeed --include a:0@b:1: the GPUs differ between the "
+    "machines.",
     "ray start --head": "train.command: ray start --head does not start a training.",
     "env -i t.py": "train.command: env -i.",
     "tune run --nproc_per_node 2 full_finetune_distributed --config c.yaml": "train.command: "
-    "full_finetune_distributed is a name that torchtune alone resolves, to a file inside its package.",
+    "full_finetune_distributed is a name that only torchtune resolves, to a file inside its package.",
     "wrapper exec deepspeed t.py": "train.command: wrapper comes before deepspeed, and is not known here.",
     "docker run image torchrun t.py": "train.command: docker is not a Python script.",
 }

@@ -422,7 +422,7 @@ WRONG_COMMANDS = {
     "python": "it names no script.",
     "torchrun --nnodes 2": "it names no script.",
     "sudo bash train.sh": "sudo is not a Python script.",
-    "horovodrun -np 2 train.py": "horovodrun starts ranks by itself.",
+    "horovodrun -np 2 train.py": "horovodrun starts ranks itself.",
     "torchrun --no-python a.sh": "torchrun --no-python.",
     "[--lr, train.py]": "--lr is not a script.",
     "[-m]": "-m without a module's name.",

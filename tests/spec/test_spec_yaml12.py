@@ -106,10 +106,10 @@ def test_aliases_and_merge_keys():
 
 
 REFUSED = {
-    "a: &a [1, *a]": (1, "*a names nothing.", "it would hold itself without end."),
+    "a: &a [1, *a]": (1, "*a names nothing.", "it would contain itself."),
     "b: 1\na: *nobody": (2, "*nobody names nothing.", "there is no &anchor of that name above it."),
     "a: {<<: 1}": (1, "<<: the merged value is not a mapping.", "it has no keys."),
-    "? [a]\n: 1": (1, "a list or mapping stands as a key.", "keys are names."),
+    "? [a]\n: 1": (1, "a list or a mapping is used as a key.", "keys are names."),
     "'': 1": (1, "a key without a name.", "its value would belong to nothing."),
     "a: 1\n---\nb: 1": (2, "a second document begins here.", "one would be lost."),
     "a: !!python/name:os.system x": (

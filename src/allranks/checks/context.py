@@ -49,7 +49,7 @@ class View:
         return value
 
     def has(self, path: str) -> bool:
-        """Whether the fact was read, also where it is None."""
+        """Whether the fact was read, even if it is None."""
         return self.get(path, _MISSING) is not _MISSING and self.facts.unreadable.get(path) is None
 
     def text(self, path: str) -> str | None:
@@ -91,7 +91,7 @@ class UsedGpu:
         return text(self.facts.get("name"))
 
     def get(self, path: str) -> Any:
-        """`get("ecc.volatile")`; None where any part is missing."""
+        """`get("ecc.volatile")`; None if any part is missing."""
         value: Any = self.facts
         for part in path.split("."):
             value = mapping(value).get(part)
@@ -207,7 +207,7 @@ class Context:
 
     @property
     def deepspeed(self) -> Mapping[str, Any]:
-        """The DeepSpeed JSON that the run will get; empty where there is none or a script brings its own."""
+        """The DeepSpeed JSON that the run will get; empty if there is none or a script brings its own."""
         return mapping(getattr(self.plan, "deepspeed", None))
 
     @property

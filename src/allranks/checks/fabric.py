@@ -45,7 +45,7 @@ def interfaces(view: View) -> Mapping[str, Any]:
 
 def named(view: View, spec: str) -> list[str]:
     """The interfaces that NCCL takes for a value of NCCL_SOCKET_IFNAME (its user guide): prefixes, `=` exact,
-    `^` all others; loopback and docker only where they are named."""
+    `^` all others; loopback and docker only if they are named."""
     listed = spec[1:] if spec[:1] in "^=" else spec
     parts = [part for part in listed.split(",") if part]
     exact = spec.startswith("=") or spec.startswith("^=")

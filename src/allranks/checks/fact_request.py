@@ -253,7 +253,7 @@ def dataset(run: Run) -> dict[str, Any] | None:
 
 
 def place(run: Run, path: str, bare: bool = False) -> str | None:
-    """Where a path of the training environment lies on a node; None where only a container has it."""
+    """Where a path of the training environment lies on a node; None if only a container has it."""
     path = run.here(path, bare)
     if run.container is None or not path.startswith("/"):
         return path

@@ -24,7 +24,7 @@ def path_of(context: Context) -> str:
 
 
 def seen(context: Context) -> tuple[View, ast.Module] | None:
-    """The script's tree, from the first node that could read it; None where none could, or it is no Python 3."""
+    """The script's tree, from the first node that could read it; None if none could, or it is not Python 3."""
     path = path_of(context)
     for view in context.machines:
         text = mapping(view.map("storage.files").get(path)).get("text")

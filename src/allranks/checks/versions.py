@@ -14,7 +14,7 @@ def branch(version: Any) -> int | None:
 
 
 def at_least(version: Any, least: tuple[int, ...]) -> bool | None:
-    """None where the version cannot be read. Missing parts count as 0."""
+    """None if the version cannot be read. Missing parts count as 0."""
     found = parse(version)
     if found is None:
         return None

@@ -192,7 +192,7 @@ def _experts(rules: _Rules, modules: list[Module]) -> float:
 
 
 def inner_size(modules: list[Module]) -> int:
-    """The inner size of one routed expert; 0 where the layer has none."""
+    """The inner size of one routed expert; 0 if the layer has none."""
     for module in modules:
         if not module.expert:
             continue

@@ -271,7 +271,7 @@ def _stage_findings(run: Run, case: Case) -> list[Finding]:
 
 
 def _unseen_host(run: Run, case: Case, memory: Memory) -> list[Finding]:
-    """Said where nobody knows the nodes' memory and the need is beyond what a node usually has."""
+    """Said if nobody knows the nodes' memory and the need is beyond what a node usually has."""
     if not memory.host_in_doubt:
         return []
     phase = memory.host_phase

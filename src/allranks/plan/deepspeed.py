@@ -132,7 +132,7 @@ def _zero3(json: _Json, setting: Setting) -> None:
         if setting.warmup:
             _decaying(json)
     json.put(
-        "zero_allow_untested_optimizer", True, "lets transformers' own AdamW through, where it is asked for"
+        "zero_allow_untested_optimizer", True, "lets transformers' own AdamW through, if it is asked for"
     )
 
 

@@ -19,7 +19,7 @@ VOID: Mapping[str, str] = {
     "activation_checkpointing": "it configures deepspeed.checkpointing, which transformers' models never call; "
     "gradient_checkpointing of the trainer decides",
     "moe": "no part of DeepSpeed reads it: its mixture of experts is a layer of its own (deepspeed.moe), not a setting",
-    "pipeline": "only a PipelineModule reads it; transformers' models are none",
+    "pipeline": "only a PipelineModule reads it, and models of transformers are of another class",
 }
 """Sections without any effect under transformers, with the reason."""
 
@@ -83,7 +83,7 @@ def key_findings(
                 saw=f"{run.deepspeed}: "
                 + "; ".join(f"{k} {a!r} against {name} {b!r}" for k, a, name, b in differing),
                 expected="`auto`, or the same value",
-                why="transformers raises ValueError where the JSON and the training arguments differ.",
+                why="transformers raises ValueError if the JSON and the training arguments differ.",
                 fix=", ".join(f'"{key.rpartition(".")[2]}": "auto"' for key, *_ in differing),
             )
         )

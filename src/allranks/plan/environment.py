@@ -59,7 +59,7 @@ def _interface_variables(interface: str | None, uses_gpu: bool) -> dict[str, str
 
 def interface_of(run: Run, node: Node, facts: Mapping[str, Facts] | None = None) -> str | None:
     """The network interface a node's ranks talk over: the node's own, the run file's, `lo` where all nodes are
-    this host's loopback, the one that the node's facts say leads to the head; None where nobody knows."""
+    this host's loopback, the one that the node's facts say leads to the head; None if nobody knows."""
     if node.interface:
         return node.interface
     if run.network.interface != "auto":

@@ -15,12 +15,12 @@ TRIED = (USUAL_AT_ONCE,)
 """Experts at a time that are planned beside the run file's own number."""
 
 GAIN = 1.02
-"""How much faster lockstep must be to be recommended where both fit."""
+"""How much faster lockstep must be to be recommended if both fit."""
 
 
 def ways(case: Case) -> list[dict[str, Any]]:
     """A row for each way: what is gathered together, memory a GPU, the step's time and traffic; one is `recommended`.
-    Empty for a model without routed experts, and where the weights are not split."""
+    Empty for a model without routed experts, and if the weights are not split."""
     if not case.sharded or not case.model.experts:
         return []
     if case.model.fused_experts:
@@ -66,7 +66,7 @@ def _fused(case: Case) -> dict[str, Any]:
 
 
 def _recommended(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The fastest that fits, the leaf where nothing is clearly faster; where nothing fits, what needs least."""
+    """The fastest that fits, the leaf if nothing is clearly faster; if nothing fits, what needs least."""
     fitting = [row for row in rows if row["memory_verdict"] == FITS]
     if not fitting:
         return min(rows, key=lambda row: row["gpu_bytes"])
@@ -83,7 +83,7 @@ def _recommended(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def findings(run: Run, case: Case) -> list[Finding]:
-    """Where `train.experts: lockstep` stands in the run file and can do nothing."""
+    """A warning if `train.experts: lockstep` has no effect."""
     if run.train.experts != LOCKSTEP or case.at_once:
         return []
     if not case.model.experts:

@@ -202,7 +202,7 @@ class _Coordinator:
             self._let_go(index)
 
     def _may_go(self, index: int, ahead: _Ahead) -> bool:
-        """Not while a prefetch has counted on it, nor where it is used again within `max_reuse` elements."""
+        """Not while a prefetch has counted on it, nor if it is used again within `max_reuse` elements."""
         if self.params[index].whole or self.recent.get(index, -1) > self.at:
             return False
         return ahead.distance(index, self.at) >= self.zero.max_reuse

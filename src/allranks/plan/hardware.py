@@ -1,4 +1,4 @@
-"""What the machines have: from facts where there are any, else from tables that name their sources.
+"""What the machines have: from facts if there are any, else from tables that name their sources.
 
 Nothing here is measured by us. A number from a table is marked `assumed`.
 """
@@ -21,7 +21,7 @@ GIB = 2**30
 
 class Gpu(NamedTuple):
     """`memory_bytes` is what a process can use (torch's `total_memory`); `flops` the dense bf16 peak a second
-    (fp16 where there is no bf16); `link` the all-gather bus bandwidth between 8 GPUs of one node in bytes/s."""
+    (fp16 if there is no bf16); `link` the all-gather bus bandwidth between 8 GPUs of one node in bytes/s."""
 
     memory_bytes: int
     flops: float
@@ -81,7 +81,7 @@ LOOPBACK = Network("loopback", 2e9, "order of magnitude of gloo between processe
 
 @dataclass(frozen=True)
 class Hardware:
-    """One GPU model and the least of all nodes. None where nobody said. `networks` begins with the one the run
+    """One GPU model and the least of all nodes. None if nobody said. `networks` begins with the one the run
     would use; what follows is for comparison."""
 
     gpu_name: str | None

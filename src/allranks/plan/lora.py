@@ -64,7 +64,7 @@ def split(value: Any) -> tuple[str, ...]:
 
 
 def targets_of(value: Any) -> tuple[str, ...] | str:
-    """`lora_target` as written: names, or one string where it is `all`, `all-linear` or a regular expression."""
+    """`lora_target` as written: names, or one string if it is `all`, `all-linear` or a regular expression."""
     if isinstance(value, str) and is_pattern(value):
         return value.strip()
     names = split(value)
@@ -144,7 +144,7 @@ def _adapter(lora: Lora, module: Module) -> list[Tensor]:
 
 def _parameter_adapter(lora: Lora, module: Module, tensor: str) -> list[Tensor] | None:
     """Tensors that LoRA adds to one bare parameter (`ParamWrapper`): for (experts, in, out), A is
-    (r·experts, in) and B is (out, r·experts). None where PEFT refuses the shape."""
+    (r·experts, in) and B is (out, r·experts). None if PEFT refuses the shape."""
     shape = dict(module.tensors)[tensor]
     if len(shape) == 3:
         count, inputs, outputs = shape
@@ -162,7 +162,7 @@ def _asked(lora: Lora) -> tuple[str, ...]:
 
 
 def trained_by_lora(model: Model, lora: Lora) -> Trained:
-    """Every tensor that trains under this LoRA. Raises ValueError where a regular expression is no such thing."""
+    """Every tensor that trains under this LoRA. Raises ValueError if the regular expression is not valid."""
     try:
         matches, excluded = _matcher(lora, model), _excluded(lora)
     except re.error as error:

@@ -45,7 +45,7 @@ M_MMAP_THRESHOLD). Measured: 2.1 to 2.2 times the model on 136, 341 and 752 M pa
 @dataclass(frozen=True)
 class Memory:
     """Bytes on the fullest rank at its fullest moment. `parts` add up to `total`; `moment` says when. `usable` is
-    what a process can have, None where the GPU is not known."""
+    what a process can have, None if the GPU is not known."""
 
     parts: Mapping[str, int]
     moment: str
@@ -85,7 +85,7 @@ class Memory:
 
     @property
     def verdict(self) -> str | None:
-        """Of GPU and host together. None where what decides is not known: never `fits` on half of the facts."""
+        """Of GPU and host together. None if what decides is not known: never `fits` on half of the facts."""
         found = [_verdict(self.host_total, self.host_usable)]
         if self.on_gpu:
             found.append(_verdict(self.total, self.usable))

@@ -19,7 +19,7 @@ LAYER = re.compile(r"\.(\d+)\.")
 
 
 def describe(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Runs in the training environment. Raises ValueError where transformers has no such causal language model."""
+    """Runs in the training environment. Raises ValueError if transformers has no such causal language model."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM
 
@@ -64,7 +64,7 @@ def _kind(module: Any) -> str:
 
 
 def model_of(answer: Mapping[str, Any]):
-    """The `Model` of what the program printed. Raises UnknownModel where it is not whole."""
+    """The `Model` of what the program printed. Raises UnknownModel if it is not whole."""
     from allranks.plan.model import Attention, Model, Module, UnknownModel
 
     try:

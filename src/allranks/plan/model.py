@@ -53,7 +53,7 @@ class Config:
         return self._values[name] if name in self._values else self._defaults.get(name)
 
     def whole(self, name: str) -> int:
-        """A whole number ≥ 0; raises UnknownModel where the config has something else."""
+        """A whole number ≥ 0; raises UnknownModel if the config has something else."""
         value = self.get(name)
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value != int(value) or value < 0:
             raise UnknownModel(f"{name} is {value!r}, not a whole number")
@@ -197,7 +197,7 @@ class Model:
 
     @cached_property
     def head_parameters(self) -> int:
-        """Parameters of the output projection, also where it shares the embedding's tensor."""
+        """Parameters of the output projection, even if it shares the embedding's tensor."""
         return self.vocabulary * self.hidden
 
     def containers(self) -> Iterable[str]:

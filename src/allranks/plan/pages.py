@@ -256,7 +256,7 @@ Topic: settings
     "host-memory-unknown": """A node may have too little host memory.
 
 ## How it is found
-Host memory while loading, training (offload) and saving, where no node was asked and 1 TiB or more is needed.
+Host memory while loading, training (offload) and saving, if no node was asked and 1 TiB or more is needed.
 
 ## Why it matters
 The GPUs alone may suffice and the node still run out: the kernel then kills a rank.
@@ -290,7 +290,7 @@ Frozen weights that a recomputation gathers are kept until the module in whose b
 Under reentrant checkpointing that is the whole model: at the end of backward every rank holds all of it.
 
 ## What to do
-use_reentrant_gc: false, which allranks sets where the run file says nothing.
+use_reentrant_gc: false, which allranks sets if the run file says nothing.
 
 Topic: plan
 """,

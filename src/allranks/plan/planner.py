@@ -42,8 +42,8 @@ def make_plan(
 
     `config` is the model's `config.json`; without it (or for a family that is not described here) the numbers
     are None and a finding says so. `facts` maps node names to what they said of themselves. `deepspeed` is
-    the content of the JSON that `run.deepspeed` names, where it names a path; `dataset_samples` the dataset's
-    size where somebody counted it; `price` that of a GPU hour, in
+    the content of the JSON that `run.deepspeed` names, if it names a path; `dataset_samples` the dataset's
+    size if somebody counted it; `price` that of a GPU hour, in
     any currency; `probe` what `allranks probe --json` printed;
     `described` what `meta_device.py` printed for a family that is not described here, or the Pythons that were
     `tried` in vain; `without` why there is no `config`, and the fix. Never raises for what the user wrote: what is

@@ -104,7 +104,7 @@ class Case:
 
     @property
     def at_once(self) -> int:
-        """Experts that are gathered together in lockstep; 0 where a layer's are gathered whole."""
+        """Experts that are gathered together in lockstep; 0 if a layer's are gathered whole."""
         return self.setting.experts_at_once if self.has_single_experts else 0
 
     @property

@@ -1,7 +1,7 @@
 """The rank map: which global rank runs on which node and GPU, and what is wrong with it.
 
 torchrun numbers ranks node by node in node-rank order (torch 2.13, `torch.distributed.elastic`), so a
-node's first rank is the number of ranks on the nodes before it, also where nodes have unequal slots.
+node's first rank is the number of ranks on the nodes before it, even if nodes have unequal slots.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from allranks.spec import Run
 
 
 def visible_devices(run: Run, node: Node) -> tuple[str, ...] | None:
-    """The GPUs that CUDA_VISIBLE_DEVICES names for this node's ranks, or None where nothing limits them."""
+    """The GPUs that CUDA_VISIBLE_DEVICES names for this node's ranks, or None if nothing limits them."""
     value = dict(node.env).get("CUDA_VISIBLE_DEVICES", run.env.get("CUDA_VISIBLE_DEVICES"))
     if value is None:
         return None
@@ -82,7 +82,7 @@ def _addresses_twice(run: Run) -> list[Finding]:
             saw=f"has the address of {names[0]}, {address}",
             expected="one node an address, or same_host: true",
             why="one host would be launched twice: two ranks per GPU, and NCCL stops with 'Duplicate GPU detected'.",
-            fix=f"remove {names[1]}, or write same_host: true where that is meant",
+            fix=f"remove {names[1]}, or write same_host: true if that is meant",
         )
         for (address, _), names in by_address.items()
         if len(set(names)) > 1

@@ -16,7 +16,7 @@ from allranks.spec import Run
 
 @dataclass(frozen=True)
 class Plan:
-    """Numbers are None where the model is not known. `ranks`, `environment` and `deepspeed` are what will run.
+    """Numbers are None if the model is not known. `ranks`, `environment` and `deepspeed` are what will run.
 
     `trainer` holds the training arguments that must differ from what the user wrote for the run to do what
     was meant. `deepspeed` is None for `train.command`, and for a path until its content is given.

@@ -41,11 +41,11 @@ class Setting:
     warmup: bool = False
     """Whether the learning rate rises for at least a step."""
     eval_batch: int = 0
-    """Samples a rank evaluates at once; 0 where nothing is evaluated."""
+    """Samples a rank evaluates at once; 0 if nothing is evaluated."""
     own_loader: bool = False
     """Whether each rank reads only its own bytes of the base (`environment: {loader: own}`)."""
     experts_at_once: int = 0
-    """Routed experts that are gathered together in lockstep; 0 where a layer's experts are one leaf."""
+    """Routed experts that are gathered together in lockstep; 0 if a layer's experts are one leaf."""
 
     @property
     def rows(self) -> int:
@@ -55,7 +55,7 @@ class Setting:
 
     @property
     def beside(self) -> str:
-        """What the stage keeps beside the model and the plan does not count; empty where there is nothing
+        """What the stage keeps beside the model and the plan does not count; empty if there is nothing
         (LLaMA-Factory 0.9.5, `train/trainer_utils.py`: `create_ref_model`, `create_reward_model`)."""
         if self.stage == "ppo":
             return "a value head, a reward model and what generation keeps"

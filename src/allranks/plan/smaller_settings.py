@@ -104,7 +104,7 @@ def json_paste(case: Case, key: str, value: str) -> str:
 
 def nearest_that_fits(case: Case) -> list[Change]:
     """Changes that make the run fit: a setting alone, least loss first, or several together; a quantized base;
-    offload; more nodes. Each is enough by itself. Empty where nothing helps."""
+    offload; more nodes. Each is enough by itself. Empty if nothing helps."""
     found: list[Change] = []
     for change in _combined(case):
         if enough(case, change.case):
@@ -184,7 +184,7 @@ def _smaller(case: Case) -> Iterator[Change]:
 
 
 def _sequential(case: Case) -> Change | None:
-    """In a JSON of the user's own, a key; under `zero3`, the profile that sets it where the model needs it."""
+    """In a JSON of the user's own, a key; under `zero3`, the profile that sets it if the model needs it."""
     known_old = case.versions.deepspeed is not None and case.versions.deepspeed < SEQUENTIAL_GATHERS
     if not case.sharded or case.zero.sequential or known_old:
         return None
@@ -311,7 +311,7 @@ def quantized(case: Case) -> Change | None:
 
 
 def offloaded(case: Case) -> Change | None:
-    """The offload profile, where it fits."""
+    """The offload profile, if it fits."""
     if not case.setting.uses_gpu or case.zero.offload_parameters or case.setting.quantization_bits:
         return None
     moved = with_profile(case, "zero3-offload")

@@ -39,7 +39,7 @@ def _roles(name: str) -> set[str]:
 
 def nearest_targets(model: Model, asked: tuple[str, ...], missing: tuple[str, ...]) -> tuple[str, ...]:
     """The asked names that exist, and for each other one the model's own names of the same role; where a name
-    has no known role, the most alike. In the model's order; all attention projections where nothing is near."""
+    has no known role, the most alike. In the model's order; all attention projections if nothing is near."""
     valid = linear_names(model)
     chosen = {name for name in asked if name not in missing}
     for name in missing:

@@ -81,7 +81,7 @@ def _leaving(case: Case, received: float) -> float:
 
 @dataclass(frozen=True)
 class StepTime:
-    """Seconds of one optimizer step on one network. `compute` is None where the GPU's peak is not known."""
+    """Seconds of one optimizer step on one network. `compute` is None if the GPU's peak is not known."""
 
     network: Network
     communication: float
@@ -93,7 +93,7 @@ class StepTime:
 def step_time(case: Case, traffic: Traffic, network: Network) -> StepTime:
     """Between nodes at the network's rate, within a node at NVLink's or PCIe's, whichever takes longer.
 
-    Where the next gather may run ahead, the longer of communication and compute counts; a unit larger than
+    If the next gather may run ahead, the longer of communication and compute counts; a unit larger than
     `stage3_max_live_parameters` (a layer's experts) leaves no room to run ahead, so both add up.
     """
     crossing = traffic.node_out / network.bytes_per_second if len(case.nodes) > 1 else 0.0
@@ -146,7 +146,7 @@ def compute_seconds(case: Case) -> float | None:
 
 
 def traffic_json(case: Case, traffic: Traffic) -> dict[str, Any]:
-    """What stands in the plan. Times are of the first network, None on CPU and where the GPU is not known."""
+    """What stands in the plan. Times are of the first network, None on CPU and if the GPU is not known."""
     times = [step_time(case, traffic, network) for network in case.hardware.networks]
     first = times[0]
     timed = first.compute is not None and case.setting.uses_gpu
@@ -171,7 +171,7 @@ def traffic_json(case: Case, traffic: Traffic) -> dict[str, Any]:
 
 
 def _arriving(case: Case, traffic: Traffic) -> int | None:
-    """Bytes that a node's interface counts as received: on a ring as much as leaves it; where all nodes are one
+    """Bytes that a node's interface counts as received: on a ring as much as leaves it; if all nodes are one
     machine, everything that all ranks receive, over its loopback. None within one node: nothing need cross it."""
     if case.one_machine:
         if case.setting.uses_gpu:  # NCCL goes through shared memory and NVLink there
@@ -198,7 +198,7 @@ def _whole_run(case: Case, step_seconds: float | None) -> dict[str, Any]:
 
 
 def planned_steps(case: Case) -> tuple[int | None, int | None]:
-    """(optimizer steps, samples seen); None where neither `max_steps` nor the dataset's size is known."""
+    """(optimizer steps, samples seen); None if neither `max_steps` nor the dataset's size is known."""
     a_step = case.setting.micro_batch * case.setting.accumulation * case.ranks
     if case.setting.max_steps:
         return case.setting.max_steps, case.setting.max_steps * a_step

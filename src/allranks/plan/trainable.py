@@ -16,7 +16,7 @@ from allranks.spec import Run
 
 
 def trained_by(model: Model, setting: Setting, run: Run, findings: list[Finding]) -> Trained | None:
-    """What the run trains; what is wrong with it is appended to `findings`. None where it cannot be told."""
+    """What the run trains; what is wrong with it is appended to `findings`. None if it cannot be told."""
     if setting.method == "full":
         return trained_fully(model)
     if setting.method == "freeze":

@@ -23,7 +23,7 @@ def refused(case: Case) -> list[dict[str, str]]:
         {
             "name": "pipeline parallelism",
             "reason": "DeepSpeed's pipeline needs a PipelineModule and ZeRO 1 at most (runtime/pipe/engine.py); "
-            "transformers' models are none.",
+            "models of transformers are of another class.",
         },
         {
             "name": "communication_data_type",

@@ -30,7 +30,7 @@ FLOAT32_ADAPTERS: Version = (0, 19, 2)
 
 @dataclass(frozen=True)
 class Versions:
-    """None where nobody knows (an image that nobody has looked into). What then depends on transformers is planned
+    """None if nobody knows (an image that nobody has looked into). What then depends on transformers is planned
     for both kinds (`plan/unknown_model.py`)."""
 
     transformers: Version | None

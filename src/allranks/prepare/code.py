@@ -36,7 +36,7 @@ class Code:
 
 
 def pack(run: Run) -> Code:
-    """The folder of `code`; raises BadInput where it is none, too large, or holds what cannot travel."""
+    """The folder of `code`; raises BadInput if it is none, too large, or holds what cannot travel."""
     folder = Path(run.code or "")
     names = chosen(folder, run)
     buffer = io.BytesIO()

@@ -43,7 +43,7 @@ class Contained:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Contained | None:
-        """None where `data` is not what `as_json` wrote, so also where its engine is no engine."""
+        """None if `data` is not what `as_json` wrote, for example if its engine is unknown."""
         names = [name for name in cls.__dataclass_fields__ if name != "made"]
         if not all(isinstance(data.get(name), str) and data[name] for name in names):
             return None

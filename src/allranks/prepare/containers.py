@@ -198,7 +198,7 @@ def not_made(wanted: Description, done: Completed) -> NotReady:
 
 
 async def inspect(program: NodeProgram, tool: str, name: str) -> dict[str, Any] | None:
-    """What the engine says of a container; None where there is none. Raises NotReady where it says nothing."""
+    """What the engine says of a container; None if there is none. Raises NotReady if it says nothing."""
     argv = engine.inspect(tool, name)
     done = await program.transport.run(argv, timeout_seconds=ASK_SECONDS)
     if done.code == 0:
@@ -283,7 +283,7 @@ async def remove_if_made(program: NodeProgram, wanted: Description, run_id: str,
 
 
 async def still_ours(program: NodeProgram, contained: Contained) -> dict[str, Any] | None:
-    """The container of a run's record, found by its id and proved by its labels; None where it is gone.
+    """The container of a run's record, found by its id and proved by its labels; None if it is gone.
 
     A container of that id with other labels cannot be: an engine never gives an id twice. But a record may be
     wrong, and then nothing is touched.
@@ -299,7 +299,7 @@ LEAVING_TRIES, LEAVING_SECONDS = 10, 0.5
 
 
 async def stop(program: NodeProgram, contained: Contained) -> list[tuple[int, str]]:
-    """Ends the container where it is ours and idle. What still lives in it, another run's or somebody's, keeps it
+    """Ends the container if it is ours and idle. What still lives in it, another run's or somebody's, keeps it
     running and is returned."""
     if contained.engine == "apptainer":
         await end_instance(program, contained)
@@ -319,7 +319,7 @@ async def stop(program: NodeProgram, contained: Contained) -> list[tuple[int, st
 
 
 async def remove(program: NodeProgram, contained: Contained) -> bool:
-    """Removes the container where it is ours and nothing lives in it; raises NotReady where something does."""
+    """Removes the container if it is ours and nothing lives in it; raises NotReady if something does."""
     if contained.engine == "apptainer":
         return await end_instance(program, contained)
     found = await still_ours(program, contained)

@@ -51,7 +51,7 @@ print(json.dumps(sorted(os.listdir(data.tokenized_path))))
 
 
 def wanted(run: Run) -> str | None:
-    """Where the tokenized dataset shall lie, as training sees it; None where the run file does not say."""
+    """Where the tokenized dataset belongs, as training sees it; None if the run file does not say."""
     path = run.train.arguments.get("tokenized_path") if run.train.kind == "llamafactory" else None
     return run.here(str(path)) if path else None
 
@@ -64,7 +64,7 @@ async def is_there(program: NodeProgram, python: str, path: str) -> bool:
 async def tokenize(
     program: NodeProgram, python: str, run: Run, overruled: Mapping[str, Any], env: Mapping[str, str]
 ) -> None:
-    """Tokenizes on one node, in its container where it has one; raises NotReady with the trainer's own words.
+    """Tokenizes on one node, in its container if it has one; raises NotReady with the trainer's own words.
 
     `overruled` are the plan's changes of the training arguments, `env` the ranks' environment.
     """

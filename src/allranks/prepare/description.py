@@ -77,7 +77,7 @@ class Description:
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
     def option(self, name: str) -> list[Any]:
-        """The values of an option in `extra`, under its name with or without dashes; none where it is not set."""
+        """The values of an option in `extra`, under its name with or without dashes; none if it is not set."""
         for key, value in self.extra.items():
             if str(key).lstrip("-") == name:
                 return list(value) if isinstance(value, list | tuple) else [value]

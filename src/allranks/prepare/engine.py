@@ -31,7 +31,7 @@ while time.monotonic() - alone_since < float(sys.argv[1]):
     time.sleep(1)
 """
 """The container's first process: reaps orphans, which are ours to reap as PID 1, and ends when nothing else has
-run in it for a while. So a container ends with its run also where nobody is left to stop it."""
+run in it for a while. So a container ends with its run even if nobody is left to stop it."""
 
 MARK = "/.allranks-ready"
 """A file of the container's own layer, made when all of its preparation succeeded."""
@@ -97,7 +97,7 @@ def ipc(wanted: Description) -> list[str]:
 
 
 def mounted(mount: Mount) -> list[str]:
-    """`--mount` fails where the folder is not there; `--volume` would make an empty one, owned by root."""
+    """`--mount` fails if the folder is not there; `--volume` would make an empty one, owned by root."""
     propagation = [word for word in mount.options if word.lstrip("r") in ("private", "shared", "slave")]
     others = [word for word in mount.options if word not in ("ro", "rw", *propagation)]
     if others:  # such as SELinux's z and Z, which only --volume knows

@@ -61,7 +61,7 @@ def is_activated(run: Run) -> bool:
 
 
 async def activate_all(nodes: Nodes, run: Run, python: str) -> tuple[dict[str, Activated], list[Finding]]:
-    """Every node's activated environment, and why it fails on the others; nothing where none is asked for.
+    """Every node's activated environment, and why it fails on the others; nothing if none is asked for.
 
     A node that cannot be reached is left to the caller's next call, which fails in the same way.
     """
@@ -136,7 +136,7 @@ def is_plain(name: str) -> bool:
 
 
 def refuse_unloaded(node: str, run: Run, after: Mapping[str, str]) -> None:
-    """Environment Modules before 4.0 ends with 0 where a module is not there; its own list tells."""
+    """Environment Modules before 4.0 ends with 0 if a module is not there; its own list tells."""
     loaded = after.get("LOADEDMODULES")
     if loaded is None:
         return
@@ -154,7 +154,7 @@ def refuse_unloaded(node: str, run: Run, after: Mapping[str, str]) -> None:
 
 
 def lock_text(run: Run) -> str:
-    """The lock file's text; raises BadInput where it cannot be read."""
+    """The lock file's text; raises BadInput if it cannot be read."""
     try:
         return Path(run.environment.lock or "").read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -164,7 +164,7 @@ def lock_text(run: Run) -> str:
 
 
 async def build(program: NodeProgram, run: Run, lock: str, python: str) -> str:
-    """The node's virtual environment of the lock file, made where it is not there yet; its Python."""
+    """The node's virtual environment of the lock file, made if it is not there yet; its Python."""
     wanted = {"python": python, "lock": lock, "wheels": run.environment.wheels}
     try:
         answer = await program.call("environment", stdin=wanted, timeout_seconds=BUILD_SECONDS)

@@ -17,7 +17,7 @@ PULL_SECONDS = 3600.0
 ASK_SECONDS = 30.0
 
 Step = Callable[[str], None]
-"""Gets what is done now on the node in question, where it may take long."""
+"""Gets what is done now on the node in question, if it may take long."""
 
 
 def unsaid(what: str) -> None:
@@ -27,7 +27,7 @@ def unsaid(what: str) -> None:
 @dataclass(frozen=True)
 class Image:
     """`asked` is what the run file names, `reference` what every node uses: `name@sha256:…`, or the image's id
-    where no registry gave it a digest. `identity` is the id of its configuration."""
+    if no registry gave it a digest. `identity` is the id of its configuration."""
 
     asked: str
     reference: str
@@ -48,7 +48,7 @@ async def resolve(program: NodeProgram, tool: str, asked: str, step: Step = unsa
 
 
 async def ensure(program: NodeProgram, tool: str, image: Image, step: Step = unsaid) -> Image:
-    """That image on one node; raises NotReady where it is another one there, or none and cannot be had."""
+    """That image on one node; raises NotReady if the node has another one, or cannot get it."""
     found = await inspect(program, tool, image.reference)
     if found is None and image.is_pinned:
         found = await fetch(program, tool, image.reference, step)
@@ -75,7 +75,7 @@ async def ensure(program: NodeProgram, tool: str, image: Image, step: Step = uns
 
 
 async def inspect(program: NodeProgram, tool: str, name: str) -> dict[str, Any] | None:
-    """What the engine says of an image that the node has; None where it has none of this name."""
+    """What the engine says of an image that the node has; None if it has none of this name."""
     argv = engine.inspect_image(tool, name)
     done = await program.transport.run(argv, timeout_seconds=ASK_SECONDS)
     if done.code == 0:
@@ -110,7 +110,7 @@ def says_missing(done: Completed) -> bool:
 
 
 def first_object(done: Completed) -> dict[str, Any]:
-    """The first object of the list that `inspect` prints; empty where it is none."""
+    """The first object of the list that `inspect` prints; empty if it is none."""
     try:
         data = json.loads(done.out)
     except ValueError:
@@ -126,7 +126,7 @@ def identity(found: dict[str, Any]) -> str:
 
 
 def pinned(asked: str, found: dict[str, Any]) -> str:
-    """`name@sha256:…` as the registry of `asked` gave it; the id where none did."""
+    """`name@sha256:…` as the registry of `asked` gave it; the id if none did."""
     if "@sha256:" in asked:
         return asked
     digests = [str(entry) for entry in found.get("RepoDigests") or []]

@@ -31,7 +31,7 @@ NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}")
 
 
 def name_of(found: Any) -> str:
-    """The node's name of the user, where it is one that /etc/passwd can hold."""
+    """The node's name of the user if it is one that /etc/passwd can hold."""
     name = str(found or "")
     return name if NAME.fullmatch(name) else "allranks"
 

@@ -130,7 +130,7 @@ def asked(wanted: Sequence[tuple[str, str]], env: Mapping[str, str]) -> dict[str
 async def compile_ahead(
     program: NodeProgram, python: str, wanted: Sequence[tuple[str, str]], env: Mapping[str, str]
 ) -> None:
-    """Builds the operators on one node, in its container where it has one; raises NotReady."""
+    """Builds the operators on one node, in its container if it has one; raises NotReady."""
     done = await program.transport.run(
         [python, "-c", BUILD], stdin=json.dumps(asked(wanted, env)).encode(), timeout_seconds=BUILD_SECONDS
     )

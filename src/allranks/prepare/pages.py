@@ -5,7 +5,7 @@ from __future__ import annotations
 from allranks.core.pages import Page, parse
 
 PAGES: dict[str, str] = {
-    "container-engine-failed": """The container engine of a node fails at a simple question.
+    "container-engine-failed": """The container engine of a node fails at a simple command.
 
 ## How it is found
 What docker, podman or apptainer answers when allranks asks for an image or a container.
@@ -82,7 +82,7 @@ that is not installed.
 No rank can run on that node.
 
 ## What to do
-The message names the option. A mount's folder is not made by allranks: docker would make an empty one that
+The message names the option. allranks does not make the folder of a mount: docker would make an empty one that
 belongs to root, and the run would find no model in it.
 
 Topic: software
@@ -147,7 +147,7 @@ Topic: software
 
 ## How it is found
 Each target of `container.mounts`, read inside: whether it is a mount of its own, and whether the run's user may
-write where the mount is not `:ro`.
+write if the mount is not `:ro`.
 
 ## Why it matters
 Files written outside the mounts fill the host's image store and are lost with the container.

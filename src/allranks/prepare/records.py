@@ -43,7 +43,7 @@ class Remains:
 
 
 async def remains_of(nodes: Nodes, run_id: str) -> Remains:
-    """Reads the records; nothing where the run has no containers. A node that fails is left to the caller's own
+    """Reads the records; nothing if the run has no containers. A node that fails is left to the caller's own
     call, which fails in the same way."""
     remains = Remains()
 

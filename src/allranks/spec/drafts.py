@@ -57,7 +57,7 @@ class Draft:
         form="a user's name",
         unset="`user`",
     )
-    labels: Mapping[str, str] = key(read_labels, "Words of yours, such as its rack.", {})
+    labels: Mapping[str, str] = key(read_labels, "Labels of your own, such as its rack.", {})
     env: Mapping[str, str] = key(read_env, "Variables of its ranks, over those in `env`.", {})
 
 
@@ -70,7 +70,9 @@ def from_text(raw: str, at: Any) -> list[Draft]:
     if not raw.strip():
         raise Wrong("it is empty.", do="such as node[1-2]")
     if re.search(r"\s", raw.strip()) and "," not in raw:
-        raise Wrong(f"{shown(raw)} holds spaces.", "they separate nothing here.", "a list: [node-1, node-2]")
+        raise Wrong(
+            f"{shown(raw)} holds spaces.", "spaces do not separate names here.", "a list: [node-1, node-2]"
+        )
     drafts = []
     for name in expanded(raw):
         user, _, host = name.rpartition("@")
@@ -91,7 +93,7 @@ def node_name(host: str) -> str:
 
 
 def make_cluster(drafts: list[Draft], reading: Reading, gpus: int, same_host: bool) -> Cluster:
-    """Ranks, defaults and the proof that no node stands there twice."""
+    """Fills in ranks and defaults, and refuses a node that is listed twice."""
     nodes = []
     for rank, draft in enumerate(drafts):
         address = draft.address or ("127.0.0.1" if same_host else draft.name)
@@ -144,7 +146,7 @@ def refuse_doubles(drafts: list[Draft], nodes: list[Node], reading: Reading, sam
                 if first.address == node.address
                 else f"nodes: {first.name} ({first.address}) and {node.name} ({node.address}) are one machine.",
                 "two ranks would share each GPU of one machine.",
-                "the right address, or same_host: true where several nodes on one machine are meant",
+                "the right address, or same_host: true if several nodes on one machine are meant",
             )
 
 

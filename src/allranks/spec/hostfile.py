@@ -26,7 +26,7 @@ SPACED = re.compile(rf"(?<=\s)({'|'.join((*SLOTS, *LIMITS, *USERS))})\s*=\s*(?=\
 
 
 def cluster_from_hostfile(text: str, file: str = "hostfile", gpus: int = 1) -> Cluster:
-    """The nodes of a hostfile; `gpus` is the number of ranks where a line says no slots.
+    """The nodes of a hostfile; `gpus` is the number of ranks if a line names no slots.
 
     Raises BadInput with every line that cannot be read; `file` is what messages call it.
     """
@@ -90,7 +90,7 @@ def read_line(line: str, at: Scalar) -> list[Draft]:
 
 
 def split_line(line: str) -> list[str]:
-    """The words of a line without its comment; quotes hold words together where there are any."""
+    """The words of a line without its comment; quotes hold words together if there are any."""
     line = line.rstrip("\r")
     if '"' not in line and "'" not in line:
         return SPACED.sub(r"\1=", COMMENT.sub("", line)).split()

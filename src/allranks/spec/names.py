@@ -54,7 +54,7 @@ def split_outside_brackets(text: str) -> Iterator[str]:
         elif letter == "]":
             depth -= 1
         if depth not in (0, 1):
-            raise Wrong(f"{shown(text)} has a bracket too many.", do="a range such as node[1-3,7]")
+            raise Wrong(f"{shown(text)} has one bracket too many.", do="a range such as node[1-3,7]")
         if letter == "," and not depth:
             yield text[start:place].strip()
             start = place + 1
@@ -102,7 +102,7 @@ def axis(inside: str, part: str) -> list[str]:
             )
         low, high = match[1], match[2] or match[1]
         if int(high) < int(low):
-            raise Wrong(f"{shown(part)}: {low}-{high} runs backwards.", do=f"[{high}-{low}]")
+            raise Wrong(f"{shown(part)}: {low}-{high} counts down.", do=f"[{high}-{low}]")
         if int(high) - int(low) >= MAX_NAMES - len(numbers):
             raise too_many(part)
         numbers += [str(n).zfill(len(low)) for n in range(int(low), int(high) + 1)]

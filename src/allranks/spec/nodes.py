@@ -105,7 +105,7 @@ def counted(node: Scalar, launcher: str) -> list[Draft]:
 
 
 def hostfile_path(raw: str, reading: Reading) -> str | None:
-    """The path of a hostfile, None where `raw` names hosts."""
+    """The path of a hostfile, None if `raw` names hosts."""
     if "\0" in raw or len(raw) > 4096:
         return None
     path = reading.path(raw)

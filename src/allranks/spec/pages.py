@@ -5,16 +5,16 @@ from __future__ import annotations
 from allranks.core.pages import Page, parse
 
 PAGES = {
-    "setting-said-twice": """A setting is given in two places, and one of them is not used.
+    "setting-said-twice": """A setting is given in two places, and one of the two values is not used.
 
 ## How it is found
 LLaMA-Factory's output_dir, save_steps, save_strategy, save_total_limit, resume_from_checkpoint and deepspeed
 against save, resume and deepspeed of the run file; the variables in env that torchrun sets for every rank
-(RANK, WORLD_SIZE, MASTER_ADDR, …), and NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME where network.interface
+(RANK, WORLD_SIZE, MASTER_ADDR, …), and NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME if network.interface
 names an interface.
 
 ## Why it matters
-Only one value can hold. The run file's save, resume, deepspeed and network win over the trainer's own keys.
+Only one value can be used. The run file's save, resume, deepspeed and network win over the trainer's own keys.
 
 ## What to do
 Take one of the two out; the note names the line of the one that is not used.
@@ -35,7 +35,7 @@ A launcher that reads it (docs/run-file.md lists them), or take the key out.
 
 Topic: settings
 """,
-    "launcher-dropped": """A launcher before the training script was left out; what it says became keys.
+    "launcher-dropped": """A launcher before the training script was left out; its options became keys.
 
 ## How it is found
 The first words of train.command, or of the command after `--`: variables, python, and the launchers of
@@ -43,21 +43,21 @@ docs/scripts.md with their options.
 
 ## Why it matters
 allranks starts torchrun on every node, with the training environment's own Python. Nodes, ranks, ports and
-variables of the command are taken over where the run file does not say them itself.
+variables of the command are used if the run file does not have those keys.
 
 ## What to do
 Nothing. The note prints the keys and the command that would say the same; --save-as writes them to a run file.
 
 Topic: settings
 """,
-    "launcher-contradicts": """A launcher in the command says one thing, and something else another.
+    "launcher-contradicts": """A launcher in the command contradicts another setting.
 
 ## How it is found
 Machines, ranks, tasks, ports and variables in the options of the launchers in train.command, against each other,
 against the run file's own keys, and against the nodes that the run has.
 
 ## Why it matters
-Only one of them can hold. A key in the run file wins; otherwise the first launcher's value does.
+Only one value can be used. A key in the run file wins; otherwise the first launcher does.
 
 ## What to do
 Take one of the two out.

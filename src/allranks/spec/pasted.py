@@ -214,7 +214,7 @@ def unknown(word: Unknown) -> Wrong:
         )
     if word.needs.startswith(("$(", "`", "${")):
         return Wrong(
-            f"{shown(word)}: what {shown(word.needs)} is, only a shell would find out.",
+            f"{shown(word)}: only a shell knows the value of {shown(word.needs)}.",
             "no shell runs on the nodes.",
             "its value",
         )
@@ -226,7 +226,7 @@ def unknown(word: Unknown) -> Wrong:
 
 
 def write_back(tree: Table, train: Table, entry: Entry, command: Command, reading: Reading) -> None:
-    """The script in place of the command, and its launchers' keys beside it, where nothing says them yet."""
+    """The script in place of the command, and its launchers' keys beside it, if nothing says them yet."""
     node = entry.node
     said_by: list[str] = []
     for name, value in command.keys.items():
@@ -293,7 +293,7 @@ def clash(reading: Reading, entry: Entry, one: str, ours: str) -> None:
         "launcher-contradicts",
         entry.node,
         f"train.command: {shown(one)} against {ours}.",
-        "only one of them can hold; the run file's own key does.",
+        "only one of the two can be used: the run file's own key.",
         "take one of the two out",
     )
 

@@ -93,7 +93,7 @@ def looks_like_token(text: str, name: str = "") -> bool:
 
 
 def nearest(word: str, choices: Iterable[str]) -> str | None:
-    """The choice that was probably meant, None where none is near."""
+    """The choice that was probably meant, None if none is near."""
     if len(word) > 80:
         return None
     import difflib

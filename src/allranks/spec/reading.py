@@ -79,7 +79,7 @@ class Reading:
             return MISSING
 
     def adopt(self, error: BadInput, at: Any, key: str) -> None:
-        """The problems of another file that `key` names; one without a line is said where the file is named."""
+        """The problems of another file that `key` names; one without a line is reported where the file is named."""
         for problem in error.problems:
             if problem.line is None:
                 name = "" if problem.file is None else f"{shown(problem.file, MAX_SHOWN_PATH)}: "
@@ -325,7 +325,9 @@ def read_sweep(tree: Tree, key: str, reading: Reading) -> dict[str, tuple[Any, .
                 entry, f"{key}.{shown(name)}: {described(node)} is not a list of values.", do="[1e-5, 5e-5]"
             )
         elif not all(isinstance(item, Scalar) for item in node.items):
-            reading.wrong(entry, f"{key}.{shown(name)}: its values are not all single.", do="[1e-5, 5e-5]")
+            reading.wrong(
+                entry, f"{key}.{shown(name)}: one of its values is a list or a mapping.", do="[1e-5, 5e-5]"
+            )
         else:
             values[name] = tuple(plain(node))
             total *= len(node.items)

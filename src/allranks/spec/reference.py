@@ -36,7 +36,7 @@ The schema knows one key at a time: what two keys say together, and what other f
 ## How it is read
 
 - Numbers and words follow YAML 1.2: `1e-5` is a number, `no`, `on` and `yes` are strings, `24:00:00` is a
-  string. Only `true` and `false` are booleans. Where a string is meant, what was written is kept as it
+  string. Only `true` and `false` are booleans. If a string is meant, what was written is kept as it
   stands: `account: 0123` stays `0123`.
 - A key that is misspelt or given twice is an error. All errors are said at once, each with its line.
 - A key without a value (`resume:`) counts as not given.
@@ -46,7 +46,7 @@ The schema knows one key at a time: what two keys say together, and what other f
 - A relative path in `nodes`, `train.llamafactory`, `deepspeed`, `code`, `environment.python` and
   `environment.lock` begins at the run file's folder. `~` means the home folder of the machine that the path is
   used on. Paths in `save` and in the trainer's own arguments belong to the training environment and are kept as
-  written; where all nodes are this machine, one that begins with `./` or `../` begins at the run file's folder.
+  written; if all nodes are this machine, one that begins with `./` or `../` begins at the run file's folder.
 - `--set train.llamafactory.max_steps=50` changes one key from the command line. Its value is YAML, and a
   misspelt key is refused there too. `--set nodes.0.gpus=4` reaches into a list.
 - The file is UTF-8, at most 1 MiB, at most 32 levels deep, at most 100,000 keys and values with all aliases
@@ -94,17 +94,17 @@ The keys of a node's mapping:
 
 TRAIN = """\
 The keys of LLaMA-Factory that say the same as `save`, `resume` and `deepspeed` (`output_dir`, `save_steps`,
-`save_total_limit`, `resume_from_checkpoint`, `deepspeed`) lose where both speak, and a note says so
-(`setting-said-twice`). Where only LLaMA-Factory's key stands, its value is taken over. Of the variables in
+`save_total_limit`, `resume_from_checkpoint`, `deepspeed`) lose if both are given, and a note says so
+(`setting-said-twice`). If only LLaMA-Factory's key is given, its value is used. Of the variables in
 `env`, those that torchrun sets for every rank (`RANK`, `WORLD_SIZE`, `MASTER_ADDR`, …) are left out, and so
-are `NCCL_SOCKET_IFNAME` and `GLOO_SOCKET_IFNAME` where `network.interface` names one; a note says so.
+are `NCCL_SOCKET_IFNAME` and `GLOO_SOCKET_IFNAME` if `network.interface` names one; a note says so.
 """
 
 CONFIG = """\
 ## What may lie beside it
 
 `<name of the run file>.config.json`, or `config.json`: the model's own `config.json`, from which the planner
-takes its numbers where the model is not at hand.
+takes its numbers if the model is not there.
 """
 
 

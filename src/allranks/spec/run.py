@@ -124,7 +124,7 @@ class Run:
     launch: Launch = key(None, "The program that starts the supervisors on the nodes.", Launch(), unset="ssh")
     deepspeed: str = key(
         deepspeed_config,
-        "The DeepSpeed configuration: a profile that the planner fills in, or a JSON of yours.",
+        "The DeepSpeed configuration: a profile that the planner fills in, or a JSON of your own.",
         "auto",
         form="`auto`, `zero3`, `zero3-offload`, `none`, or a path",
     )
@@ -163,7 +163,7 @@ class Run:
     typed: tuple[str, ...] = field(default=(), repr=False, compare=False)
     """What names this run behind `allranks run`, if it was typed there (`spec.typed`)."""
     nodes_known: bool = True
-    """False where the launcher chooses the machines (`nodes: 3` with SLURM or Ray): names and addresses of
+    """False if the launcher chooses the machines (`nodes: 3` with SLURM or Ray): names and addresses of
     `cluster` then only stand for the node ranks."""
 
     def without_spares(self) -> Run:
@@ -203,7 +203,7 @@ class Run:
     def line(self, key: str) -> int | None:
         """The line of a dotted key, or of the nearest key above it that was written anywhere.
 
-        None where that came from `--set`. `where` says which file the line is of.
+        None if that came from `--set`. `where` says which file the line is of.
         """
         return self.where(key).line
 

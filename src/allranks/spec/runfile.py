@@ -243,7 +243,10 @@ def check_together(run: Run, tree: Table, reading: Reading) -> None:
         if value is not None:
             saw = f"environment.conda beside {other}."
             reading.wrong(
-                place("environment.conda"), saw, "each of the two says which Python trains.", "one of them"
+                place("environment.conda"),
+                saw,
+                "each of the two names the Python that trains.",
+                "one of them",
             )
     if run.environment.conda and launch in launchers.names() and launchers.find(launch).starts_python:
         saw = f"environment.conda with launch.with: {launch}."
@@ -259,7 +262,7 @@ def check_together(run: Run, tree: Table, reading: Reading) -> None:
 
 
 def others_of_conda(run: Run) -> dict[str, Any]:
-    """What else says which Python trains, if `environment.conda` does."""
+    """The other keys that name the Python, if `environment.conda` is set."""
     if run.environment.conda is None:
         return {}
     return {
@@ -270,7 +273,7 @@ def others_of_conda(run: Run) -> dict[str, Any]:
 
 
 def finish(run: Run, tree: Table, reading: Reading) -> Run:
-    """Who wins where two keys speak of one thing, the places of all keys, and what lies beside the file."""
+    """Which key wins if two say the same, the places of all keys, and what lies beside the file."""
     lines, lines_in = places(tree, reading.label)
     run = settle_trainer(run, tree, reading, lines, lines_in)
     env = training.settle_env(dict(run.env), tree.get("env"), run.network.interface != "auto", reading)

@@ -26,7 +26,7 @@ Expand = Callable[[Word], list[str]]
 @dataclass
 class Frame:
     """A compound command that is open. `runs` says whether the part that is read runs, `before` whether an earlier
-    part of the same `if` did; None where only a shell would know."""
+    part of the same `if` did; None if only a shell would know."""
 
     kind: str
     runs: bool | None = None
@@ -43,7 +43,7 @@ class Branches:
     """The value of the test before, and what stands behind it: `&&` or `||`."""
 
     def runs(self, statement: Statement) -> bool | None:
-        """Whether the statement runs; None where only a shell would know."""
+        """Whether the statement runs; None if only a shell would know."""
         for keyword in statement.keywords:
             self.enter(keyword, statement)
         parts = [frame.runs for frame in self.open]

@@ -1,7 +1,7 @@
 """A script or a line for a shell, followed without running it: the one command that trains, and what is set before it.
 
 Understood are assignments, `export`, `cd`, `source`, `module load`, and what only prints or looks. Anything else is
-left out with a note in a script, and refused in a single line, where it was surely meant.
+left out with a note in a script, and refused in a single line, since it was surely meant there.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def follow(
     text: str, values: Values, script_folder: str | None = None, arguments: Sequence[str] = ()
 ) -> Session:
     """Follows `text` to its training command. `values` are variables that are known before; `script_folder` is where a
-    script lies, `arguments` what it was given. Raises Wrong where there is no such command, or more than one."""
+    script lies, `arguments` what it was given. Raises Wrong if there is no such command, or more than one."""
     is_script = script_folder is not None
     session = Session(dict(values), is_script)
     session.values["$(pwd)"] = session.values["`pwd`"] = session.values.get("PWD", ".")
@@ -144,7 +144,7 @@ PREPARING = ("env", "time", "nice", "ray")
 
 
 def evaluated(session: Session, statement: Statement) -> None:
-    """`eval $CMD`: the words of the command, where it is one."""
+    """`eval $CMD`: the words of the command if it is one."""
     inner = statements(
         " ".join(text for word in statement.words[1:] for text in word.expanded(session.values))
     )
@@ -177,7 +177,7 @@ def chosen(started: list[Started], end: Session) -> Session:
     if runs is None:
         raise Wrong(
             f"line {statement.line}: {shown(statement.first)} is in an `if`, a loop or a function.",
-            "whether and how often it runs, only a shell knows.",
+            "only a shell knows whether it runs, and how often.",
             "the command itself after `--`",
         )
     session.left_out = end.left_out

@@ -25,7 +25,7 @@ HEAD = """\
 """
 
 TAIL = """
-# Who logs in, where ssh would not choose the right user by itself.
+# Who logs in, if ssh would not choose the right user by itself.
 # user: ubuntu
 
 # Training's Python on every node, or the container that it runs in.
@@ -107,7 +107,7 @@ def init_text(
     ]
     if launcher:
         parts.append(
-            "\n# The allocation that this was written in. ssh where the site lets you log in to your nodes.\n"
+            "\n# The allocation that this was written in. ssh if the site lets you log in to your nodes.\n"
         )
         parts.append(f"launch: {{with: {launcher}}}\n")
     return "".join(parts) + TAIL

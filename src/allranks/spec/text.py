@@ -33,7 +33,7 @@ def at_home(path: str) -> str:
 
 
 def read(path: str, label: str | None = None) -> str:
-    """The text of the file at `path`, which messages call `label`. Raises BadInput where it cannot be used."""
+    """The text of the file at `path`, which messages call `label`. Raises BadInput if it cannot be used."""
     return decode(read_bytes(path, label or path), label or path)
 
 
@@ -77,7 +77,7 @@ def cannot_open(error: OSError | ValueError, path: str) -> tuple[str, str, str]:
 
 
 def nearest_file(path: Path) -> str | None:
-    """The file beside a missing one whose name is nearest to it, None where none is near."""
+    """The file beside a missing one whose name is nearest to it, None if none is near."""
     try:
         names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
     except OSError:

@@ -1,4 +1,4 @@
-"""`train:` → what torchrun starts, and who wins where the trainer's own keys speak of the same thing."""
+"""`train:` → what torchrun starts, and which key wins if the trainer's own say the same."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NO_SCRIPTS = (
 def splice(train: Tree | None, reading: Reading) -> str | None:
     """Replaces `llamafactory: FILE` by what stands in FILE, which keeps its own name and lines.
 
-    Returns FILE where that was done. What cannot be read is reported, and stays a scalar.
+    Returns FILE if that was done. What cannot be read is reported, and stays a scalar.
     """
     entry = train.entries.get("llamafactory") if isinstance(train, Table) else None
     if entry is None or not isinstance(entry.node, Scalar) or entry.node.value is None:
@@ -82,7 +82,7 @@ def refused_version(tree: Table, node: Scalar, reading: Reading) -> bool:
 
 
 def read_train(tree: Tree, reading: Reading, source: str | None) -> Train | None:
-    """The training part; None where it cannot be used. `source` is the file that was spliced in."""
+    """The training part; None if it cannot be used. `source` is the file that was spliced in."""
     if not isinstance(tree, Table):
         reading.wrong(tree, f"train: {described(tree)} is not a mapping.", "", suggestion(tree))
         return None
@@ -156,8 +156,8 @@ def check_script(command: Sequence[str]) -> None:
     first = command[0].rsplit("/", 1)[-1]
     if first in STARTS_RANKS:
         raise Wrong(
-            f"{first} starts ranks by itself.",
-            "there would be ranks of ranks.",
+            f"{first} starts ranks itself.",
+            "each rank would start ranks of its own.",
             "the script and its arguments alone",
         )
     if first in NO_SCRIPTS:
@@ -205,13 +205,13 @@ SAME: Mapping[str, tuple[str, Taker]] = {
     "resume_from_checkpoint": ("resume", resume_of),
     "deepspeed": ("deepspeed", some_text),
 }
-"""LLaMA-Factory's key → ours, and how its value becomes ours where we said nothing."""
+"""LLaMA-Factory's key → ours, and how its value becomes ours if the run file has no such key."""
 
 
 def settle(table: Table, arguments: dict[str, Any], ours: set[str], reading: Reading) -> dict[str, Any]:
     """One owner for each setting. `ours` holds the keys that stand in the run file.
 
-    Where both speak ours wins, the trainer's key goes and a note says so. Where the trainer alone speaks,
+    If both are given, ours wins, the trainer's key is dropped, and a note says so. If only the trainer's is given,
     its value becomes ours: the returned mapping of our keys. Afterwards `arguments` holds neither, except
     `resume_from_checkpoint`, which the trainer needs in any case.
     """
@@ -279,7 +279,7 @@ def settle_env(env: dict[str, str], table: Tree | None, interface: bool, reading
             "setting-said-twice",
             table.entries[name],
             f"env.{name}: {shown(value)} is not used, since {winner}.",
-            "two values of one setting cannot both hold.",
+            "only one of the two values can be used.",
             f"take {name} out of env",
         )
     return kept

@@ -2,7 +2,7 @@
 
 Scalars are read by the core schema of YAML 1.2.2 (section 10.3.2): `1e-5` is a number, `no`, `on` and
 `yes` are strings, `0o17` is 15, `007` is 7, `24:00:00` is a string. The text as written is kept beside
-the value, so that a name such as `0123` or a version such as `1.10` survives where a string is meant.
+the value, so that a name such as `0123` or a version such as `1.10` survives if a string is meant.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class Table:
     depth: int = 1
 
     def get(self, key: str) -> Tree | None:
-        """The value of a key; None where it does not stand here or has no value."""
+        """The value of a key; None if it is not there or has no value."""
         entry = self.entries.get(key)
         if entry is None or (isinstance(entry.node, Scalar) and entry.node.value is None):
             return None

@@ -46,10 +46,10 @@ EXPLAINED = (
     ("could not find expected ':'", "this key has no `:` after it.", "key: value"),
     (
         "did not find expected key",
-        "this line is indented otherwise than its neighbours.",
+        "this line is not indented like its neighbours.",
         "equal indentation",
     ),
-    ("expected <block end>", "this line is indented otherwise than its neighbours.", "equal indentation"),
+    ("expected <block end>", "this line is not indented like its neighbours.", "equal indentation"),
     (
         "unknown escape",
         'in "double quotes" a backslash begins an escape.',
@@ -60,10 +60,10 @@ EXPLAINED = (
 
 
 def parse(text: str, file: str, problems: Problems, fixed_place: bool = False) -> Tree | None:
-    """The tree of `text`, None where it is empty. With `fixed_place` every part stands at `file` itself,
+    """The tree of `text`, None if it is empty. With `fixed_place` every part stands at `file` itself,
     without a line (a value from the command line).
 
-    Keys given twice go to `problems`, the first one counts. Raises BadInput where the text is no YAML.
+    Keys given twice go to `problems`, the first one counts. Raises BadInput if the text is no YAML.
     """
     import yaml
 
@@ -163,11 +163,7 @@ class Composer:
         tree = self.anchors.get(event.anchor)
         if tree is None:
             inside = event.anchor in self.anchors
-            why = (
-                "it would hold itself without end."
-                if inside
-                else "there is no &anchor of that name above it."
-            )
+            why = "it would contain itself." if inside else "there is no &anchor of that name above it."
             raise self.stop(
                 event, f"*{shown(event.anchor)} names nothing.", why, "the name of an anchor above"
             )
@@ -262,7 +258,7 @@ class Composer:
         key = self.node(event, depth + 1)
         if not isinstance(key, Scalar):
             raise self.stop(
-                event, "a list or mapping stands as a key.", "keys are names.", "quotes around the key"
+                event, "a list or a mapping is used as a key.", "keys are names.", "quotes around the key"
             )
         if not key.raw:
             raise self.stop(

@@ -14,7 +14,7 @@ from allranks.plan.versions import parse
 
 @functools.lru_cache(maxsize=4)
 def held(context: Context) -> frozenset[str] | None:
-    """The names in the libraries of any node; None where no node has sent any."""
+    """The names in the libraries of any node; None if no node has sent any."""
     found: set[str] = set()
     for view in context.machines:
         for part in ("torch", "nccl"):

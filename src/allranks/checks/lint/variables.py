@@ -110,7 +110,7 @@ KNOWN: dict[str, str] = {
     "ALLOW_EXTRA_ARGS": "LLaMA-Factory: 1: arguments that it does not know are ignored",
     "DS_BUILD_OPS": "DeepSpeed's setup: compiles operators at installation; nothing while a run lasts",
     "DS_ACCELERATOR": "DeepSpeed: which accelerator, in place of what it finds",
-    "DS_SKIP_CUDA_CHECK": "DeepSpeed: 1: compiles also where nvcc and torch differ in CUDA",
+    "DS_SKIP_CUDA_CHECK": "DeepSpeed: 1: compiles even if nvcc and torch differ in CUDA",
     "DEEPSPEED_TIMEOUT": "DeepSpeed: the process group's time-out, in minutes (default 30)",
     "ACCELERATE_USE_CPU": "accelerate: trains on processors",
     "TRITON_CACHE_DIR": "Triton: where compiled kernels are kept",
@@ -208,8 +208,8 @@ COSTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     ),
     "NCCL_IB_DISABLE": (
         ("1",),
-        "nodes talk over TCP, also where there is InfiniBand",
-        "take it out where there is",
+        "nodes talk over TCP, although there may be InfiniBand",
+        "take it out if there is",
     ),
     "NCCL_DEBUG": (
         ("INFO", "TRACE"),
@@ -234,6 +234,6 @@ COSTS: dict[str, tuple[tuple[str, ...], str, str]] = {
         "take it out",
     ),
     "TORCH_NCCL_NAN_CHECK": (("1",), "each tensor is read once more before its collective", "take it out"),
-    "NCCL_NET_GDR_LEVEL": (("0", "LOC"), "GPUDirect is off, also where it works", "take it out"),
+    "NCCL_NET_GDR_LEVEL": (("0", "LOC"), "GPUDirect is off, although it may work", "take it out"),
 }
 """Values that are paid for. WRONG ones are checks of their own."""

@@ -10,7 +10,7 @@ back: peer-to-peer falls to a fraction, and NCCL may hang with GPUDirect.
 
 ## What to do
 Switch ACS off in the firmware, or for each bridge with `setpci -s BRIDGE ECAP_ACS+0x6.w=0000` as root at each boot;
-leave it on where the IOMMU gives devices to virtual machines.
+leave it on if the IOMMU gives devices to virtual machines.
 
 ## Source
 NCCL user guide, "Troubleshooting, PCI Access Control Services"; PCI Express base specification 7.7.8.

@@ -1,4 +1,4 @@
-"""Every collective is waited for on the processor.
+"""The processor waits for every collective.
 
 ## How it is found
 TORCH_NCCL_BLOCKING_WAIT (and its old name) in `env`.
@@ -34,7 +34,7 @@ def check(context: Context) -> Findings:
             yield context.warn(
                 where,
                 saw=f"{line.name}={line.value}",
-                expected="out: the watchdog ends a hanging rank without it",
+                expected="not set: the watchdog ends a hanging rank without it",
                 why="nothing overlaps: ZeRO-3 gathers a layer only when the one before has been computed.",
                 fix="take it out of env",
             )

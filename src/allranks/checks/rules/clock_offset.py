@@ -44,7 +44,7 @@ def check(context: Context) -> Findings:
 
 
 def least_offset(view: View) -> float | None:
-    """Seconds by which the node's clock is off at least; 0 where the round trip explains it, None unknown."""
+    """Seconds by which the node's clock is off at least; 0 if the round trip explains it, None unknown."""
     sent, received = view.number("asked.sent_at"), view.number("asked.received_at")
     spent = view.number("collection.seconds")
     if sent is None or received is None or spent is None or not view.facts.taken_at:

@@ -1,7 +1,7 @@
-"""A node's clock is kept by no time service.
+"""No time service keeps a node's clock.
 
 ## How it is found
-The kernel's own word (adjtimex) on whether a time service keeps its clock, where the run has several
+The kernel's own word (adjtimex) on whether a time service keeps its clock, if the run has several
 machines.
 
 ## Why it matters
@@ -35,7 +35,7 @@ def check(context: Context) -> Findings:
         if view.get("system.clock.synchronized") is False:
             yield context.note(
                 view,
-                saw=f"the clock of {view.name} is kept by no time service",
+                saw=f"no time service keeps the clock of {view.name}",
                 expected="a clock that NTP or PTP keeps",
                 why="times in logs of different nodes may not be comparable.",
                 fix=f"timedatectl set-ntp true on {view.name}, or start chronyd",

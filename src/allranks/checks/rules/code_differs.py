@@ -6,7 +6,7 @@ By digest, on every machine: the Python files of LLaMA-Factory's package, those 
 allranks ships (`code:`), whether all of it arrived.
 
 ## Why it matters
-Versions may agree where the code does not: a clone that was pulled on one node only, a patch that was made
+Versions may agree although the code does not: a clone that was pulled on one node only, a patch that was made
 on one node by hand. The ranks then take different branches: they wait in different collectives until the
 time-out, or train with other settings without an error.
 

@@ -39,7 +39,7 @@ def check(context: Context) -> Findings:
         if missing:
             yield context.block(
                 view,
-                saw=f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} not to be found on {view.name}",
+                saw=f"{listed(missing)} {'is' if len(missing) == 1 else 'are'} not available on {view.name}",
                 expected=f"what compiles {listed(compiled)} at its first use",
                 why="its ranks would end once the model has been loaded, and all others with them.",
                 fix=f"install {listed(missing)} in the training environment of {view.name}",

@@ -5,7 +5,7 @@ On every node: LLaMA-Factory's `dataset_info.json` in `dataset_dir`, whether it 
 run, and whether the files that those entries name are there.
 
 ## Why it matters
-Rank 0 of each node reads and tokenizes the data while the others wait; where it fails, its node ends with
+Rank 0 of each node reads and tokenizes the data while the others wait; if it fails, its node ends with
 "Undefined dataset" or "File not found" and the others with errors of communication.
 
 ## What to do

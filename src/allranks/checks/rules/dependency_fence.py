@@ -5,7 +5,7 @@ What LLaMA-Factory, transformers, PEFT, accelerate, TRL and DeepSpeed say in the
 against the versions installed beside them on each node.
 
 ## Why it matters
-LLaMA-Factory compares versions at its start and ends every rank where one is outside its fence (0.9.5 wants
+LLaMA-Factory compares versions at its start and ends every rank if one is outside its fence (0.9.5 wants
 transformers up to 5.6.0, 0.9.3 up to 4.52.4). Others fail later, in the middle of loading.
 
 ## What to do

@@ -64,14 +64,14 @@ def check(context: Context) -> Findings:
 
 
 def target(context: Context, view: View) -> str:
-    """The folder that checkpoints go to on this node; empty where only the container has it."""
+    """The folder that checkpoints go to on this node; empty if only the container has it."""
     if context.run.save.to:
         return place(context.run, context.run.save.to) or ""
     return view.text("system.allranks_home") or ""
 
 
 def checkpoint_bytes(context: Context) -> int:
-    """One checkpoint's bytes on one node, at most; 0 where the plan does not know the parameters."""
+    """One checkpoint's bytes on one node, at most; 0 if the plan does not know the parameters."""
     trainable = number(getattr(context.plan, "trainable_parameters", None)) or 0
     total = number(getattr(context.plan, "total_parameters", None)) or 0
     adapter = trainable * 4

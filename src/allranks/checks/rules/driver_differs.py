@@ -35,5 +35,5 @@ def check(context: Context) -> Findings:
             saw=f"{view.name} has driver {has}",
             expected=f"{usual}, as on most nodes",
             why="nodes of different drivers may choose different transports and hang at the first collective.",
-            fix=f"install driver {usual} (with its Fabric Manager, where there is one) on {view.name}, and reboot",
+            fix=f"install driver {usual} (with its Fabric Manager, if there is one) on {view.name}, and reboot",
         )

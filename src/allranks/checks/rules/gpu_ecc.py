@@ -10,7 +10,7 @@ An uncorrectable error ends the process that meets it (Xid 48, 63, 94, 95); a GP
 last reset is likely to have the next. With ECC off, errors go unseen into the weights.
 
 ## What to do
-Reset or reboot to let the GPU remap the row, then look again; where the count rises or the threshold is
+Reset or reboot to let the GPU remap the row, then look again; if the count rises or the threshold is
 exceeded, have the GPU replaced. `nvidia-smi -e 1` turns ECC on at the next reboot.
 
 ## Source

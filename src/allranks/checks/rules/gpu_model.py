@@ -8,7 +8,7 @@ All ranks work in step: a slower model sets the pace of all, and one with less m
 ZeRO splits evenly, whatever a GPU can hold.
 
 ## What to do
-Take the node out, put the same models together, or leave `gpus.model` out where the mixture is meant.
+Take the node out, put the same models together, or leave `gpus.model` out if the mixture is meant.
 
 ## Source
 nvidia-smi `product_name` and `fb_memory_usage`; DeepSpeed ZeRO-3 partitions each tensor evenly.

@@ -10,7 +10,7 @@ next failure. These are memory errors (48, 63, 64, 94, 95, 140), a GPU off the b
 reset the GPU or to restart the node.
 
 ## What to do
-Reboot the node, and have the GPU replaced where the same Xid returns.
+Reboot the node, and have the GPU replaced if the same Xid returns.
 
 ## Source
 NVIDIA's Xid catalog, https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html. One table holds what
@@ -41,6 +41,6 @@ def check(context: Context) -> Findings:
                     f"{entry.get('count')} times since boot",
                     expected="no such error",
                     why="what happened once since boot is likely to end a long run.",
-                    fix=f"reboot {view.name}, and have the GPU replaced where it returns",
+                    fix=f"reboot {view.name}, and have the GPU replaced if it returns",
                     evidence=(last,) if last else (),
                 )

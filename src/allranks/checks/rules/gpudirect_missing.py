@@ -1,4 +1,4 @@
-"""GPUDirect RDMA is not available: data takes the way over host memory.
+"""GPUDirect RDMA is not available: data goes through host memory.
 
 ## How it is found
 On nodes with active InfiniBand ports: whether the `nvidia_peermem` module is loaded, or the open kernel

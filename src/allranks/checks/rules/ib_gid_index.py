@@ -1,4 +1,4 @@
-"""NCCL_IB_GID_INDEX names no RoCE v2 address.
+"""NCCL_IB_GID_INDEX is not the index of a RoCE v2 address.
 
 ## How it is found
 On RoCE ports: the GID at NCCL_IB_GID_INDEX on every active port. On InfiniBand ports the index has no

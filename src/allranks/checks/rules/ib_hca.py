@@ -8,7 +8,7 @@ If none matches, NCCL falls back to TCP sockets without an error: only its INFO 
 found", and the run is ten times slower. A value without `=` is a prefix: `mlx5_1` also takes mlx5_10 and mlx5_11.
 
 ## What to do
-`NCCL_IB_HCA: "=mlx5_0,mlx5_1"` with the names of `ibstat -l`, per node where they differ, or leave it out.
+`NCCL_IB_HCA: "=mlx5_0,mlx5_1"` with the names of `ibstat -l`, per node if they differ, or leave it out.
 
 ## Source
 NCCL user guide, NCCL_IB_HCA (prefixes, `=` exact, `^` without, `:port`).
@@ -37,7 +37,8 @@ def check(context: Context) -> Findings:
             yield context.warn(
                 view,
                 key="env.NCCL_IB_HCA",
-                saw=f"NCCL_IB_HCA={spec} names no active port of {view.name}, which has {listed(names) or 'none'}",
+                saw=f"NCCL_IB_HCA={spec} does not name an active port of {view.name}, which has "
+                f"{listed(names) or 'none'}",
                 expected="the names of active ports",
                 why="NCCL falls back to TCP without an error.",
                 fix="NCCL_IB_HCA: the names of ibstat -l, or take it out",

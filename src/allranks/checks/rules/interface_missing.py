@@ -9,7 +9,7 @@ NCCL ends with "no socket interface found"; gloo fails at once on that node and 
 on all others (30 minutes by default).
 
 ## What to do
-Name the interface that each node has: `interface:` under the node where names differ, or
+Name the interface that each node has: `interface:` under the node if names differ, or
 `network: {interface: auto}`, which takes the one that leads to the head.
 
 ## Source

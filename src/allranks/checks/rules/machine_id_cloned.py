@@ -1,7 +1,7 @@
 """Two machines have one machine id.
 
 ## How it is found
-/etc/machine-id of every machine, where the kernels' boot ids differ.
+/etc/machine-id of every machine, if the kernels' boot ids differ.
 
 ## Why it matters
 It was copied with a disk image. DHCP servers give both the same address (they ask by machine id), logs of both

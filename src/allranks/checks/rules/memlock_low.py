@@ -1,4 +1,4 @@
-"""Too little memory may be locked for InfiniBand.
+"""The limit of locked memory is too low for InfiniBand.
 
 ## How it is found
 The soft limit of locked memory (RLIMIT_MEMLOCK) of the run's user, on nodes with active InfiniBand ports.

@@ -4,7 +4,7 @@
 The MTU of the interface that each node's ranks use.
 
 ## Why it matters
-Between 9000 and 1500 small messages pass and large ones vanish where a switch drops what is too long:
+Between 9000 and 1500 small messages pass and large ones vanish if a switch drops what is too long:
 the rendezvous works, and the first large collective hangs. On Ethernet 1500 in place of 9000 also costs
 some percent of the bandwidth and much processor time.
 

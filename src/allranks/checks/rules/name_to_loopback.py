@@ -4,7 +4,7 @@
 On several machines: the addresses of the run's nodes as each node resolves them, and the head's own.
 
 ## Why it matters
-Where the head's name resolves to 127.0.0.1 or 127.0.1.1 (Debian's installer writes such a line into
+If the head's name resolves to 127.0.0.1 or 127.0.1.1 (Debian's installer writes such a line into
 /etc/hosts), the head listens for the others on its loopback, or a node looks for the head on itself:
 "connection refused", or a wait of 600 s.
 

@@ -1,7 +1,7 @@
 """A node's name resolves to nothing, or to different addresses on different nodes.
 
 ## How it is found
-Where `nodes` gives names: what each node resolves every name to.
+If `nodes` gives names: what each node resolves every name to.
 
 ## Why it matters
 MASTER_ADDR is resolved on each node: one that finds nothing never joins, and one that finds another

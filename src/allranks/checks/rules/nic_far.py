@@ -9,7 +9,7 @@ processor's host bridge, NODE and SYS through the interconnect between processor
 speed. The guide that calls SYS good has it the wrong way round.
 
 ## What to do
-Nothing in software where the board is built so. Where a virtual machine hides the topology
+Nothing in software if the board is built so. If a virtual machine hides the topology
 (all SYS), give NCCL the provider's NCCL_TOPO_FILE.
 
 ## Source
@@ -51,5 +51,5 @@ def check(context: Context) -> Findings:
             saw=f"{view.name}: no network device is near {listed(names)}",
             expected="PIX or PXB: at most PCIe switches between a GPU and its network device",
             why="traffic between nodes crosses the processor, at a fraction of the speed.",
-            fix="where a virtual machine hides the topology, set NCCL_TOPO_FILE to the provider's file",
+            fix="if a virtual machine hides the topology, set NCCL_TOPO_FILE to the provider's file",
         )

@@ -1,4 +1,4 @@
-"""Few files may be open at once.
+"""The limit of open files is low.
 
 ## How it is found
 The soft limit of open files (RLIMIT_NOFILE) of the run's user on every node.

@@ -1,4 +1,4 @@
-"""The kernel moves memory between processors while the ranks run.
+"""The kernel moves memory between NUMA nodes while the ranks run.
 
 ## How it is found
 Automatic NUMA balancing on machines with several NUMA nodes that train on GPUs.

@@ -5,12 +5,12 @@ The links that `nvidia-smi nvlink -s` lists for each GPU, and the relation betwe
 `nvidia-smi topo -m`.
 
 ## Why it matters
-NCCL routes around a dead link, over PCIe where none is left: one GPU then slows every collective of its
+NCCL routes around a dead link, over PCIe if none is left: one GPU then slows every collective of its
 node, and with it all ranks.
 
 ## What to do
 `nvidia-smi nvlink -e` shows errors of each link; restart the Fabric Manager, reboot, and have the board
-looked at where a link stays down.
+looked at if a link stays down.
 
 ## Source
 nvidia-smi manual: `nvlink -s`, `topo -m` (NV# is a connection of # bonded links).

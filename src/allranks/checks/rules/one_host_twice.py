@@ -38,5 +38,5 @@ def check(context: Context) -> Findings:
                 saw=f"{listed(names)} are one machine: boot id {group[0].text('system.boot_id')}",
                 expected="each machine once",
                 why="their ranks would take the same GPUs: NCCL stops with 'Duplicate GPU detected'.",
-                fix=f"remove {group[1].name} from nodes, or write same_host: true where that is meant",
+                fix=f"remove {group[1].name} from nodes, or write same_host: true if that is meant",
             )

@@ -8,7 +8,7 @@ processes of all nodes.
 ## Why it matters
 torch lets one process compile an extension, and all others wait until its lock is gone: without a time-out and
 without a line in any log. A builder that was killed (out of memory, a stopped run, a reboot) leaves the lock, and
-from then on every run stands still in `loading`, also where the operator has been compiled long ago.
+from then on every run stands still in `loading`, even if the operator has been compiled long ago.
 
 ## What to do
 If no process has it open, remove the file: the operator is then built again. If a process has it open, that

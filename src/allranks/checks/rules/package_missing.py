@@ -1,7 +1,7 @@
 """A package that this run needs is not installed on a node.
 
 ## How it is found
-For a LLaMA-Factory run: llamafactory, torch, transformers, peft, accelerate, datasets, trl; deepspeed where
+For a LLaMA-Factory run: llamafactory, torch, transformers, peft, accelerate, datasets, trl; deepspeed if
 the run uses it; the package of each logger that `report_to` names.
 
 ## Why it matters
@@ -9,7 +9,7 @@ One node without it ends the whole run. TensorBoard alone can: transformers rais
 rank, and the others wait until their timeout.
 
 ## What to do
-Install it in that node's training environment, or say `report_to: none` where it is a logger.
+Install it in that node's training environment, or say `report_to: none` if it is a logger.
 
 ## Source
 LLaMA-Factory 0.9.5 `hparams/parser.py`; transformers 5.6 `integrations/integration_utils.py`:

@@ -69,7 +69,7 @@ def held(
 
 
 def holder_text(holder: Mapping[str, Any]) -> str:
-    """`is held by pid 41877 (python, run 0902-a, started 14 h ago)`; empty where nobody is seen."""
+    """`is held by pid 41877 (python, run 0902-a, started 14 h ago)`; empty if nobody is seen."""
     if not holder:
         return ""
     about = [str(holder["name"])] if holder.get("name") else []

@@ -1,7 +1,7 @@
 """The checkpoint to resume from is not where it is read.
 
 ## How it is found
-The folder that `resume` names, on the head: rank 0 reads a checkpoint of allranks for all. Where
+The folder that `resume` names, on the head: rank 0 reads a checkpoint of allranks for all. If
 `checkpoint-not-resumable` is accepted the trainer reads its own, each rank its part: then on every machine.
 
 ## Why it matters

@@ -1,7 +1,7 @@
 """`same_host: true`, but the nodes are different machines.
 
 ## How it is found
-The kernel's boot id of every node, where the run file says `same_host: true`.
+The kernel's boot id of every node, if the run file says `same_host: true`.
 
 ## Why it matters
 `same_host` allows several nodes on one machine and so turns off what guards against a node listed twice.

@@ -1,4 +1,4 @@
-"""A run that shall be resumable saves nothing to resume from.
+"""A run that may have to resume saves nothing to resume from.
 
 ## How it is found
 `save_only_model: true` together with `resume`, `launch.restarts` or `launch.spares`.

@@ -1,8 +1,8 @@
-"""The ranks talk over a slower network than the nodes have.
+"""The ranks use a slower network than the nodes have.
 
 ## How it is found
 The speed of the interface that each node's ranks use against the node's other interfaces that are up and
-have an address; where NCCL uses InfiniBand, only the rendezvous goes over it, and it is not judged.
+have an address. If NCCL uses InfiniBand, only the rendezvous goes over it, and it is not judged.
 
 ## Why it matters
 ZeRO-3 gathers the whole model at each step: at 671 B parameters a ring all-gather takes 103 s over 100 Gb/s

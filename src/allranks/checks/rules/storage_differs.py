@@ -12,7 +12,7 @@ there, or finds another model than the rest.
 `findmnt PATH` on the nodes that differ; mount it (`mount -a`).
 
 ## Source
-`/proc/self/mountinfo`; where `storage-not-one` has seen another node's file there, names of servers do not matter.
+`/proc/self/mountinfo`; if `storage-not-one` has seen another node's file there, names of servers do not matter.
 
 Topic: storage
 """

@@ -62,7 +62,7 @@ def trouble_of(state) -> str | None:
 
 
 def trouble_in(text: str) -> str | None:
-    """Why NCCL could not use this topology; None where nothing is seen."""
+    """Why NCCL could not use this topology; None if nothing is seen."""
     if "<!ENTITY" in text or "<!DOCTYPE" in text:
         return "declares entities, which a topology does not"
     try:

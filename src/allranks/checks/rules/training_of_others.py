@@ -1,4 +1,4 @@
-"""Somebody else trains on a node.
+"""Somebody else runs a training on a node.
 
 ## How it is found
 The launchers of distributed training (torchrun, deepspeed, accelerate, llamafactory-cli, horovodrun) that run on

@@ -1,8 +1,8 @@
-"""NCCL may not use the way between GPUs.
+"""NCCL is told not to use the direct links between GPUs.
 
 ## How it is found
 NCCL_P2P_DISABLE and NCCL_SHM_DISABLE in `env`, on machines with several GPUs. (NCCL_IB_DISABLE is
-`ib-unused`'s, where there is InfiniBand.)
+`ib-unused`'s if there is InfiniBand.)
 
 ## Why it matters
 With both, what NVLink would carry goes over TCP: an all-reduce on 8 A100 falls from about 230 GB/s to the
@@ -36,7 +36,7 @@ def check(context: Context) -> Findings:
             yield context.warn(
                 where,
                 saw=f"{line.name}={line.value}",
-                expected="out, once a smoke test has passed",
+                expected="not set, once a smoke test has passed",
                 why=f"{line.why}.",
                 fix=line.do,
             )

@@ -1,7 +1,7 @@
-"""A node answered, but some of what a launch hangs on could not be read there.
+"""A node answered, but some facts that a launch depends on could not be read there.
 
 ## How it is found
-The facts that this run's checks judge by, where a node sent a reason in place of a value: a program that
+The facts that this run's checks judge by, if a node sent a reason in place of a value: a program that
 is not installed, a mount that does not answer, a driver that hangs.
 
 ## Why it matters
@@ -61,7 +61,7 @@ def of_node(context: Context, view: View, wanted: dict[str, list[tuple[str, bool
 
 
 def absent(view: View, need: str) -> str:
-    """Why a fact is missing: where one source gives several (nvidia-smi's), the first of them says what failed."""
+    """Why a fact is missing: if one source gives several (nvidia-smi's), the first of them says what failed."""
     family = need.partition(".")[0] + "."
     reasons = [why for path, why in view.facts.unreadable.items() if path.startswith(family)]
     return reasons[0] if len(set(reasons)) == 1 else ABSENT

@@ -4,7 +4,7 @@
 Names in `env` that torch or Hugging Face have renamed.
 
 ## Why it matters
-They still work where the installed version reads both, with a warning a rank, and stop working with the next
+They still work if the installed version reads both, with a warning per rank, and stop working with the next
 one.
 
 ## What to do

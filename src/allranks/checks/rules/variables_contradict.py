@@ -1,4 +1,4 @@
-"""Two variables say the opposite.
+"""Two variables contradict each other.
 
 ## How it is found
 Pairs in each node's environment of which one makes the other void: a transport that is switched off and tuned,

@@ -1,4 +1,4 @@
-"""The folder in which the ranks are to start is not on a node.
+"""The folder that the ranks start in is not on a node.
 
 ## How it is found
 The folder of `train.workdir` on every node; for a relative one of `code` on this machine, once.

@@ -27,7 +27,7 @@ def _load(name: str) -> ModuleType:
 
 
 def find(model_type: str) -> ModuleType:
-    """The family's module; raises UnknownModel where there is none."""
+    """The family's module; raises UnknownModel if there is none."""
     known = names()
     if model_type in known:
         return _load(model_type)

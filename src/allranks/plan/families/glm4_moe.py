@@ -1,4 +1,4 @@
-"""GLM-4.5 and 4.6: first layers dense, then routed and shared experts; norms on q and k where asked."""
+"""GLM-4.5 and 4.6: first layers dense, then routed and shared experts; norms on q and k if asked."""
 
 from __future__ import annotations
 

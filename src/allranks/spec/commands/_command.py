@@ -110,7 +110,7 @@ class Command:
             "launcher-contradicts",
             WARN,
             f"{shown(one)} against {shown(other)}.",
-            "only one of them can hold.",
+            "only one of the two can be used.",
             fix,
         )
 

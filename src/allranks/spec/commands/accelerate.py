@@ -119,8 +119,12 @@ OPTIONS: dict[str, Option] = {
     "max-restarts": Option(1, lambda c, v, s: v == "0" or c.put("launch.restarts", int(v), s)),
     "no-python": NOT_PYTHON,
     "deepspeed-hostfile": Option(1, hostfile),
-    "deepspeed-exclusion-filter": refused("the nodes that train are named.", "nodes without them", takes=1),
-    "deepspeed-inclusion-filter": refused("the nodes that train are named.", "nodes: those alone", takes=1),
+    "deepspeed-exclusion-filter": refused(
+        "a run file lists the nodes that train.", "nodes without them", takes=1
+    ),
+    "deepspeed-inclusion-filter": refused(
+        "a run file lists the nodes that train.", "nodes: those alone", takes=1
+    ),
     "offload-optimizer-nvme-path": setting("offload_optimizer_nvme_path"),
     "offload-param-nvme-path": setting("offload_param_nvme_path"),
     **each("aws-access-key-id aws-secret-access-key", SAGEMAKER),

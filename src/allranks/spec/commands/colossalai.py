@@ -28,7 +28,7 @@ OPTIONS = {
     **each("H host include", Option(1, named)),
     **each("extra-launch-args ssh-port", own()),
     "hostfile": Option(1, hostfile),
-    "exclude": refused("the nodes that train are named.", "nodes without them", takes=1),
+    "exclude": refused("a run file lists the nodes that train.", "nodes without them", takes=1),
     "num-nodes": count("nodes"),
     "nproc-per-node": count("ranks"),
     "master-port": key("network.port", port),

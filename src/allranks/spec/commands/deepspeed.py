@@ -42,7 +42,7 @@ def included(command: Command, value: str, said: str) -> None:
         choices[name] = slots
     if len(set(choices.values())) > 1:
         raise Wrong(
-            f"{shown(said)}: other GPUs on each machine.",
+            f"{shown(said)}: the GPUs differ between the machines.",
             "one choice holds for all nodes.",
             "nodes: a list, with gpus and env: {CUDA_VISIBLE_DEVICES: …} of each",
         )
@@ -62,7 +62,7 @@ def engine(command: Command, value: str, said: str) -> None:
     command.put("launch.with", name, said)
 
 
-EXCLUDED = refused("the nodes that train are named.", "nodes without them", takes=1)
+EXCLUDED = refused("a run file lists the nodes that train.", "nodes without them", takes=1)
 OPTIONS = {
     **each("H hostfile", Option(1, hostfile)),
     **each("i include", Option(1, included)),

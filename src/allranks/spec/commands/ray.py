@@ -50,7 +50,7 @@ def take(command: Command, found: dict[str, Any], said: str) -> None:
     for name in found:
         command.left_out(
             f"{said.split()[0]}: {name}",
-            "the environment has its packages before the run.",
+            "packages are installed before the run.",
             "environment: {lock: …}, or container: {pip: […]}",
         )
 

@@ -60,7 +60,7 @@ def read(command: Command) -> None:
             WARN,
             f"{nodes[1]}, and no srun before {shown(command.words[0] if command.words else 'the training')}.",
             "the script's command would start on the first node alone, and wait there for the others.",
-            "nothing here: allranks starts it on each node",
+            "nothing: allranks starts it on each node",
         )
 
 

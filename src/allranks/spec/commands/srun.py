@@ -67,7 +67,7 @@ def exported(command: Command, value: str, said: str) -> None:
             command.variable(name, given, said)
 
 
-PYXIS = "the container is a key of its own."
+PYXIS = "the run file has keys for the container."
 OPTIONS = {
     **each("N nodes", Option(1, nodes)),
     **each("n ntasks", count("all tasks")),

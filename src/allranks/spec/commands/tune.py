@@ -15,7 +15,7 @@ def read(command: Command) -> None:
     if not recipe.endswith(".py") or not config.endswith((".yaml", ".yml")):
         name = recipe if not recipe.endswith(".py") else config
         raise Wrong(
-            f"{shown(name)} is a name that torchtune alone resolves, to a file inside its package.",
+            f"{shown(name)} is a name that only torchtune resolves, to a file inside its package.",
             "the ranks start a script.",
             f"tune cp {shown(name)} . and the copy's name",
         )

@@ -7,7 +7,7 @@ from allranks.spec.commands._command import MODULE, Command, Form, each, own, re
 PYTHON = ".venv/bin/python"
 """Where uv makes a project's environment, unless UV_PROJECT_ENVIRONMENT says another place."""
 
-OTHER = ("a run's environment has its packages before the run.", "environment: {lock: …}")
+OTHER = ("packages are installed before the run.", "environment: {lock: …}")
 
 
 def read(command: Command) -> None:
@@ -22,7 +22,7 @@ FORM = Form(
         **each("frozen locked no-sync", own(0)),
         **each("with p python", refused(*OTHER, takes=1)),
         "active": refused(
-            "which environment is active here, the nodes do not know.", "environment: {python: …}"
+            "the nodes do not know which environment is active here.", "environment: {python: …}"
         ),
         "env-file": refused(
             "its values would be read here.", "env: {…}, and secrets by their names", takes=1
