@@ -26,6 +26,7 @@ from allranks.cli.log_files import (
     unreadable,
 )
 from allranks.cli.log_matcher import suspects
+from allranks.cli.planned_figures import planned_figures
 from allranks.core import BadInput, Diagnosis, Problem, Where, where_from_json
 from allranks.core.causes import UNPROVEN
 
@@ -42,7 +43,7 @@ def diagnose_command(options: argparse.Namespace) -> int:
     from allranks.diagnose import cause
 
     notes: list[str] = []
-    answer = of_paths(options.paths, notes)
+    answer = of_paths(options.paths, notes, options.run_file)
     diagnosis = answer.diagnosis
     healthy = cause(diagnosis.cause).healthy
     if options.json:
@@ -72,15 +73,17 @@ class Answer(NamedTuple):
     disagreements: Sequence[str] = ()
 
 
-def of_paths(paths: list[str], notes: list[str]) -> Answer:
-    """Of a run, of logs and of flight recorders' dumps. Files that were not read are added to `notes`."""
+def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) -> Answer:
+    """Of a run, of logs and of flight recorders' dumps. Files that were not read are added to `notes`. The figures are
+    compared with the plan of `run_file`."""
     from allranks.diagnose import Evidence, cause, conclude, others
-    from allranks.diagnose.figures import disagreements, figures, in_words
+    from allranks.diagnose.figures import against, disagreements, figures, in_words
     from allranks.diagnose.stretches import Stretch
 
     lost = of_lost_run(paths)
     if lost is not None:
         return Answer(lost)
+    planned = planned_figures(run_file) if run_file else {}
     logs, dumps = resolve(paths, notes)
     seen = Evidence()
     for one in scanned(logs, notes):
@@ -97,7 +100,8 @@ def of_paths(paths: list[str], notes: list[str]) -> Answer:
         told = recorded
     else:
         also = others(seen, told)
-    return Answer(told, also, figures(seen), in_words(seen), disagreements(seen))
+    but = [*disagreements(seen), *against(seen, planned)]
+    return Answer(told, also, figures(seen), in_words(seen), but)
 
 
 def of_dumps(files: list[str], notes: list[str]) -> Diagnosis | None:

@@ -127,6 +127,14 @@ def _world_size(seen: Store, line: Line, match: Any) -> None:
             sizes.add(size)
 
 
+def _communicator(seen: Store, line: Line, match: Any) -> None:
+    """NCCL's communicators are of all ranks or of some: the largest tells the world size."""
+    sizes = seen.world_sizes.setdefault(line.node, set())
+    if int(match.group(1)) > max(sizes, default=0):
+        sizes.clear()
+        _world_size(seen, line, match)
+
+
 def _collective(seen: Store, line: Line, match: Any) -> None:
     rank = seen.rank_of(line)
     if rank is None or rank in seen.collectives or len(seen.collectives) >= KEPT:
@@ -272,9 +280,17 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     (Pattern("local=", r"local=\[([\d.:a-f]{3,45})\]"), _address),
     (Pattern("forcefully exitting via", r"process (\d{1,9}) via"), _forced),
     (Pattern("forcefully exiting via", r"process (\d{1,9}) via"), _forced),
-    (Pattern("world_size", r"world_size['\"]?[=: ]{1,3}(\d{1,7})\b"), _world_size),
+    (
+        Pattern(
+            "world_size",
+            r"(?<!group_)(?<!parallel_)(?<!local_)(?<![a-z]p_)world_size['\"]?[=: ]{1,3}(\d{1,7})\b",
+        ),
+        _world_size,
+    ),
     (Pattern("world size", r"[Ww]orld size[=: ]{1,3}(\d{1,7})\b"), _world_size),
-    (Pattern("nranks", r"\bnranks (\d{1,7})\b"), _world_size),
+    (Pattern("global_world_sizes", r"global_world_sizes=\[(\d{1,7})\b"), _world_size),
+    (Pattern("Num processes", r"^Num processes: (\d{1,7})\b"), _world_size),
+    (Pattern("nranks", r"\bnranks (\d{1,7})\b"), _communicator),
     (Pattern("WorkNCCL", r"WorkNCCL\(SeqNum=(\d{1,12}), OpType=(\w{1,40})"), _collective),
     (
         Pattern(

@@ -1,8 +1,10 @@
-"""The figures that a training prints of itself: ranks, batch, parameters, memory; and which of them do not agree."""
+"""The figures that a training prints of itself: ranks, batch, parameters, memory; and which of them do not agree, with
+each other or with a plan."""
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Tuple
+import math
+from typing import Any, Callable, Dict, List, Mapping, Tuple
 
 from allranks.diagnose.lines import Line
 from allranks.diagnose.store import Store
@@ -14,6 +16,9 @@ BYTES_OF_A_PARAMETER = 2
 
 TOLERANCE = 0.1
 """ZeRO-3 keeps small parameters whole and pads each shard: a few percent more than the even share."""
+
+ADAPTER = 0.01
+"""If less than this share of the parameters trains, gradients and optimizer take no memory to speak of."""
 
 MOST = 10**15
 
@@ -34,6 +39,32 @@ def _whole(name: str) -> Callable[[Store, Line, Any], None]:
     return keep
 
 
+_SUMMARY = ("examples", "epochs", "batch", "batch_of_a_rank", "accumulation", "steps")
+
+
+def _training_begins(seen: Store, line: Line, match: Any) -> None:
+    """A Trainer's summary follows. That of an earlier training in the same log no longer counts."""
+    seen.words.discard("evaluation")
+    for name in _SUMMARY:
+        seen.figures.pop(name, None)
+
+
+def _evaluation_begins(seen: Store, line: Line, match: Any) -> None:
+    seen.words.add("evaluation")
+
+
+def _examples(seen: Store, line: Line, match: Any) -> None:
+    if "evaluation" not in seen.words:
+        _whole("examples")(seen, line, match)
+
+
+def _launched(seen: Store, line: Line, match: Any) -> None:
+    """The nodes, and the processes that the launcher starts on each."""
+    ranks = int(match.group(1)) * int(match.group(2))
+    if 0 < ranks <= 1_000_000:
+        seen.figures["launched"] = float(ranks)
+
+
 _COUNT = r"(\d[\d,]{0,24}(?:\.\d{1,6})?)"
 FACTS: Tuple[Tuple[Pattern, Callable[..., None]], ...] = (
     (Pattern("Max_MA", r"\bMA (\d{1,6}(?:\.\d{1,6})?) GB"), _whole("allocated_gib")),
@@ -52,6 +83,21 @@ FACTS: Tuple[Tuple[Pattern, Callable[..., None]], ...] = (
         _whole("accumulation"),
     ),
     (Pattern("Total optimization steps", rf"Total optimization steps ?= ?{_COUNT}"), _whole("steps")),
+    (Pattern("Running training"), _training_begins),
+    (Pattern("Running Evaluation"), _evaluation_begins),
+    (Pattern("Running Prediction"), _evaluation_begins),
+    (Pattern("Num examples", rf"Num examples ?= ?{_COUNT}"), _examples),
+    (Pattern("Num Epochs", rf"Num Epochs ?= ?{_COUNT}"), _whole("epochs")),
+    # DeepSpeed prints its configuration with dots
+    (
+        Pattern("train_micro_batch_size_per_gpu", rf"_per_gpu \.{{2,60}} {_COUNT}"),
+        _whole("batch_of_a_rank"),
+    ),
+    (Pattern("gradient_accumulation_steps", rf"_steps \.{{2,60}} {_COUNT}"), _whole("accumulation")),
+    (Pattern("train_batch_size", rf"(?<!_)train_batch_size \.{{2,60}} {_COUNT}"), _whole("batch")),
+    (Pattern("educe bucket size", rf"Reduce bucket size {_COUNT}"), _whole("reduce_bucket")),
+    (Pattern("refetch bucket size", rf"Prefetch bucket size {_COUNT}"), _whole("prefetch_bucket")),
+    (Pattern("num_local_procs", r"nnodes=(\d{1,6}), num_local_procs=(\d{1,6})"), _launched),
 )
 
 
@@ -65,41 +111,93 @@ def figures(seen: Store) -> Dict[str, float]:
 
 
 def disagreements(seen: Store) -> List[str]:
-    """What of it cannot be true of one and the same run, in words."""
+    """The figures that cannot be true of one and the same run, in words."""
     found = figures(seen)
-    told: List[str] = []
-    sizes = sorted({size for group in seen.world_sizes.values() for size in group})
-    ranks = found.get("world_size")
-    batch, each = found.get("batch"), found.get("batch_of_a_rank", 0.0) * found.get("accumulation", 1.0)
-    if batch and each:
-        fits = batch / each
-        if fits != int(fits):
-            told.append(
-                f"a total batch of {batch:,.0f} is not a multiple of {each:,.0f}, a rank's batch times accumulation"
-            )
-        elif ranks and fits != ranks:
-            told.append(f"a total batch of {batch:,.0f} fits {fits:,.0f} ranks, not {ranks:,.0f}")
-    parameters, allocated = found.get("parameters"), found.get("allocated_gib")
-    if parameters and allocated and ranks and "zero3" in seen.words:
-        share = parameters * BYTES_OF_A_PARAMETER / GIB / ranks
-        if share > 1 and abs(allocated - share) > TOLERANCE * share:
-            fits = round(parameters * BYTES_OF_A_PARAMETER / GIB / allocated)
-            told.append(
-                f"MA {allocated:,.2f} GB fits {fits:,} ranks, not {ranks:,.0f}: "
-                f"a shard of {parameters:,.0f} parameters in 16 bits is {share:,.2f} GiB there"
-            )
-    if len(sizes) > 1:
-        told.append("world sizes differ: " + ", ".join(f"{size:,}" for size in sizes[:8]))
+    told = [*_of_batch(found), *_of_steps(found)]
+    if "zero3" in seen.words:
+        told += _of_memory(found)
+    ranks, launched = found.get("world_size"), found.get("launched")
+    if ranks and launched and ranks != launched:
+        told.append(f"the launcher starts {launched:,.0f} processes, the world size is {ranks:,.0f}")
+    # On one node groups of ranks have sizes, too: tensor-parallel ranks, or an inference server.
+    of_nodes = {next(iter(sizes)) for sizes in seen.world_sizes.values() if len(sizes) == 1}
+    if len(of_nodes) > 1:
+        told.append("world sizes differ: " + ", ".join(f"{size:,}" for size in sorted(of_nodes)[:8]))
+    return told
+
+
+def _of_batch(found: Mapping[str, float]) -> List[str]:
+    batch, ranks = found.get("batch"), found.get("world_size")
+    each = found.get("batch_of_a_rank", 0.0) * found.get("accumulation", 1.0)
+    if not batch or not each:
+        return []
+    fits = batch / each
+    if fits != int(fits):
+        why = "a rank's batch times accumulation"
+        return [f"a total batch of {batch:,.0f} is not a multiple of {each:,.0f}, {why}"]
+    if ranks and fits != ranks:
+        return [f"a total batch of {batch:,.0f} fits {fits:,.0f} ranks, not {ranks:,.0f}"]
+    return []
+
+
+def _of_steps(found: Mapping[str, float]) -> List[str]:
+    """Steps that the examples do not fill. The last epoch may be a part of one, and each epoch may end with a smaller
+    batch or without it."""
+    if not all(found.get(name) for name in ("examples", "epochs", "batch", "steps")):
+        return []
+    examples, epochs, batch, steps = (found[name] for name in ("examples", "epochs", "batch", "steps"))
+    least, most = (epochs - 1) * max(1, examples // batch - 1), epochs * (math.ceil(examples / batch) + 1)
+    if least <= steps <= most:
+        return []
+    even = epochs * examples / batch
+    return [
+        f"{steps:,.0f} steps do not fit {examples:,.0f} examples in {epochs:,.0f} epochs with a batch of {batch:,.0f}: "
+        f"that takes about {even:,.0f}"
+    ]
+
+
+def _of_memory(found: Mapping[str, float]) -> List[str]:
+    """Less memory than a ZeRO-3 shard needs; or more, although only an adapter trains."""
+    parameters, allocated, ranks = (found.get(name) for name in ("parameters", "allocated_gib", "world_size"))
+    if not parameters or not allocated or not ranks:
+        return []
+    share = parameters * BYTES_OF_A_PARAMETER / GIB / ranks
+    adapter = found.get("trainable", parameters) < ADAPTER * parameters
+    over = TOLERANCE * share
+    if share <= 1 or not (allocated < share - over or (adapter and allocated > share + over)):
+        return []
+    fits = round(parameters * BYTES_OF_A_PARAMETER / GIB / allocated)
+    return [
+        f"MA {allocated:,.2f} GB fits {fits:,} ranks, not {ranks:,.0f}: "
+        f"a shard of {parameters:,.0f} parameters in 16 bits is {share:,.2f} GiB there"
+    ]
+
+
+Planned = Mapping[str, Tuple[float, float]]
+"""The least and the most of a figure that a plan allows."""
+
+
+def against(seen: Store, planned: Planned) -> List[str]:
+    """The figures that do not follow the plan, in words."""
+    found, told = figures(seen), []
+    for name, label in NAMES:
+        if name in found and name in planned:
+            least, most = planned[name]
+            if not least <= found[name] <= most:
+                wanted = f"{least:,.10g}" if least == most else f"{least:,.4g} to {most:,.4g}"
+                told.append(f"{label} {found[name]:,.12g}, planned {wanted}")
     return told
 
 
 NAMES = (
-    ("world_size", "world size"), ("parameters", "parameters"), ("trainable", "trainable"), ("batch", "batch"),
-    ("batch_of_a_rank", "of a rank"), ("accumulation", "accumulation"), ("steps", "steps"), ("allocated_gib", "MA GB"),
+    ("world_size", "world size"), ("launched", "processes launched"), ("parameters", "parameters"),
+    ("trainable", "trainable"), ("examples", "examples"), ("epochs", "epochs"), ("batch", "batch"),
+    ("batch_of_a_rank", "of a rank"), ("accumulation", "accumulation"), ("steps", "steps"),
+    ("reduce_bucket", "reduce bucket"), ("prefetch_bucket", "prefetch bucket"), ("allocated_gib", "MA GB"),
     ("reserved_gib", "Max CA GB"),
 )  # fmt: skip
 
 
 def in_words(seen: Store) -> str:
     found = figures(seen)
-    return ", ".join(f"{label} {found[name]:,.10g}" for name, label in NAMES if name in found)
+    return ", ".join(f"{label} {found[name]:,.12g}" for name, label in NAMES if name in found)

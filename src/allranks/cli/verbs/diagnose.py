@@ -24,6 +24,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="logs, folders of logs, or a run's id; - is standard input; with --live names of nodes",
     )
     add_json(parser)
+    parser.add_argument(
+        "--run-file",
+        metavar="FILE",
+        help="also compare the figures in the logs with the plan of this run file",
+    )
     live = parser.add_argument_group("a job that hangs now")
     live.add_argument("--live", action="store_true", help="examine processes instead of logs")
     live.add_argument("--slurm-job", metavar="ID", help="the nodes of this SLURM job, through srun")
