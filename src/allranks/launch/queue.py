@@ -1,4 +1,4 @@
-"""What a batch system is asked by a run: a job that holds its nodes, its place in the queue, its end."""
+"""What a run needs of a batch system: a job that holds its nodes, its place in the queue, its end."""
 
 from __future__ import annotations
 
@@ -9,39 +9,29 @@ from allranks.spec import Run
 
 
 class Job(Protocol):
-    """One job as its queue tells of it. `state` is empty if the queue knows the job no more."""
+    """One job as its queue reports it. `state` is empty if the queue no longer knows the job."""
 
-    @property
-    def number(self) -> str: ...
-    @property
-    def shown(self) -> str: ...
-    @property
-    def state(self) -> str: ...
-    @property
-    def reason(self) -> str: ...
-    @property
-    def nodes(self) -> str: ...
-    @property
-    def waits(self) -> bool: ...
-    @property
-    def runs(self) -> bool: ...
+    number: str
+    shown: str
+    state: str
+    reason: str
+    nodes: str
+    waits: bool
+    runs: bool
 
 
 class Queue(Protocol):
-    """A launcher's `queue()`: a module or an object."""
+    """A launcher's `queue()`: a module or an object. `NAME` is for messages."""
 
-    @property
-    def NAME(self) -> str:
-        """What people call it."""
-        ...
+    NAME: str
 
     def allocation(self, environ: Mapping[str, str]) -> str | None:
         """The number of the job that a process with these variables is in."""
         ...
 
     async def submit(self, run: Run, run_id: str, again: Sequence[Sequence[str]], tasks: int = 0) -> str:
-        """Submits the job, or an array of so many tasks; its number. `again` are the commands that start each task
-        once more, for a job that is queued again. Raises BadInput for a job that is refused."""
+        """Submits the job, or an array with `tasks`; returns its number. `again` are the commands that start each task
+        again, if the job is requeued. Raises BadInput for a job that is refused."""
         ...
 
     async def job(self, number: str) -> Any:
@@ -49,17 +39,17 @@ class Queue(Protocol):
         ...
 
     async def turn(self, first: bool = False) -> None:
-        """Waits until it is time to look again; those who wait look together, ever more seldom."""
+        """Waits until it is time to look again; all who wait look together, more and more rarely."""
         ...
 
     async def claim(self, job: Any, run_id: str) -> None:
-        """Says of a job of ours whose it is now; of another's nothing."""
+        """Marks a job of allranks as this run's; leaves another's as it is."""
         ...
 
     async def cancel(self, number: str, run_id: str) -> bool:
-        """Ends the job if it was submitted for this run; False if it was not, or is not there any more."""
+        """Ends the job if it was submitted for this run; False if it was not, or no longer exists."""
         ...
 
     async def ending(self, number: str) -> str:
-        """How a job ended, in the queue's words; empty if it knows no more."""
+        """How a job ended, in the queue's words; empty if it does not know."""
         ...

@@ -1,10 +1,9 @@
-"""Starts by a launcher's own program: what it is told, and what its output says of a failure.
+"""Starts by a launcher's own program: its command, and what its output says about a failure.
 
-A launcher only starts one command on each node: `sh <start script>`, a file that the controller put into the
-run directory. Nothing of the run stands in its words: the order (job, key, secrets) comes to the waiting
-supervisor by the controller's own connection (`node/engine_orders.py`). So hostile values, secrets and long
-environments never meet a launcher's command line. A rendering for `plan --render` takes the same words from the
-same `command`, with its own scripts.
+A launcher only starts one command on each node: `sh <start script>`, a file that the controller put into the run
+directory. The order (job, key, secrets) comes to the waiting supervisor by the controller's own connection
+(`node/engine_orders.py`). So hostile values, secrets and long environments are never in a launcher's command line.
+`plan --render` takes the same words from the same `command`, with its own scripts.
 """
 
 from __future__ import annotations
@@ -23,26 +22,22 @@ from allranks.spec.launchers import Launcher
 LAST_LINES = 8
 CONNECT_SECONDS = 10
 SSH_OPTIONS = ("-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_SECONDS}")
-"""Nobody can answer a question; 10 s is the limit of our own connections too (`transport/ssh.py`)."""
+"""Nobody can answer a question; 10 s is also the limit of allranks' own connections (`transport/ssh.py`)."""
 
 TRY = "on the head: ssh NODE true shows the same"
 SSH_FAILURES = (
     (r"ssh: connect to host .*: Connection refused", "nothing listens on its SSH port", TRY),
     (r"ssh: connect to host .*: (Connection timed out|No route to host)", "it does not answer", TRY),
-    (
-        r"ssh: Could not resolve hostname",
-        "its name does not resolve on the head",
-        "add it to /etc/hosts there",
-    ),
+    (r"ssh: Could not resolve hostname", "its name does not resolve on the head", "add it to /etc/hosts"),
     (r"Host key verification failed", "the head does not know its host key", TRY),
     (r"Permission denied \(", "it accepts none of the head's keys", TRY),
     (r"Connection (closed|reset) by", "it closed the connection", TRY),
 )
-"""What ssh says under launchers that log in from the head."""
+"""ssh's messages under launchers that log in from the head."""
 
 
 class StartFailed(Exception):
-    """What a launcher needs first did not start on a node; `text` is the node's own word."""
+    """Something that a launcher needs first did not start on a node; `text` is the node's message."""
 
     def __init__(self, node: Node, saw: str, fix: str, text: str):
         super().__init__(saw)
@@ -85,8 +80,8 @@ class Start:
         return [address if user is None else f"{user}@{address}" for user, address in pairs]
 
     def ssh_options(self, one_user: bool = False, secrets: Sequence[str] = ()) -> list[str]:
-        """The options of every ssh, by which it also hands these variables on. Raises BadInput for nodes that need
-        different ones."""
+        """The options of every ssh; `secrets` are variables that ssh hands on. Raises BadInput if nodes need different
+        options."""
         users, ports = set(self.users()), {node.port for node in self.nodes}
         if (one_user and len(users) > 1) or len(ports) > 1:
             raise self.run.refuse(
@@ -100,8 +95,8 @@ class Start:
         return [*options, *(["-l", user] if user else []), *(["-p", str(port)] if port else [])]
 
     def addresses(self, several: bool = False) -> list[str]:
-        """The addresses, which these programs take as lists with commas. Raises BadInput for an odd one, and if
-        several nodes are one machine unless `several`."""
+        """The addresses, which these programs take as lists with commas. Raises BadInput for an address that does not
+        fit into one, and if several nodes are one machine, unless `several`."""
         addresses = [node.address for node in self.nodes]
         odd = [address for address in addresses if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", address)]
         twice = [] if several else [address for address in addresses if addresses.count(address) > 1]
@@ -144,13 +139,23 @@ class Start:
         return path
 
 
+def numbered_path(node: Node) -> str:
+    """The path of a node's start script, by its rank: its place in the launcher's list of hosts."""
+    return f"engine/{node.rank}.sh"
+
+
+def without_secrets(run: Run) -> list[str]:
+    """`env -u NAME …`: for programs that keep or hand on their whole environment; secrets go another way."""
+    return ["env", *(word for name in run.secrets for word in ("-u", name))]
+
+
 def starting(run: Run, plan: Plan, scripts: Mapping[str, str]) -> Start:
     """The start of a run's supervisors by its own launcher."""
     return Start(run, plan, scripts, run.cluster.nodes, run.launch.with_, extra=run.launch.extra)
 
 
 def start_script(argv: Sequence[str], home: str) -> str:
-    """One node's start script. `home` is said, since what launchers hand on of an environment differs."""
+    """One node's start script. It sets `home`, since launchers hand on different parts of an environment."""
     return (
         "# Started by the run's launcher: the supervisor, which waits for its order.\n"
         f"export ALLRANKS_HOME={shlex.quote(home)}\n"
@@ -159,41 +164,34 @@ def start_script(argv: Sequence[str], home: str) -> str:
 
 
 def headed(words: Sequence[str]) -> list[str]:
-    """The command on the head with its errors in its output, and without a standard input to wait for."""
+    """The command on the head, with stderr in stdout and without stdin."""
     return ["sh", "-c", 'exec "$@" 2>&1 </dev/null', "sh", *words]
 
 
 def blamed(line: str, launcher: Launcher) -> tuple[str, str] | None:
-    """What a line of the launcher's output means and what to do; None where it says nothing of a failure."""
+    """(meaning, fix) of a line of the launcher's output; None if the line does not tell of a failure."""
     return next(((means, fix) for pattern, means, fix in launcher.failures if re.search(pattern, line)), None)
 
 
 def named(text: str, nodes: Iterable[Node]) -> Node | None:
-    """The node that a line speaks of, by its name or address as a whole word."""
-    return next(
-        (
-            node
-            for node in nodes
-            if any(
-                re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w-]|\.\w)", text)
-                for word in (node.name, node.address)
-            )
-        ),
-        None,
-    )
+    """The node whose name or address is in a line, as a whole word."""
+    for node in nodes:
+        words = "|".join(map(re.escape, (node.name, node.address)))
+        if re.search(rf"(?<![\w.-])({words})(?![\w-]|\.\w)", text):
+            return node
+    return None
 
 
 def failure(launcher: Launcher, lines: Sequence[str], nodes: Sequence[Node], code: int | None) -> Finding:
-    """Why a launcher did not start the supervisors: the first line that its `failures` know, the node it speaks of.
-
-    `code` is the command's exit code; None while it still runs.
+    """Why a launcher did not start the supervisors: the first line that matches one of its `failures`, and the node
+    that it names. `code` is the command's exit code; None while it still runs.
     """
     evidence = tuple(line.strip()[:300] for line in lines if line.strip(" \n-"))
     for number, line in enumerate(evidence):
         meant = blamed(line, launcher)
         if meant is not None:
             others = [line, *evidence[max(0, number - 2) : number + 3]]
-            # The head starts it: its name stands in lines that speak of another node.
+            # The head starts it, and so its name is in lines about other nodes: it comes last.
             node = next((n for n in (named(text, [*nodes[1:], *nodes[:1]]) for text in others) if n), None)
             return said(launcher, node, f"{launcher.program}: {meant[0]} ({line})", meant[1], evidence)
     ended = "it went on without starting them" if code is None else f"it ended with exit code {code}"
@@ -216,8 +214,8 @@ def said(launcher: Launcher, node: Node | None, saw: str, fix: str, evidence: Se
 
 
 def limit_seconds(text: str | None) -> int | None:
-    """`launch.time` (`spec.validate.time_limit` has checked it): minutes, MM:SS, HH:MM:SS, D-HH[:MM[:SS]]; None for no
-    limit."""
+    """The seconds of `launch.time` (checked by `spec.validate.time_limit`): minutes, MM:SS, HH:MM:SS, D-HH[:MM[:SS]];
+    None for no limit."""
     if text is None or not text[0].isdigit():
         return None
     days, dash, rest = text.rpartition("-")

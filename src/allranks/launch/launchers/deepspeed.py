@@ -1,13 +1,12 @@
-"""DeepSpeed's own launcher over pdsh: one process a node, which starts the supervisor (or torchrun) and ends.
+"""DeepSpeed's own launcher over pdsh: one process per node, which starts the supervisor (or torchrun) and ends.
 
-For sites that have only this. DeepSpeed sees one slot a node, so that it starts one process there; what it sets
-for that process (one visible GPU, a rank) is taken away again, since torchrun starts the ranks. Of an
-environment it carries little and spoils some of it; here nothing of a run is in it: the order, or the node's script,
-brings all.
+For sites that only have this. DeepSpeed sees one slot per node, so it starts one process there; the variables that it
+sets for that process (one visible GPU, a rank) are removed again, since torchrun starts the ranks. It hands on little
+of an environment, and changes some of it; the order, or the node's script, brings all that a run needs.
 
-On SIGINT and SIGTERM it runs `pkill -f` on every node, for every process whose command line looks like one of
-its own: another person's DeepSpeed run too. So a run's is started in a session of its own, and nothing of ours ever
-sends it a signal: what it started ends by the order that does not come. Tried with deepspeed 0.19.8 and pdsh 2.34.
+On SIGINT and SIGTERM it runs `pkill -f` on every node for every process whose command line looks like its own, also of
+another person's DeepSpeed run. So allranks starts it in a separate session and never sends it a signal: what it started
+ends because the order does not come. Tried with deepspeed 0.19.8 and pdsh 2.34.
 """
 
 from __future__ import annotations
@@ -20,11 +19,11 @@ from allranks.launch.scripts import _shell
 from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
 from allranks.launch.scripts._phrases import HERE, at_home
 from allranks.launch.scripts._readme import readme
-from allranks.launch.starting import Start
+from allranks.launch.starting import Start, numbered_path
 from allranks.spec.launchers import Launcher
 
 FORGET = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
-"""What DeepSpeed sets by its slots (accelerator.set_visible_devices_envs), of what the ranks inherit."""
+"""What DeepSpeed sets by its slots (accelerator.set_visible_devices_envs) and the ranks would inherit."""
 
 BEGIN = """\
 printf %s "$2" >"$1" || exit 1
@@ -44,17 +43,13 @@ def hostfile(start: Start) -> str:
 
 
 def launch(start: Start, file: str, python: str) -> list[str]:
-    """The launcher and its options. It puts arguments into a shell's command line unquoted: there is only a path."""
+    """The launcher and its options. It puts arguments unquoted into a shell's command line, so there is only a path."""
     words = ["env", f"PDSH_SSH_ARGS_APPEND={' '.join(start.ssh_options(secrets=start.secrets))}"]
     words += [python, "-m", "deepspeed.launcher.runner", "--hostfile", file, "--launcher", "pdsh"]
     words += ["--no_ssh_check", "--num_nodes", str(len(start.nodes)), "--num_gpus", "1", "--force_multi"]
-    # Both are for ranks, and torchrun makes those: only the options that DeepSpeed insists on.
-    words += [
-        "--master_addr",
-        start.run.cluster.head.address,
-        "--master_port",
-        str(start.run.network.rendezvous_port),
-    ]
+    # For ranks, which torchrun starts; but DeepSpeed requires these options.
+    words += ["--master_addr", start.run.cluster.head.address]
+    words += ["--master_port", str(start.run.network.rendezvous_port)]
     words += [*start.extra, "--no_python", "--no_local_rank"]
     forgotten = [word for name in FORGET for word in ("-u", name)]
     return [*words, "env", *forgotten, start.shell, start.numbered_script()]
@@ -75,7 +70,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
         "# On Ctrl-C it ends processes on the nodes with `pkill -f`: by their command line, not by what they are.\n"
     )
     text += _shell.plain_folder("deepspeed") + _shell.need_secrets(job)
-    # It starts the nodes in a folder of the same path, and reads a .deepspeed_env that lies there.
+    # It starts the nodes in a folder of the same path, and would read a .deepspeed_env there.
     text += "cd /\n" + _shell.exec_line(launch(start, f"{HERE}/hostfile", at_home(job.python)))
     return {
         "deepspeed.sh": File(text, SCRIPT),
@@ -89,11 +84,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
 FAILED = "by hand on the head: deepspeed --hostfile FILE --launcher pdsh --no_python hostname"
 FAILURES = (
     *pdsh.FAILURES,
-    (
-        r"No module named '?deepspeed",
-        "DeepSpeed is not in this Python",
-        "environment: {python: …} with deepspeed",
-    ),
+    (r"No module named '?deepspeed", "DeepSpeed is not in this Python", "environment: {python: …} with it"),
     (r"launcher 'pdsh' not installed", "pdsh is not on its path", "install pdsh on the head"),
     (r"(RuntimeError|ValueError|AssertionError): ", "it ended with an error", FAILED),
     (r"exits with return code = [1-9]", "a supervisor did not begin", FAILED),
@@ -107,7 +98,7 @@ LAUNCHER = Launcher(
     program="pdsh",
     packages=pdsh.LAUNCHER.packages,
     command=command,
-    script_path=pdsh.script_path,
+    script_path=numbered_path,
     failures=FAILURES,
     render=render,
 )

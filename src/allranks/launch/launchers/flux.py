@@ -1,9 +1,9 @@
-"""Flux: one `flux run` on the head (or in the allocation that we are in), one task a node.
+"""Flux: one `flux run` on the head (or in the current allocation), one task per node.
 
-Flux places tasks by its own order of nodes, so each task finds its place among the run's nodes by its host name, which
-is the node's name in the run file. The job holds its nodes whole for as long as the supervisors stay its children; it
-is Flux's own, and `flux run` only watches it, in a session of its own: neither the controller's end nor a lost login
-ends it. The job is named after the run. Options: flux-run(1) of flux-core 0.88.
+Flux orders nodes itself, so each task finds its place among the run's nodes by its host name, which is the node's name
+in the run file. The job holds whole nodes as long as the supervisors are its children. `flux run` only watches it, in a
+separate session: neither the controller's end nor a lost login ends the job. It has the run's name. Options:
+flux-run(1) of flux-core 0.88.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 
-from allranks.core import Node
 from allranks.launch.scripts import _shell
 from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
 from allranks.launch.scripts._readme import readme
-from allranks.launch.starting import Start, limit_seconds
+from allranks.launch.starting import Start, limit_seconds, numbered_path, without_secrets
 from allranks.spec.launchers import Launcher
 
 PICK = """\
@@ -30,7 +29,7 @@ done
 echo "$own: no node of the run has this name" >&2
 exit 1
 """
-"""What each task runs: `sh -c PICK sh SHELL SCRIPT NAME…`; `%n` in SCRIPT stands for the node's place."""
+"""Each task runs `sh -c PICK sh SHELL SCRIPT NAME…`; `%n` in SCRIPT stands for the node's place."""
 
 BEGIN = """\
 folder=$1 head=$2
@@ -42,22 +41,16 @@ until [ -e "$folder/nodes/$head/supervisor.json" ] || [ "$turns" -ge 45 ]; do
   if ! kill -0 "$!" 2>/dev/null; then cat "$folder/engine.log"; exit 1; fi
 done
 """
-"""Starts `flux run` detached, and stays until the head's supervisor stands or the job has ended."""
-
-
-def script_path(node: Node) -> str:
-    return f"engine/{node.rank}.sh"
+"""Starts `flux run` detached, and waits until the head's supervisor has started or the job has ended."""
 
 
 def command(start: Start) -> list[str]:
-    # flux run hands its environment on; secrets go another way.
-    without = [word for name in start.run.secrets for word in ("-u", name)]
-    head = start.nodes[0].name
-    return ["env", *without, "sh", "-c", BEGIN, "sh", start.folder(), head, *flux_run(start)]
+    begin = ["sh", "-c", BEGIN, "sh", start.folder(), start.nodes[0].name]
+    return [*without_secrets(start.run), *begin, *flux_run(start)]
 
 
 def flux_run(start: Start) -> list[str]:
-    """The job: its nodes whole, one task on each, which no core or GPU is taken from."""
+    """The job: whole nodes, and one task on each with all cores and GPUs."""
     launch, count = start.run.launch, len(start.nodes)
     names = [node.name for node in start.nodes]
     words = [
@@ -92,7 +85,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
             " job or the instance can read them.\n"
         )
     text = _shell.start("flux run: the script of each node, one task a node.") + _shell.need_secrets(job)
-    # Without allranks nobody else ends the other nodes if one fails.
+    # Without allranks nothing else ends the other nodes if one fails.
     begin = job.start("flux")
     words = flux_run(replace(begin, extra=("--setopt=exit-on-error", *begin.extra)))
     text += "# Each task's own shell expands the variables.\n# shellcheck disable=SC2016\n"
@@ -105,7 +98,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
 
 
 def allocation(environ: Mapping[str, str]) -> bool:
-    """Whether a process with these variables is in a Flux instance of its own: `flux run` is started there."""
+    """Whether these variables are those of a process in a Flux allocation: `flux run` is started there."""
     return bool(re.match(r"(local|ssh)://", environ.get("FLUX_URI", "")))
 
 
@@ -116,7 +109,7 @@ LAUNCHER = Launcher(
     program="flux",
     packages={"RedHat": ("flux-core",)},
     command=command,
-    script_path=script_path,
+    script_path=numbered_path,
     stays=True,
     runs_here=lambda run: allocation(os.environ),
     failures=(

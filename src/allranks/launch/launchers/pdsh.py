@@ -8,30 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from allranks.core import Node
 from allranks.launch.scripts import _shell
 from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
 from allranks.launch.scripts._readme import readme
-from allranks.launch.starting import SSH_FAILURES, TRY, Start
+from allranks.launch.starting import SSH_FAILURES, TRY, Start, numbered_path
 from allranks.spec.launchers import Launcher
 
 
-def script_path(node: Node) -> str:
-    """By rank, which is the node's place in the list of hosts."""
-    return f"engine/{node.rank}.sh"
-
-
 def command(start: Start) -> list[str]:
-    script = start.numbered_script()
-    hosts = ",".join(start.hosts())
-    return [
-        *("env", f"PDSH_SSH_ARGS_APPEND={' '.join(start.ssh_options(secrets=start.secrets))}"),
-        *("pdsh", "-R", "ssh", "-S"),
-        # Below the number of nodes the last ones would wait for the first, whose order waits for them.
-        *("-f", str(len(start.nodes))),
-        *start.extra,
-        *("-w", hosts, f"exec {start.shell} {script}"),
-    ]
+    script, hosts = start.numbered_script(), ",".join(start.hosts())
+    words = ["env", f"PDSH_SSH_ARGS_APPEND={' '.join(start.ssh_options(secrets=start.secrets))}"]
+    # With fewer at once the last nodes would wait for the first, whose order waits for them.
+    words += ["pdsh", "-R", "ssh", "-S", "-f", str(len(start.nodes)), *start.extra]
+    return [*words, "-w", hosts, f"exec {start.shell} {script}"]
 
 
 def render(job: ScriptJob) -> Mapping[str, File]:
@@ -67,7 +56,7 @@ LAUNCHER = Launcher(
     program="pdsh",
     packages={"Debian": ("pdsh",), "RedHat": ("pdsh", "pdsh-rcmd-ssh")},
     command=command,
-    script_path=script_path,
+    script_path=numbered_path,
     failures=FAILURES,
     render=render,
 )
