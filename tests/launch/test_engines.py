@@ -216,7 +216,7 @@ REFUSED = "ssh: connect to host 10.0.0.2 port 22: Connection refused"
             "host-b",
             "orted",
         ),
-        (pdsh, ['10.0.0.2: {"error":"no space"}'], "host-b", "did not begin"),
+        (pdsh, ['10.0.0.2: {"error":"no space"}'], "host-b", "did not start"),
         (deepspeed, ["10.0.0.2: /x/python: No module named deepspeed"], "host-b", "DeepSpeed is not in"),
         (deepspeed, ["10.0.0.2: " + REFUSED], "host-b", "SSH port"),
         (mpi, ["something new"], None, "something new"),

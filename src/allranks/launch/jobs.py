@@ -1,9 +1,9 @@
-"""What each node's supervisor is asked to start: `job.json`, as docs/architecture.md lays it down. Pure."""
+"""What each node's supervisor starts: `job.json`, as docs/architecture.md describes it. Pure."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -11,37 +11,38 @@ from typing import Any
 from allranks.core import Node, extensions, placeholders
 from allranks.launch import render, trackers
 from allranks.plan import Plan, families, trainer
+from allranks.plan.lora import split
 from allranks.spec import LOCKSTEP, Run
 from allranks.worker import lockstep
 
 GRACE_SECONDS = 10.0
-"""From SIGTERM to SIGKILL. torchrun itself waits up to 30 s for its workers, which is longer than anyone
-who types `stop` wants; 10 s is docker stop's and Kubernetes' order of magnitude (10 and 30)."""
+"""From SIGTERM to SIGKILL. torchrun itself waits up to 30 s for its workers; docker stop waits 10 s and Kubernetes 30
+s, and whoever types `stop` does not want to wait longer."""
 
 LEASE_SECONDS = 30.0
-"""How long a supervisor works on without a word from the keeper. Ray notices a dead node after about 30 s,
-Kubernetes after 40 s; a shorter lease would turn a busy head node into a stopped run."""
+"""How long a supervisor works without hearing from the keeper. Ray notices a dead node after about 30 s, Kubernetes
+after 40 s; with a shorter lease a busy head would stop the run."""
 
 MANY_RANKS = 4000
-"""From here on a rank beats every two seconds: one keeper hears all of them, and a beat costs it 0.1 to 0.2 ms of a
-core (`python -m benchmarks keeper_cpu`). A stall may be told a second later than in smaller runs."""
+"""From so many ranks on each sends a heartbeat every two seconds, since one costs the keeper 0.1 to 0.2 ms of a core
+(`python -m benchmarks keeper_cpu`). A stall may be reported a second later than in smaller runs."""
 
 LEAVING = "leaving"
-"""In the run directory: what holds the nodes takes them away soon."""
+"""A file in the run directory: the batch system takes the nodes away soon."""
 
 NOTICED = 'test -e "$1" && exit 0; shift; test $# -gt 0 || exit 1; exec "$@"'
 """The supervisors' notice command: `sh -c NOTICED sh FILE [the user's own words]`."""
 
 JOIN_SECONDS = 60.0
-"""How long the keeper waits for every supervisor: they have been started already, only the dial is left."""
+"""How long the keeper waits for every supervisor: they have been started already and only have to connect."""
 
 
 @dataclass(frozen=True)
 class Places:
-    """Where things lie on one node: its allranks home, the bundle there, the training environment's Python.
+    """Paths on one node: its allranks home, the bundle there, the training environment's Python.
 
-    `code` is the folder of the shipped code, where there is one; `variables` are those that the environment's
-    modules and script set, `secrets` those of them that no file may hold.
+    `code` is the folder of the shipped code, if there is one. `variables` are set by the environment's modules and
+    script; `secrets` are those of them that no file may hold.
     """
 
     home: str
@@ -60,7 +61,7 @@ class Places:
 
 @dataclass(frozen=True)
 class Job:
-    """One node's job and the files that it needs beside it (name → text)."""
+    """One node's job."""
 
     node: Node
     job: Mapping[str, Any]
@@ -72,10 +73,8 @@ def beat_seconds(world_size: int) -> float:
 
 
 def output_directory(run: Run, run_id: str, places: Places) -> str:
-    """Where the run saves: a folder of its own below `save.to`, or in the run directory.
-
-    A folder of its own, since what prunes checkpoints must never meet another run's.
-    """
+    """Where the run saves: its own folder below `save.to`, or in the run directory. Pruning must never meet another
+    run's checkpoints."""
     if run.save.to:
         return str(PurePosixPath(run.here(run.save.to)) / run_id)
     return str(places.run_directory(run_id) / "output")
@@ -84,8 +83,8 @@ def output_directory(run: Run, run_id: str, places: Places) -> str:
 def script(
     run: Run, plan: Plan, output_dir: str, deepspeed_path: str | None, code: str | None = None
 ) -> list[str]:
-    """What torchrun starts, with its arguments. With shipped `code` a relative script is one of that folder. `{resume}`
-    stays in them: the keeper finds the checkpoint on the head."""
+    """What torchrun starts, with its arguments. With shipped `code` a relative script is in that folder. `{resume}`
+    stays in the arguments: the keeper finds the checkpoint on the head."""
     if run.train.kind == "llamafactory":
         arguments = trainer.arguments(run, plan.trainer, output_dir, deepspeed_path)
         return ["-m", "llamafactory.launcher", *trainer.words(arguments)]
@@ -95,8 +94,8 @@ def script(
 def make(
     run: Run, plan: Plan, run_id: str, places: Mapping[str, Places], port: int, keeper_port: int = 0
 ) -> list[Job]:
-    """One job a node, the head's first. `places` maps node names; ports are the head's; a
-    rendezvous `port` of 0 is one that the head's supervisor reserves."""
+    """One job per node, the head's first. `places` is by node name; the ports are the head's. With a rendezvous `port`
+    of 0 the head's supervisor reserves one."""
     return [
         node_job(run, plan, run_id, node, places[node.name], port, keeper_port) for node in run.cluster.nodes
     ]
@@ -147,7 +146,8 @@ def node_job(
 
 
 def notice_command(run: Run, run_directory: str) -> list[str]:
-    """What each supervisor asks for a notice: its launcher's, by the file, and then the user's own command."""
+    """The command by which each supervisor asks for a notice: the launcher's file first, then the user's own
+    command."""
     words = list(run.save.notice)
     if not run.launcher.notices:
         return words
@@ -155,14 +155,14 @@ def notice_command(run: Run, run_directory: str) -> list[str]:
 
 
 def secret_names(run: Run, places: Places, env: Mapping[str, str]) -> list[str]:
-    """The run's secrets, and those of this node's modules and script that the run file does not set itself."""
+    """The run's secrets, and those of this node's modules and script that the run file does not set."""
     return [*run.secrets, *(name for name in places.secrets if name not in env)]
 
 
 def environment(
     plan: Plan, node: Node, output_dir: str, places: Places | None = None, run_id: str = ""
 ) -> dict[str, str]:
-    """The ranks' environment on this node: what its modules set, the plan's for all, then the node's own."""
+    """The ranks' environment on this node: of its modules, then the plan's for all nodes, then the node's own."""
     merged = {
         **trackers.environment(plan.run, output_dir),
         **(places.variables if places else {}),
@@ -174,7 +174,7 @@ def environment(
         path = [places.code, str(PurePosixPath(places.code) / "src"), merged.get("PYTHONPATH", "")]
         merged["PYTHONPATH"] = ":".join(str(part) for part in path if part)
     if places and merged.get("NCCL_DEBUG_FILE") and not str(merged["NCCL_DEBUG_FILE"]).startswith("/"):
-        # NCCL would write into whatever folder the script is in; among the logs it is masked, read and kept.
+        # NCCL would write into the script's folder; among the logs the file is masked, read and kept.
         merged["NCCL_DEBUG_FILE"] = str(places.logs(run_id, node.name) / str(merged["NCCL_DEBUG_FILE"]))
     if places:
         merged[extensions.CACHE] = str(PurePosixPath(places.home) / "cache")
@@ -187,7 +187,7 @@ def environment(
 
 
 def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any]:
-    """What the keeper judges by: which nodes must join, what the ranks should report, what to prove."""
+    """What the keeper needs: which nodes must join, what the ranks should report, what to prove."""
     arguments = run.train.arguments
     llamafactory = run.train.kind == "llamafactory"
     return {
@@ -224,13 +224,13 @@ def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any
 
 
 def adapter(run: Run, plan: Plan) -> dict[str, Any]:
-    """What a whole adapter of this run looks like, for `checkpoints.verify`, and what to load it onto."""
-    arguments = run.train.arguments
+    """What `checkpoints.verify` expects of a whole adapter of this run, and its base model."""
+    arguments, target = run.train.arguments, run.train.arguments.get("lora_target")
     return {
         "base_model": run.here(str(arguments.get("model_name_or_path", ""))),
         "rank": arguments.get("lora_rank"),
         "alpha": arguments.get("lora_alpha"),
-        "targets": split_targets(arguments.get("lora_target")),
+        "targets": None if target in (None, "all") else list(split(target)),  # only the trainer expands `all`
         "trainable_parameters": plan.trainable_parameters,
         "trained": True,
         "regular": plan.model is not None and families.is_described(plan.model.family),
@@ -239,16 +239,8 @@ def adapter(run: Run, plan: Plan) -> dict[str, Any]:
 
 
 def tensors(plan: Plan) -> dict[str, Any]:
-    """Every tensor that the adapter must hold, by name, with its shape; nothing where the model is not known."""
+    """The shape of every tensor that the adapter must hold, by name; empty if the model is unknown."""
     if plan.trained is None:
         return {}
     shapes = {name: list(shape) for name, shape in plan.trained.tensors}
     return {"shapes": shapes, "tensors": len(shapes)}
-
-
-def split_targets(value: Any) -> list[str] | None:
-    """LLaMA-Factory's `lora_target` as a list; None where it says `all`, which only the trainer expands."""
-    if value is None or value == "all":
-        return None
-    parts: Sequence[Any] = value.split(",") if isinstance(value, str) else value
-    return [str(part).strip() for part in parts if str(part).strip()]

@@ -1,4 +1,4 @@
-"""Accelerate: a configuration a node, and the command that reads it."""
+"""Accelerate: one configuration per node, and the command that reads it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
 
 
 def configuration(job: ScriptJob, node: Node) -> str:
-    """Accelerate 1.11's keys (commands/config/config_args.py). Precision and batch stand in deepspeed.json:
+    """Accelerate 1.11's keys (commands/config/config_args.py). Precision and batch are only in deepspeed.json, since
     Accelerate refuses them in both places."""
     import yaml
 
@@ -42,7 +42,7 @@ def configuration(job: ScriptJob, node: Node) -> str:
     config: dict[str, Any] = {
         "compute_environment": "LOCAL_MACHINE",
         "debug": False,
-        "distributed_type": distributed_type(job),
+        "distributed_type": "DEEPSPEED" if job.deepspeed is not None else "NO" if ranks == 1 else "MULTI_GPU",
         "machine_rank": node.rank,
         "main_process_ip": job.run.cluster.head.address,
         "main_process_port": job.run.network.rendezvous_port,
@@ -58,21 +58,9 @@ def configuration(job: ScriptJob, node: Node) -> str:
             # Relative to where accelerate starts; the script names it in full.
             "deepspeed_config_file": "deepspeed.json",
             "deepspeed_multinode_launcher": "standard",
-            "zero3_init_flag": stage(job) == 3,
+            "zero3_init_flag": (job.plan.deepspeed or {}).get("zero_optimization", {}).get("stage") == 3,
         }
     return yaml.safe_dump(config, sort_keys=True)
-
-
-def stage(job: ScriptJob) -> Any:
-    return ((job.plan.deepspeed or {}).get("zero_optimization") or {}).get("stage")
-
-
-def distributed_type(job: ScriptJob) -> str:
-    if job.deepspeed is not None:
-        return "DEEPSPEED"
-    if len(job.plan.ranks) == 1:
-        return "NO"
-    return "MULTI_GPU"
 
 
 def script(job: ScriptJob, node: Node, place: int) -> str:
@@ -86,7 +74,7 @@ def script(job: ScriptJob, node: Node, place: int) -> str:
     ]
     if job.deepspeed is not None:
         words.append(f"--deepspeed_config_file={HERE}/deepspeed.json")
-    return text + _shell.SOURCE_COMMON + "\n" + _shell.command(words, together=3)
+    return text + _shell.SOURCE_COMMON + "\n" + _shell.command(words)
 
 
 LAUNCHER = Launcher(

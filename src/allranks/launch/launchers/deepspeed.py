@@ -87,7 +87,7 @@ FAILURES = (
     (r"No module named '?deepspeed", "DeepSpeed is not in this Python", "environment: {python: …} with it"),
     (r"launcher 'pdsh' not installed", "pdsh is not on its path", "install pdsh on the head"),
     (r"(RuntimeError|ValueError|AssertionError): ", "it ended with an error", FAILED),
-    (r"exits with return code = [1-9]", "a supervisor did not begin", FAILED),
+    (r"exits with return code = [1-9]", "a supervisor did not start", FAILED),
 )
 
 LAUNCHER = Launcher(

@@ -1,14 +1,12 @@
-"""OpenMPI's mpirun: one process a node, which becomes the supervisor's parent and ends.
+"""OpenMPI's mpirun: one process per node, which starts the supervisor and ends.
 
-Each node is a context of its own (`-np 1 --host H … : …`), so that mpirun's order is the run file's. The other ways
-were tried with OpenMPI 4.1.4 and do not hold: `--map-by ppr` numbers the machine that mpirun runs on first;
-`--map-by seq` refuses that machine under an address; a rankfile ties each process to one core; `username=` in a
-hostfile is read and not used.
+Each node is a separate context (`-np 1 --host H … : …`), so that mpirun's order is the run file's. The other ways were
+tried with OpenMPI 4.1.4 and do not work: `--map-by ppr` numbers the machine that mpirun runs on first; `--map-by seq`
+refuses that machine under an address; a rankfile ties each process to one core; `username=` in a hostfile is ignored.
 
-mpirun ends when the supervisors have been started: they are daemons by then, and neither its death nor that of an
-orted can end a run that trains. Within an allocation of a batch system that OpenMPI knows, its processes belong to the
-job as mpirun's own do. As root it refuses to start without OMPI_ALLOW_RUN_AS_ROOT; whoever logs in as root has
-decided that already.
+mpirun ends when the supervisors have been started: they are daemons then, and neither its death nor that of an orted
+can end the run. In an allocation of a batch system that OpenMPI knows, its processes belong to the job. As root mpirun
+needs OMPI_ALLOW_RUN_AS_ROOT; whoever logs in as root has decided that already.
 """
 
 from __future__ import annotations
@@ -24,19 +22,16 @@ from allranks.spec.launchers import Launcher
 
 
 def command(start: Start, hostfile: str | None = None, ranks: str | None = None) -> list[str]:
-    """One process a node; with `ranks`, the path of a script, as many as the node has GPUs."""
+    """One process per node; with `ranks`, the path of a script, one per GPU."""
     interface = interface_of(start)
     addresses = start.addresses(several=True)
     words = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun"]
     words += ["--hostfile", hostfile] if hostfile else []
-    # A supervisor must not inherit one core, nor be counted against slots.
+    # A supervisor must not be bound to one core, or be counted against slots.
     words += ["--oversubscribe", "--bind-to", "none"]
     words += ["--mca", "plm_rsh_args", " ".join(start.ssh_options(one_user=True))]
-    words += (
-        ["--mca", "oob_tcp_if_include", interface, "--mca", "btl_tcp_if_include", interface]
-        if interface
-        else []
-    )
+    for option in ("oob_tcp_if_include", "btl_tcp_if_include") if interface else ():
+        words += ["--mca", option, str(interface)]
     words += [word for name in start.secrets for word in ("-x", name)]
     words += start.extra
     for place, (node, address) in enumerate(zip(start.nodes, addresses, strict=True)):
@@ -47,7 +42,7 @@ def command(start: Start, hostfile: str | None = None, ranks: str | None = None)
 
 
 def interface_of(start: Start) -> str | None:
-    """The interface for mpirun's own connections: what the plan found, if it is one name on all nodes."""
+    """The interface for mpirun's own connections: the plan's, if it is the same on all nodes."""
     every = start.plan.environment.get("all", {})
     by_node = start.plan.environment.get("nodes", {})
     found = {
@@ -88,7 +83,7 @@ def mpirun(job: ScriptJob, says: str, words: Iterable[str]) -> File:
 
 
 def hostfile(job: ScriptJob) -> str:
-    """OpenMPI's hostfile. A machine stands in it once, also if several nodes are one."""
+    """OpenMPI's hostfile. A machine is in it once, also if several nodes are one."""
     slots: dict[str, int] = {}
     for node in job.nodes:
         slots[node.address] = slots.get(node.address, 0) + node.gpus
@@ -112,7 +107,7 @@ def rank_script(job: ScriptJob) -> str:
         f"  MASTER_ADDR={bash(job.run.cluster.head.address)} MASTER_PORT={job.run.network.rendezvous_port}\n"
         ")\n\n"
     )
-    return text + _shell.command([at_home(job.python), "-u"])
+    return text + _shell.command([at_home(job.python), "-u"], together=1)
 
 
 HINT = "`ssh NODE which orted` must work from the head; launch.extra takes --prefix and --mca"
@@ -130,10 +125,10 @@ FAILURES = (
     (r"could not find an executable|unable to find the specified executable", "sh is not there", HINT),
     (
         r"None of the TCP networks specified|if_include",
-        "the interface is not there",
+        "the interface is missing",
         "network: {interface: NAME}",
     ),
-    (r'"error":', "a supervisor did not begin", "the message is its own"),
+    (r'"error":', "a supervisor did not start", "read its message"),
 )
 
 LAUNCHER = Launcher(

@@ -1,7 +1,7 @@
 """pdsh over ssh: one command for all nodes, `sh <folder>/%n.sh`; %n is a host's place in the list.
 
-Tried with pdsh 2.34: it hands on no standard input and no environment, keeps the list's order and substitutes `%n` in
-the remote command. It ends when every supervisor has been started, so nothing of it can die later.
+Tried with pdsh 2.34: it hands on neither standard input nor environment, keeps the list's order and replaces `%n` in
+the remote command. It ends when every supervisor has been started, so it cannot die later.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ def render(job: ScriptJob) -> Mapping[str, File]:
 FAILURES = (
     *SSH_FAILURES,
     (r"command not found", "a program is missing there", "install it on that node"),
-    (r'"error":', "its supervisor did not begin", "the message is its own"),
+    (r'"error":', "its supervisor did not start", "read its message"),
     (r"exited with exit code", "the start ended with an error", TRY),
-    (r"^pdsh@.*: (?!.*exited)", "it could not begin", "run the same pdsh by hand on the head"),
+    (r"^pdsh@.*: (?!.*exited)", "it could not start", "run the same pdsh by hand on the head"),
 )
 
 LAUNCHER = Launcher(

@@ -20,35 +20,34 @@ here=$(cd -- "$(dirname -- "${{BASH_SOURCE[0]}}")" && pwd -P)
 """
 
 VALUES = "# shellcheck shell=bash disable=SC1003,SC2016,SC2034,SC2054,SC2088,SC2154\n"
-"""Of a file of values: in quotes they are meant as they stand."""
+"""The first line of a file of values: quotes keep shells from expanding them, on purpose."""
 
 SOURCE_COMMON = """# shellcheck source=common.sh
 . "$here/common.sh"
 """
 
 
-def common_files(job: ScriptJob, deepspeed: bool = True) -> dict[str, File]:
+def common_files(job: ScriptJob) -> dict[str, File]:
     """What every node's script sources, and deepspeed.json beside it."""
     files = {
         "common.sh": File(common(job)),
         "environment.sh": File(environment(job)),
         "arguments.sh": File(arguments(job)),
     }
-    if job.deepspeed is not None and deepspeed:
+    if job.deepspeed is not None:
         files["deepspeed.json"] = File(job.deepspeed)
     return files
 
 
 def environment(job: ScriptJob) -> str:
-    """The variables as words for `env`: bash itself never takes them over (it would act on IFS or UID)."""
+    """The variables as words for `env`: bash itself never sets them (it would act on IFS or UID)."""
+    words = [assignment(name, value) for name, value in job.common_environment().items()]
+    if "/" in job.python and "PATH" not in job.environment(job.nodes[0]):
+        # The programs beside the environment's Python come first, as after `activate`.
+        folder = at_home(job.python).rpartition("/")[0] or "/"
+        words.insert(0, assignment("PATH", f"{folder}:{variable('PATH')}"))
     text = VALUES + "# The ranks' variables, for `env`.\n"
-    path = f"{parent(job.python)}:{variable('PATH')}" if "/" in job.python else None
-    common = job.common_environment()
-    words = [assignment(name, value) for name, value in common.items()]
-    if path is not None and "PATH" not in job.environment(job.nodes[0]):
-        # What lies beside the environment's Python comes first, as after `activate`.
-        words.insert(0, assignment("PATH", path))
-    text += words_array("environment", words)
+    text += "environment=(\n" + "".join(f"  {word}\n" for word in words) + ")\n"
     own = [(place, job.own_environment(node)) for place, node in enumerate(job.nodes)]
     if any(variables for _, variables in own):
         text += "case $node in\n"
@@ -60,18 +59,8 @@ def environment(job: ScriptJob) -> str:
     return text
 
 
-def words_array(name: str, words: Iterable[str]) -> str:
-    """An array of words that are quoted already."""
-    return f"{name}=(\n" + "".join(f"  {word}\n" for word in words) + ")\n"
-
-
-def parent(python: str) -> str:
-    return at_home(python).rpartition("/")[0] or "/"
-
-
 def arguments(job: ScriptJob) -> str:
-    head = VALUES + "# What torchrun starts, one word a line.\n"
-    return head + array("arguments", job.script())
+    return VALUES + "# What torchrun starts, one word a line.\n" + array("arguments", job.script())
 
 
 def common(job: ScriptJob) -> str:
@@ -106,7 +95,7 @@ def activation(job: ScriptJob) -> str:
             f"module load {line(environment.modules)}\n"
         )
     if environment.activate is not None:
-        # A function has arguments of its own: a sourced script must not see this one's.
+        # In a function: the sourced script must not see this script's arguments.
         text += f"activate() {{ . {bash(at_home(environment.activate))}; }}\nactivate\n"
     return text + "set -u\n"
 
@@ -126,15 +115,10 @@ def exec_line(words: Iterable[str]) -> str:
     return " \\\n".join(lines) + "\n"
 
 
-def command(words: Sequence[str], together: int = 1) -> str:
-    """`exec env VARIABLES WORDS ARGUMENTS`, a word a line after the first `together`."""
+def command(words: Sequence[str], together: int = 3) -> str:
+    """`exec env VARIABLES WORDS ARGUMENTS`, one word per line after the first `together` (`python -m MODULE`)."""
     lines = [line(words[:together]), *(bash(word) for word in words[together:]), '"${arguments[@]}"']
     return 'exec env -- "${environment[@]}" ' + " \\\n  ".join(lines) + "\n"
-
-
-def torchrun_command(words: Sequence[str]) -> str:
-    """As `command`, with `python -m torch.distributed.run` on the first line."""
-    return command(words, together=3)
 
 
 def node_says(job: ScriptJob, node: Node, place: int) -> str:
@@ -149,12 +133,12 @@ def node_scripts(job: ScriptJob) -> dict[str, File]:
     for place, node in enumerate(job.nodes):
         name = f"node-{place}.sh"
         text = start(node_says(job, node, place)) + f"self=$here/{name}\nnode={place}\n{SOURCE_COMMON}\n"
-        files[name] = File(text + torchrun_command(job.torchrun(node)), SCRIPT)
+        files[name] = File(text + command(job.torchrun(node)), SCRIPT)
     return files
 
 
 def known_nodes(job: ScriptJob, target: str) -> None:
-    """Refuses a run whose machines the launcher chooses."""
+    """Raises BadInput for a run whose machines the launcher chooses."""
     if not job.run.nodes_known:
         raise job.run.refuse(
             "nodes",
@@ -211,7 +195,7 @@ def no_own_environment(job: ScriptJob, target: str) -> None:
 
 
 def plain_folder(program: str) -> str:
-    """Shell lines that refuse a folder whose path a remote shell would read as more than one word."""
+    """Shell lines that refuse a folder whose path a remote shell would split."""
     return (
         f"case $here in *[!{SAFE_FOLDER}]*)\n"
         f'  echo "$here: {program} hands this path to a shell on every node; move the folder to a path of letters,'
@@ -222,7 +206,7 @@ def plain_folder(program: str) -> str:
 
 
 def need_secrets(job: ScriptJob) -> str:
-    """Shell lines that stop where a secret is not in the environment."""
+    """Shell lines that stop if a secret is not in the environment."""
     return "".join(
         f': "${{{name}:?export {name} where this is started: its value is not in any file}}"\n'
         for name in job.run.secrets
@@ -230,7 +214,7 @@ def need_secrets(job: ScriptJob) -> str:
 
 
 def send_secrets_says(job: ScriptJob) -> str:
-    """The sentence about them in README.md."""
+    """The sentence about secrets in README.md."""
     if not job.run.secrets:
         return ""
     return "\nThe secrets go over by ssh's `SendEnv`; each node's sshd must take them (`AcceptEnv` in sshd_config).\n"

@@ -1,4 +1,4 @@
-"""Ray: a job whose actors, one a machine, hold the nodes' resources and start our supervisors.
+"""Ray: a job whose actors, one per machine, hold the nodes' resources and start the supervisors.
 
 `words` makes the job, `driver` is the program that it runs, `nodes` asks a cluster which machines it has, `rendering`
 writes the job for `plan --render`. What runs on the nodes themselves is in `node/ray_*.py`.
@@ -40,13 +40,9 @@ LAUNCHER = Launcher(
     begin=begin,
     stays=True,
     failures=(
-        (
-            r"^ray: .*answered 40[13]",
-            "the cluster refuses the token",
-            "export RAY_AUTH_TOKEN, or ~/.ray/auth_token",
-        ),
+        (r"^ray: .*answered 40[13]", "the cluster refuses the token", "export RAY_AUTH_TOKEN"),
         (r"^ray: no answer from", "nothing answers at launch.address from the head node", SHARED),
-        (r"^ray: .*no Ray dashboard", "what answers there is none of Ray's", SHARED),
+        (r"^ray: .*no Ray dashboard", "what answers there is not a Ray dashboard", SHARED),
         (r"no living node of this Ray cluster", "it is not in the cluster", SHARED),
         (r"no room", "the cluster has no room for it", SHARED),
         (
@@ -54,7 +50,7 @@ LAUNCHER = Launcher(
             "Ray runs as another user",
             "start Ray as the run's user",
         ),
-        (r"its actor did not begin", "its actor did not begin", "ray logs on that node"),
+        (r"its actor did not begin", "its actor did not start", "ray logs on that node"),
         (r"^ray: ", "the job did not start the supervisors", "ray job logs shows the rest"),
         (
             r"^\S+: .*(No such file|No space left|Read-only)",

@@ -9,6 +9,7 @@ from allranks.launch.scripts import _shell
 from allranks.launch.scripts._job import SCRIPT, File, ScriptJob
 from allranks.launch.scripts._phrases import bash
 from allranks.launch.scripts._readme import readme
+from allranks.spec import Run
 
 JOB = '''"""Starts one torchrun a node on a Ray cluster: `ray job submit --working-dir . -- python job.py`."""
 
@@ -110,33 +111,32 @@ def render(job: ScriptJob) -> Mapping[str, File]:
 
 
 def nodes(job: ScriptJob) -> str:
-    """What each actor needs: its GPUs, and the machine where the run file names one."""
+    """What each actor needs: its GPUs, and its machine if the run file names it."""
+    known = job.run.nodes_known
     rows = [
-        {
-            "name": node.name,
-            "host": node.address if job.run.nodes_known else None,
-            "gpus": node.gpus if job.uses_gpu else 0,
-        }
-        for node in job.nodes
+        {"name": n.name, "host": n.address if known else None, "gpus": n.gpus if job.uses_gpu else 0}
+        for n in job.nodes
     ]
     return json.dumps(rows, indent=2) + "\n"
 
 
 def submit(job: ScriptJob) -> str:
-    address = job.run.launch.address
-    if address is not None and (address.startswith("-") or "://" in address):
-        raise job.run.refuse(
-            "launch.address",
-            f"launch.address: {address!r}.",
-            "it is host:port or auto.",
-            "such as 10.0.0.1:8265",
-        )
-    words = ["--working-dir ."]
-    if address is not None and address != "auto":
-        words.insert(0, f"--address {bash(f'http://{address}')}")
+    dashboard = dashboard_of(job.run)
+    words = [*([f"--address {bash(dashboard)}"] if dashboard else []), "--working-dir ."]
     words += [bash(word) for word in job.extra("ray")]
     text = _shell.start("Hands the job to Ray.") + 'cd -- "$here"\nexec ray job submit '
     return text + " \\\n  ".join([*words, "-- python job.py"]) + "\n"
+
+
+def dashboard_of(run: Run) -> str | None:
+    """The URL of `launch.address`: where Ray's job API listens; None for `auto` and without an address."""
+    address = run.launch.address
+    if address is None or address == "auto":
+        return None
+    if address.startswith("-") or "://" in address:
+        what = f"launch.address: {address!r}."
+        raise run.refuse("launch.address", what, "it is host:port or auto.", "such as 10.0.0.1:8265")
+    return f"http://{address}"
 
 
 def start(job: ScriptJob) -> str:
@@ -147,11 +147,11 @@ def start(job: ScriptJob) -> str:
         sizes = " ".join(str(node.gpus) for node in job.nodes)
         text += f"sizes=({sizes})\nsize=${{sizes[node]}}\n"
     text += _shell.SOURCE_COMMON + "\n"
-    return text + _shell.torchrun_command(torchrun(job))
+    return text + _shell.command(torchrun(job))
 
 
 def torchrun(job: ScriptJob) -> list[str]:
-    """Unequal nodes are told apart by number; Ray's own choice of machines needs equal ones."""
+    """If the nodes are known, each has its own number of GPUs; machines that Ray chooses must be equal."""
     if not job.run.nodes_known:
         _shell.same_gpus(job, "ray")
         return job.torchrun(job.nodes[0], node_rank="node", master_addr="head")

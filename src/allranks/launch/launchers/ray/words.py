@@ -1,9 +1,8 @@
-"""Ray: a job whose actors, one a machine (STRICT_SPREAD), hold the nodes' resources and start our supervisors.
+"""Ray: a job whose actors, one per machine (STRICT_SPREAD), hold the nodes' resources and start the supervisors.
 
-Ray orchestrates and torchrun trains. The job goes to a cluster that runs already (`launch.address`, its dashboard),
-or to one that the run brings with it, started over SSH on the nodes themselves and ended with the run
-(`node/ray_cluster.py`). It is submitted from the head node by Ray's REST API, and is Ray's own from then on:
-`ray job list` shows it by the run's id, and `ray job stop` ends the run with a save. Tried with Ray 2.60.
+The job goes to a running cluster (`launch.address`, its dashboard), or to one that the run brings: it is started over
+SSH on the nodes and ends with the run (`node/ray_cluster.py`). The head node submits the job by Ray's REST API. `ray
+job list` shows it by the run's id, and `ray job stop` ends the run with a save. Tried with Ray 2.60.
 """
 
 from __future__ import annotations
@@ -20,12 +19,13 @@ from typing import Any
 from allranks.core import Node
 from allranks.launch.jobs import LEAVING
 from allranks.launch.launchers.ray.driver import DRIVER
+from allranks.launch.launchers.ray.rendering import dashboard_of
 from allranks.launch.starting import Start, StartFailed
-from allranks.transport import Nodes, Outcome
+from allranks.transport import Nodes, ProgramFailed, Unreachable
 
 UP_SECONDS = 300.0
 ROOM_SECONDS = 30
-"""How long Ray may take to place the actors; with its driver's start less than `node/engine_orders.py` waits."""
+"""For Ray to place the actors; together with its driver's start less than `node/engine_orders.py` waits."""
 
 JOIN_SECONDS = 10
 AUTO = "http://127.0.0.1:8265"
@@ -36,7 +36,7 @@ def brings_cluster(start: Start) -> bool:
 
 
 def refuse_strange(start: Start) -> None:
-    """Raises BadInput for runs that STRICT_SPREAD cannot place, and for what is no address."""
+    """Raises BadInput for runs that STRICT_SPREAD cannot place, and for `launch.extra`."""
     addresses = [node.address for node in start.nodes]
     twice = [address for address in addresses if addresses.count(address) > 1]
     if twice:
@@ -56,9 +56,9 @@ def refuse_strange(start: Start) -> None:
 
 
 async def begin(start: Start, nodes: Nodes, run_id: str) -> tuple[list[str], bytes]:
-    """Makes the cluster where the run brings one; the words that submit the job on the head, and their input.
+    """Starts the cluster if the run brings one; returns the command that submits the job on the head, and its input.
 
-    Raises StartFailed where a node's Ray does not start, Unreachable and ProgramFailed.
+    Raises StartFailed if a node's Ray does not start, Unreachable and ProgramFailed.
     """
     refuse_strange(start)
     head = start.nodes[0]
@@ -71,7 +71,7 @@ async def begin(start: Start, nodes: Nodes, run_id: str) -> tuple[list[str], byt
         wanted["token_file"] = f"{folder}/nodes/{head.name}/ray-token"
     else:
         python = '"$(command -v python || command -v python3)"'
-        wanted["address"] = dashboard_of(start)
+        wanted["address"] = dashboard_of(start.run) or AUTO
         wanted["token"] = token()
         wanted["head"] = {"name": head.name, "address": head.address}
     files = {"engine/ray_driver.py": DRIVER, "engine/ray.json": task(start, run_id, folder)}
@@ -88,18 +88,14 @@ async def begin(start: Start, nodes: Nodes, run_id: str) -> tuple[list[str], byt
 
 
 def task(start: Start, run_id: str, folder: str) -> dict[str, Any]:
-    """What the driver does: which actors, with what, where its lines go."""
+    """The driver's task: its actors, what they need, and where its lines go."""
+    nodes = [
+        {"name": n.name, "address": n.address, "gpus": gpus_of(start, n), "script": start.scripts[n.name]}
+        for n in start.nodes
+    ]
     return {
         "run": run_id,
-        "nodes": [
-            {
-                "name": node.name,
-                "address": node.address,
-                "gpus": gpus_of(start, node),
-                "script": start.scripts[node.name],
-            }
-            for node in start.nodes
-        ],
+        "nodes": nodes,
         "log": posixpath.join(folder, "engine", "engine.log"),
         "events": posixpath.join(folder, "engine", "lost.jsonl"),
         "leaving": posixpath.join(folder, LEAVING),
@@ -109,25 +105,13 @@ def task(start: Start, run_id: str, folder: str) -> dict[str, Any]:
 
 
 def gpus_of(start: Start, node: Node) -> int:
-    """What Ray counts as GPUs of a node; none for ranks that train on CPUs."""
+    """How many GPUs Ray gives the node's actor; 0 for ranks that train on CPUs."""
     uses = any(row["gpu"] is not None for row in start.plan.ranks)
     return node.gpus if uses else 0
 
 
-def dashboard_of(start: Start) -> str:
-    """launch.address as the head node reaches it: where Ray's job API listens."""
-    address = str(start.run.launch.address)
-    if address == "auto":
-        return AUTO
-    if address.startswith("-") or "://" in address:
-        raise start.run.refuse(
-            "launch.address", f"launch.address: {address!r}.", "it is host:port or auto.", "10.0.0.1:8265"
-        )
-    return f"http://{address}"
-
-
 def token(env: Mapping[str, str] = os.environ) -> str | None:
-    """The cluster's token as Ray's own tools find it on this machine; it goes on by standard input alone."""
+    """The cluster's token, as Ray's own tools find it on this machine; only standard input carries it on."""
     if env.get("RAY_AUTH_TOKEN"):
         return env["RAY_AUTH_TOKEN"]
     path = Path(env.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
@@ -137,49 +121,37 @@ def token(env: Mapping[str, str] = os.environ) -> str | None:
         return None
 
 
-# ---- a cluster of the run's own ----
+# ---- the run's own cluster ----
 
 
 async def bring_up(start: Start, nodes: Nodes, run_id: str) -> Mapping[str, Any]:
-    """Ray on the head, then on all others at once; what the head's said."""
+    """Starts Ray on the head, then on all others at once; returns the head's answer."""
     key = secrets.token_hex(32)
     head, others = start.nodes[0], start.nodes[1:]
     python = start.run.environment.python
     if start.run.container is not None and start.run.container.engine != "none":
-        python = None  # Ray is the host's, as in the seeds' way: it starts what is in the container
-
-    def wanted(node: Node, address: str | None) -> dict[str, Any]:
-        peer = others[0].address if others else None
-        own = {"python": python, "head": address, "peer": peer, "token": key}
-        return {**own, "gpus": gpus_of(start, node)}
+        python = None  # Ray runs on the host, and starts what is in the container
+    common = {"python": python, "peer": others[0].address if others else None, "token": key}
 
     async def one(node: Node, address: str | None) -> Mapping[str, Any]:
+        wanted = {**common, "head": address, "gpus": gpus_of(start, node)}
         return await nodes[node.name].call(
-            "ray", "up", run_id, node.name, stdin=wanted(node, address), timeout_seconds=UP_SECONDS
+            "ray", "up", run_id, node.name, stdin=wanted, timeout_seconds=UP_SECONDS
         )
 
     async def other(node: Node, _program: Any) -> Any:
-        return None if node is head or node.name == head.name else await one(node, str(told["address"]))
+        return None if node.name == head.name else await one(node, str(told["address"]))
 
-    told: Mapping[str, Any] = first_failed([await outcome_of(head, one(head, None))])
-    first_failed(await nodes.each(other))
+    try:
+        told = await one(head, None)
+    except ProgramFailed as error:
+        raise not_started(head, error) from None
+    for outcome in await nodes.each(other):
+        if outcome.error is not None:
+            raise not_started(outcome.node, outcome.error)
     return told
 
 
-async def outcome_of(node: Node, call: Any) -> Outcome:
-    from allranks.transport import ProgramFailed
-
-    try:
-        return Outcome(node, await call)
-    except ProgramFailed as error:
-        return Outcome(node, error=error)
-
-
-def first_failed(outcomes: list[Outcome]) -> Mapping[str, Any]:
-    """The first answer; raises StartFailed for the first node without Ray."""
-    for outcome in outcomes:
-        if outcome.error is not None:
-            text = getattr(outcome.error, "text", str(outcome.error))
-            fix = "ray start --head by hand on that node shows more"
-            raise StartFailed(outcome.node, f"ray: it did not start: {text}", fix, text)
-    return outcomes[0].answer or {}
+def not_started(node: Node, error: ProgramFailed | Unreachable) -> StartFailed:
+    fix = "ray start --head by hand on that node shows more"
+    return StartFailed(node, f"ray: it did not start: {error.text}", fix, error.text)

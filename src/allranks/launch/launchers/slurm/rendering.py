@@ -1,4 +1,4 @@
-"""An sbatch file: one task a node, each starting its torchrun; a job array for a sweep."""
+"""An sbatch file: one task per node, each with its torchrun; a job array for a sweep."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def options(job: ScriptJob) -> list[str]:
 
 
 def quoted(job: ScriptJob, word: str) -> str:
-    """A word of a #SBATCH line. sbatch splits it itself, with quotes of its own and `#` for a comment."""
+    """A word of a #SBATCH line. sbatch splits the line itself, by its own quotes, and `#` begins a comment."""
     if matches(r"[A-Za-z0-9_.,@+:/=%&|*\[\]()-]+", word):
         return word
     if matches(r"[^\x00-\x1f\x7f\"'\\`$]+", word):
@@ -85,7 +85,7 @@ def sbatch(job: ScriptJob) -> str:
 
 
 def start(job: ScriptJob) -> str:
-    """What srun starts on each node. The positions are kept when it starts itself again in a container."""
+    """What srun starts on each node. It keeps its arguments when it starts itself again in a container."""
     text = _shell.start("start.sh HEAD: one node's torchrun, started by srun.") + (
         "self=$here/start.sh\n"
         "head=$1\n"
@@ -97,7 +97,7 @@ def start(job: ScriptJob) -> str:
     if job.run.sweep:
         text += '# shellcheck source=sweep.sh\n. "$here/sweep.sh"\n'
     torchrun = job.torchrun(job.nodes[0], node_rank="node", master_addr="head")
-    return text + "\n" + _shell.torchrun_command(torchrun)
+    return text + "\n" + _shell.command(torchrun)
 
 
 def sweep(job: ScriptJob) -> str:
