@@ -1,6 +1,6 @@
-"""When SLURM's queue is asked: one squeue for all jobs that this process waits for, ever more seldom.
+"""When SLURM's queue is asked: one squeue for all jobs that this process waits for, more and more rarely.
 
-squeue(1) warns of loops: every call is answered by the controller of the whole cluster.
+squeue(1) warns of loops: the controller of the whole cluster answers every call.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Answer = TypeVar("Answer")
 
 
 class Turns:
-    """The moments at which all who wait look at the queue together: 1 s after the first begins to wait, each pause
-    half as long again as the last, at most 30 s."""
+    """The moments at which all waiting tasks look at the queue together: 1 s after the first begins to wait, then each
+    pause 1.5 times as long as the last, at most 30 s."""
 
     def __init__(self) -> None:
         self.pause = FIRST_SECONDS
@@ -27,10 +27,10 @@ class Turns:
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """Somebody begins to wait: the next look is in a second at the latest, and the pauses are short again."""
+        """A task begins to wait: the next look is in a second at the latest, and the pauses are short again."""
         self.pause = FIRST_SECONDS
         if self._timer is None:
-            return  # whoever comes to `next` first sets it
+            return  # the first task in `next` sets it
         if self._timer.when() > asyncio.get_running_loop().time() + FIRST_SECONDS:
             self._timer.cancel()
             self._set()
@@ -69,7 +69,7 @@ class Together(Generic[Answer]):
         return await asyncio.shield(self._pending)
 
     async def _answer(self) -> Answer:
-        await asyncio.sleep(0)  # whoever was woken at this moment asks now
+        await asyncio.sleep(0)  # other tasks that were woken at this moment ask now
         questions, self._asked, self._pending = list(self._asked), {}, None
         return await self._call(questions)
 
@@ -78,7 +78,7 @@ Kept = TypeVar("Kept")
 
 
 def of_loop(known: WeakKeyDictionary[asyncio.AbstractEventLoop, Kept], make: Callable[[], Kept]) -> Kept:
-    """The one of the running event loop."""
+    """The running event loop's own."""
     loop = asyncio.get_running_loop()
     if loop not in known:
         known[loop] = make()

@@ -1,8 +1,8 @@
-"""Where trackers keep what they write: with the run, by their own variables. What the user says of them stands.
+"""Trackers write into the run's folder, by their own variables. The user's settings win.
 
 TensorBoard's event files go to `logs` in the output folder, where `--logging_dir "$OUTPUT_DIR/logs"` puts them;
-transformers 5.6 reads `TENSORBOARD_LOGGING_DIR` alone (integrations/integration_utils.py), transformers 4 the
-argument. Weights & Biases keeps an offline run below `WANDB_DIR`, from where `wandb sync` brings it up later.
+transformers 5.6 only reads `TENSORBOARD_LOGGING_DIR` (integrations/integration_utils.py), transformers 4 the argument.
+Weights & Biases keeps an offline run below `WANDB_DIR`, from where `wandb sync` uploads it later.
 Its key is a secret of the run: `secrets: [WANDB_API_KEY]`.
 """
 
@@ -16,7 +16,7 @@ TENSORBOARD, WANDB = "TENSORBOARD_LOGGING_DIR", "WANDB_DIR"
 
 
 def environment(run: Run, output_dir: str) -> dict[str, str]:
-    """The variables of the trackers that the run uses, as far as the user has not set them."""
+    """The variables of the trackers that the run uses, without those that the user has set."""
     used = reported_to(run.train.arguments.get("report_to"))
     found = {}
     if used & {"tensorboard", "all"}:

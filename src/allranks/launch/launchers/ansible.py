@@ -1,4 +1,4 @@
-"""An Ansible playbook that installs the training environment on the nodes, and changes nothing the second time."""
+"""An Ansible playbook that installs the training environment on the nodes; a second run changes nothing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from allranks.launch.scripts._readme import readme
 from allranks.spec.launchers import Launcher
 
 VENV = "/opt/training"
-"""Where the environment goes when the run file names no Python of one."""
+"""The environment's folder if the run file names no Python."""
 
 PINS = {
     "torch": "2.13.0",
@@ -63,11 +63,11 @@ class Unsafe(str):
 
 
 def dumped(data: Any) -> str:
-    """YAML in which every text with a brace is marked `!unsafe`: Ansible would run what stands in `{{ }}`."""
+    """YAML in which every text with a brace is marked `!unsafe`, since Ansible would run what is in `{{ }}`."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """Lists set in below their key, and Ansible's own tag for text."""
+        """Lists are indented below their key; Ansible's own tag marks unsafe text."""
 
         def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
             return super().increase_indent(flow, False)
@@ -100,7 +100,7 @@ def marked(value: Any) -> Any:
 
 
 def machines(job: ScriptJob) -> list[Node]:
-    """Each machine once, also where several nodes are one; the head first."""
+    """Each machine once, also if several nodes are one; the head first."""
     first: dict[tuple[str, int | None], Node] = {}
     for node in job.nodes:
         first.setdefault((node.address, node.port), node)
@@ -108,7 +108,7 @@ def machines(job: ScriptJob) -> list[Node]:
 
 
 def ssh_names(job: ScriptJob) -> dict[str, list[str]]:
-    """What each machine is called in known_hosts: its address and its name, with a port that is not 22."""
+    """Each machine's names in known_hosts: its address and its name, with the port if that is not 22."""
     return {
         node.name: [
             name if node.port in (None, 22) else f"[{name}]:{node.port}"
@@ -157,7 +157,7 @@ def variables(job: ScriptJob) -> str:
 
 
 def venv(job: ScriptJob) -> str:
-    """The folder of the virtual environment: above `bin/python` of the run file's Python."""
+    """The folder of the virtual environment whose `bin/python` the run file names."""
     python = PurePosixPath(job.python)
     if job.run.environment.python is None or not python.is_absolute():
         return VENV
@@ -174,18 +174,18 @@ def venv(job: ScriptJob) -> str:
             "environment.python",
             f"environment.python: {job.python}.",
             "that is the system's own Python, which others depend on.",
-            "a path of its own, such as /opt/training/bin/python",
+            "a separate path, such as /opt/training/bin/python",
         )
     return folder
 
 
 def ops(job: ScriptJob) -> list[str]:
-    """The builders of the DeepSpeed ops that the run compiles at its first step unless they are built ahead
+    """The builders of the DeepSpeed ops that the run compiles at its first step unless they are built before
     (deepspeed 0.19.8: runtime/engine.py, `_configure_basic_optimizer`; runtime/swap_tensor)."""
     zero = (job.plan.deepspeed or {}).get("zero_optimization") or {}
-    devices = {(zero.get(key) or {}).get("device") for key in ("offload_optimizer", "offload_param")}
+    devices = [(zero.get(key) or {}).get("device") for key in ("offload_optimizer", "offload_param")]
     found = []
-    if (zero.get("offload_optimizer") or {}).get("device") in ("cpu", "nvme"):
+    if devices[0] in ("cpu", "nvme"):
         found.append("CPUAdamBuilder")
     elif "optimizer" in (job.plan.deepspeed or {}) and job.uses_gpu:
         found.append("FusedAdamBuilder")
@@ -195,7 +195,7 @@ def ops(job: ScriptJob) -> list[str]:
 
 
 def requirements(job: ScriptJob) -> str:
-    """Pinned versions; what the run file says of a package wins."""
+    """Pinned versions; those of the run file win."""
     pins = {name: f"{name}=={version}" if version else name for name, version in PINS.items()}
     if job.run.train.kind != "llamafactory":
         pins.pop("llamafactory")

@@ -1,9 +1,9 @@
-"""Kubernetes: an indexed JobSet, one pod a node, each of which runs its torchrun.
+"""Kubernetes: an indexed JobSet, one pod per node, each with its torchrun.
 
-A pod's completion index is its node rank, and the first pod's name in the JobSet's headless service is where the others
-meet. Kubernetes chooses the machines, among the named ones if the run file names some. No shell reads any value: all
-stand in the manifest, with `$` doubled, since Kubernetes expands `$(NAME)` itself. Fields: jobset.x-k8s.io/v1alpha2
-(JobSet v0.13.0-devel) and batch/v1.
+A pod's completion index is its node rank; the others meet at the first pod's name in the JobSet's headless service.
+Kubernetes chooses the machines, among the named ones if the run file names some. All values are in the manifest, where
+no shell reads them, with `$` doubled, since Kubernetes expands `$(NAME)`. Fields: jobset.x-k8s.io/v1alpha2 (JobSet
+v0.13.0-devel) and batch/v1.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def needs(job: ScriptJob) -> str:
 
 
 def image(job: ScriptJob) -> Container:
-    """The container that the pods run. Raises BadInput for what a manifest without a shell cannot say."""
+    """The container that the pods run. Raises BadInput for settings that a manifest without a shell cannot express."""
     run, container = job.run, job.container
     if container is None:
         do = "container: {image: …, mounts: [/nfs:/nfs]}"
@@ -106,13 +106,13 @@ def image(job: ScriptJob) -> Container:
 
 
 def split(mount: str) -> tuple[str, str, bool]:
-    """Source, target, and whether it is only read."""
+    """(source, target, whether it is read-only)."""
     source, target, *options = mount.split(":")
     return source, target, "ro" in ",".join(options).split(",")
 
 
 def name_of(run: str) -> str:
-    """The run's name as Kubernetes takes one: small letters, digits and dashes, a letter first."""
+    """The run's name as Kubernetes accepts it: lower-case letters, digits and dashes, a letter first."""
     name = re.sub(r"[^a-z0-9]+", "-", run.lower()).strip("-")
     return (name if name[:1].isalpha() else f"run-{name}")[:LONGEST_NAME].strip("-")
 
@@ -140,7 +140,7 @@ def jobset(job: ScriptJob, container: Container, name: str) -> dict[str, Any]:
         "kind": "JobSet",
         "metadata": {"name": name},
         "spec": {
-            # A node that starts anew alone would wait for the others for ever.
+            # A node that is restarted alone would wait for the others forever.
             "failurePolicy": {"maxRestarts": 0},
             "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True, "subdomain": name},
             "replicatedJobs": [{"name": JOB, "replicas": 1, "template": {"spec": one}}],
@@ -169,11 +169,9 @@ def pod(job: ScriptJob, container: Container, name: str) -> dict[str, Any]:
 
 
 def command(job: ScriptJob, name: str) -> list[str]:
-    """The words of the pod's torchrun: its node rank is the completion index, the head the first pod."""
-    first = job.nodes[0]
-    torchrun = [
-        word for word in job.torchrun(first) if not word.startswith(("--node-rank=", "--master-addr="))
-    ]
+    """The pod's torchrun: its node rank is the completion index, the head is the first pod."""
+    words = job.torchrun(job.nodes[0])
+    torchrun = [word for word in words if not word.startswith(("--node-rank=", "--master-addr="))]
     own = [f"--node-rank={INDEX}", f"--master-addr={name}-{JOB}-0-0.{name}"]
     return [*(text(job, word) for word in torchrun), *own, *(text(job, word) for word in job.script())]
 
@@ -203,7 +201,7 @@ def volumes_of(job: ScriptJob, container: Container, name: str) -> tuple[list[An
 
 
 def affinity(job: ScriptJob, name: str) -> dict[str, Any]:
-    """One pod a machine, and on the machines that the run file names, if it names some."""
+    """One pod per machine, and only on the machines that the run file names, if it names some."""
     alone = {"labelSelector": {"matchLabels": {"allranks": name}}, "topologyKey": "kubernetes.io/hostname"}
     found: dict[str, Any] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [alone]}}
     if job.run.nodes_known:
@@ -215,7 +213,7 @@ def affinity(job: ScriptJob, name: str) -> dict[str, Any]:
 
 
 def text(job: ScriptJob, word: str) -> str:
-    """A word as Kubernetes hands it on: `$$` becomes `$`."""
+    """A word for the manifest: Kubernetes turns `$$` into `$`."""
     word = word.replace(HERE, FOLDER)
     if NUL in word:
         raise job.run.refuse(
@@ -231,7 +229,7 @@ def dumped(documents: list[dict[str, Any]]) -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """A file in the manifest stays readable."""
+        """Writes a file in the manifest line by line."""
 
     def written(dumper: Any, value: str) -> Any:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)

@@ -8,8 +8,8 @@ from allranks.spec.launchers import Launcher
 
 
 def render(job: Any) -> Any:
-    """torchrun's scripts, whose README starts them over SSH. Every run file asks for this launcher: nothing of the
-    rendering is imported for that."""
+    """torchrun's scripts, whose README starts them over SSH. Imported late, since every run file asks for this
+    launcher."""
     from allranks.launch.launchers import torchrun
 
     return torchrun.render(job)

@@ -1,4 +1,4 @@
-"""One shell script a node, started by hand, over ssh or by anything else."""
+"""One shell script per node, started by hand, over ssh or by another program."""
 
 from __future__ import annotations
 

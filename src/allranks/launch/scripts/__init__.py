@@ -1,8 +1,8 @@
-"""`plan --render`: what a person can run without allranks. `render` is pure: a run and its plan in, files out.
+"""`plan --render`: files that run without allranks. `render` is pure: a run and its plan in, files out.
 
-A target is a launcher (`launch/launchers/`); what begins with an underscore here is shared between
-them. Every value reaches its program as data: as a quoted word of a bash array, or in a JSON or YAML file, never as
-part of a command that a shell reads twice.
+A target is a launcher (`launch/launchers/`); the modules with an underscore are shared between them. Every value
+reaches its program as data: as a quoted word of a bash array, or in a JSON or YAML file, never in a command that a
+shell reads twice.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ __all__ = ["File", "render", "write"]
 
 
 def render(target: str, run: Run, plan: Plan, python: str) -> Mapping[str, File]:
-    """The files of one target, by name. `python` is the training environment's Python on the nodes.
-
-    Raises BadInput for what the target cannot express.
+    """The files of one target, by name. `python` is the training environment's Python on the nodes. Raises BadInput for
+    settings that the target cannot express.
     """
     return find(target).render(checked(ScriptJob(run, plan, python)))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from allranks.launch.scripts._job import ScriptJob
 from allranks.launch.scripts._phrases import HERE, array, at_home, bash, plain
 from allranks.spec import Container
@@ -33,11 +31,11 @@ def wrapper(job: ScriptJob, container: Container) -> str:
 
 
 def docker(job: ScriptJob, container: Container) -> list[str]:
-    """`docker run` and `podman run` take the same options but for the GPUs."""
+    """`docker run` and `podman run` take the same options, except for the GPUs."""
     words = [container.engine, "run", "--rm", "--init", "--network=host"]
     if job.uses_gpu:
         words.append("--gpus=all" if container.engine == "docker" else "--device=nvidia.com/gpu=all")
-    # NCCL pins host memory; without these limits it runs into 64 KiB.
+    # NCCL pins host memory; the default limit is 64 KiB.
     words += ["--ulimit=memlock=-1", "--ulimit=stack=67108864"]
     if container.shm_bytes is not None:
         words.append(f"--shm-size={container.shm_bytes}")
@@ -67,13 +65,8 @@ def extra(container: Container) -> list[str]:
     for name, value in container.extra.items():
         option = "--" + plain(str(name), "an option of the container").lstrip("-")
         for item in value if isinstance(value, list | tuple) else [value]:
-            words += option_words(option, item)
+            if item is True:
+                words.append(option)
+            elif item is not False and item is not None:
+                words.append(f"{option}={plain(str(item), option)}")
     return words
-
-
-def option_words(option: str, value: Any) -> list[str]:
-    if value is True:
-        return [option]
-    if value is False or value is None:
-        return []
-    return [f"{option}={plain(str(value), option)}"]

@@ -1,4 +1,4 @@
-"""What every target is rendered from: the run's words and variables, checked, and the files they share."""
+"""What every target is rendered from: the run's words and variables, checked."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from allranks.spec.problems import Wrong
 
 SCRIPT, TEXT = 0o755, 0o644
 OURS = ("output_dir", "deepspeed", "do_train")
-"""Arguments that the scripts set themselves: a sweep over them would mix up its runs."""
+"""Arguments that the scripts set: a sweep over them would mix up its runs."""
 GATHER = "stage3_gather_16bit_weights_on_model_save"
 
 
@@ -57,13 +57,13 @@ class ScriptJob:
 
     @property
     def output_dir(self) -> str:
-        """Where the run saves; each combination of a sweep in a folder of its own."""
+        """Where the run saves; each combination of a sweep in its own folder."""
         name = f"{self.run.name}-{TASK}" if self.run.sweep else self.run.name
         return jobs.output_directory(self.run, name, self.places)
 
     @property
     def deepspeed(self) -> str | None:
-        """The text of deepspeed.json, where the run has one."""
+        """The text of deepspeed.json, if the run has one."""
         if self.plan.deepspeed is None or self.run.train.kind != "llamafactory":
             return None
         config = dict(self.plan.deepspeed)
@@ -73,16 +73,16 @@ class ScriptJob:
 
     @property
     def gathers_at_save(self) -> bool:
-        """Whether the trainer's own save must gather the weights, which allranks' does without.
+        """Whether the trainer's own save must gather the weights, which allranks' save does not need.
 
-        Under ZeRO-3 without it transformers 4 writes an adapter of 40 bytes that holds no tensor. A JSON of the
-        user's own stays as it is.
+        Without that transformers 4 writes an adapter of 40 bytes without a tensor under ZeRO-3. The user's own JSON
+        stays as it is.
         """
         zero = (self.plan.deepspeed or {}).get("zero_optimization") or {}
         return is_profile(self.run.deepspeed) and zero.get("stage") == 3
 
     def script(self) -> list[str]:
-        """What torchrun starts, with its arguments: the same words as in allranks' own job."""
+        """What torchrun starts, with its arguments, as in allranks' own job."""
         run = self.run
         if run.sweep and run.train.kind == "llamafactory":
             kept = {k: v for k, v in run.train.arguments.items() if k not in run.sweep}
@@ -94,7 +94,7 @@ class ScriptJob:
 
     @property
     def workdir(self) -> str | None:
-        """The folder that the ranks start in; None for the one in which the scripts are started."""
+        """The folder that the ranks start in; None for the current folder of the scripts."""
         if self.run.train.kind == "llamafactory" and not self.run.train.workdir:
             return self.run.code
         return self.run.workdir(self.run.code)
@@ -118,7 +118,7 @@ class ScriptJob:
         return words
 
     def start(self, program: str) -> Start:
-        """The start of every node's script by this launcher, in the words of its own starts."""
+        """The start of every node's script by this launcher."""
         scripts = {node.name: f"{HERE}/node-{place}.sh" for place, node in enumerate(self.nodes)}
         run = self.run
         return Start(run, self.plan, scripts, self.nodes, program, "bash", run.secrets, self.extra(program))
@@ -128,7 +128,7 @@ class ScriptJob:
         return self.run.launch.extra if self.run.launch.with_ == target else ()
 
     def environment(self, node: Node) -> dict[str, str]:
-        """What the ranks on this node get, besides what they inherit."""
+        """The variables that the ranks on this node get, besides those that they inherit."""
         return jobs.environment(self.plan, node, self.output_dir)
 
     def common_environment(self) -> dict[str, str]:
@@ -160,7 +160,7 @@ def checked(job: ScriptJob) -> ScriptJob:
         for name, value in job.environment(node).items():
             if not matches(validate.VARIABLE, name):
                 raise refuse(f"{name!r} is not a valid name for a variable.", "", "letters, digits and `_`")
-            # A value of ours may hold the mark of the scripts' own folder.
+            # Values of allranks may hold the mark of the scripts' own folder.
             if name != "ALLRANKS_OUTPUT_DIR" and ours.get(name) != value:
                 plain(value, f"the variable {name}")
     for word in walk([run.train.arguments, run.train.command, run.sweep, run.launch.extra]):

@@ -1,8 +1,8 @@
-"""Words of a command line as text of a shell script, and back to nothing else.
+"""Words of a command line as text of a shell script.
 
-A word may hold a shell variable that is only known on the node, such as the folder the scripts lie in.
-Inside a word it stands between NUL characters, which no argument, variable or path can hold: text that a
-user wrote can so never be taken for one. `bash` writes the text in quotes and the variable as `"$name"`.
+A word may hold a shell variable that is only known on the node, such as the folder of the scripts. It is between NUL
+characters, which no argument, variable or path can hold, so a user's text can never be mistaken for one. `bash` writes
+text in quotes and the variable as `"$name"`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def variable(name: str) -> str:
 
 
 HERE = variable("here")
-"""The folder that the scripts lie in; each script finds it by its own path."""
+"""The folder of the scripts; each script finds it by its own path."""
 
 TASK = variable("task")
 """The index of one combination of a sweep."""
@@ -42,7 +42,7 @@ def bash(word: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Text in quotes. Control characters are written as escapes: a script is also read on a terminal."""
+    """Text in quotes. Control characters become escapes, since people read scripts on terminals."""
     if not any((c < " " and c != "\n") or c == "\x7f" for c in text):
         return shlex.quote(text)
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
@@ -64,7 +64,7 @@ def assignment(name: str, value: str) -> str:
 
 
 def at_home(path: str) -> str:
-    """A path whose `~` is the home folder on the node, where quotes would keep a shell from seeing it."""
+    """A path whose `~` is the home folder on the node; in quotes a shell would not expand it."""
     return variable("HOME") + path[1:] if path == "~" or path.startswith("~/") else path
 
 

@@ -20,7 +20,7 @@ def readme(job: ScriptJob, target: str, how: str, own_needs: str | None = None) 
         names = ", ".join(f"`{name}`" for name in run.secrets)
         parts.append(
             f"Secrets: {names}. Their values are not in these files. Each script takes them from the "
-            "environment of who starts it, and stops where one is missing.\n"
+            "environment of whoever starts it, and stops if one is missing.\n"
         )
     parts += ["## What `allranks run` does besides\n", besides(job)]
     return {"README.md": File("\n".join(parts))}

@@ -1,8 +1,8 @@
-"""The text of the program that a run's Ray job is. It runs with the cluster's Python, where Ray is; nothing here is.
+"""The program of a run's Ray job, as text: it runs with the cluster's Python, which has Ray.
 
-Guards, because Ray ends an actor in several ways: by SIGKILL, by its own exit (which also kills its direct
-children), by its node. In each the supervisor gets SIGTERM, and so saves, stops its ranks and says so: Ray gives the
-node's GPUs to others then.
+It needs a guard process, because Ray ends an actor by SIGKILL, by the actor's own exit (which also kills its direct
+children), or with its node. In each case the supervisor gets SIGTERM, so that it saves, stops its ranks and reports
+that: Ray gives the node's GPUs to others then.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`nodes: 3` with Ray: which machines of the cluster they are. Asked of its dashboard, from here."""
+"""`nodes: 3` with Ray: the cluster's dashboard says which machines they are."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from allranks.spec import Run
 
 
 async def chosen(run: Run) -> Run:
-    """The run with the names and addresses of living machines. Raises BadInput where there are too few."""
+    """The run with the names and addresses of living machines. Raises BadInput if there are too few."""
     address = run.launch.address
     if address is None:
         raise run.refuse(
@@ -37,7 +37,7 @@ async def chosen(run: Run) -> Run:
 
 
 def placed(run: Run, there: Sequence[Mapping[str, Any]]) -> Run:
-    """`there` are the cluster's living machines. The head of the cluster comes first, as the run's head."""
+    """`there` are the cluster's living machines. The cluster's head becomes the run's head."""
     wanted = run.cluster.nodes
     counts_gpus = not run.on_cpu and any(machine["gpus"] for machine in there)
     needs = max(node.gpus for node in wanted)

@@ -1,6 +1,6 @@
-"""SLURM: one job that holds the nodes, and in it one srun that starts a supervisor on each when it is told to.
+"""SLURM: one job that holds the nodes, and in it one srun that starts a supervisor on each.
 
-`words` puts the job into SLURM's words, `jobs` asks for it and ends it, `transport` reaches its nodes, `rendering`
+`words` makes the job's script and options, `jobs` submits and ends it, `transport` reaches its nodes, `rendering`
 writes the sbatch file. Each is imported when it is needed: a run file may name the launcher and start nothing.
 """
 
@@ -28,8 +28,8 @@ def reach(node: Node, address: str | None) -> Any:
 
 
 def allocation(environ: Mapping[str, str]) -> tuple[str, int] | None:
-    """The node list of the job in whose environment we are, and the GPUs of one node (`8`, `a100:8`); 1 if it says
-    none."""
+    """The node list of the job that these variables belong to, and the GPUs per node (`8`, `a100:8`); 1 if there is no
+    number."""
     names = environ.get("SLURM_JOB_NODELIST") or environ.get("SLURM_NODELIST")
     if not names:
         return None
@@ -55,7 +55,7 @@ LAUNCHER = Launcher(
     runs_here=lambda run: run.launch.inside,
     failures=(
         (r"Permission denied|No space left|Read-only", "the run's folder cannot be written", "ALLRANKS_HOME"),
-        (r"srun: error: (?!.*exit)", "it started no supervisor", "the lines below are srun's own"),
+        (r"srun: error: (?!.*exit)", "it started no supervisor", "read srun's lines below"),
     ),
     render=rendering.render,
 )

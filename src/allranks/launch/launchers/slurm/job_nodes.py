@@ -1,4 +1,4 @@
-"""The nodes that SLURM has given to a job of somebody's, reached inside of it."""
+"""The nodes of a running SLURM job, reached inside it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from allranks.transport import Nodes, reached
 
 
 async def nodes_of_job(number: str) -> Nodes:
-    """Raises BadInput for a job that holds no nodes, CouldNotTell if SLURM cannot be asked."""
+    """Raises BadInput for a job without nodes, CouldNotTell if SLURM cannot be asked."""
     if not number.replace("_", "").isdigit():
         raise BadInput(
             Problem(f"--slurm-job {number}: not a job's number.", do="squeue --me lists your jobs")

@@ -1,7 +1,7 @@
-"""SLURM's jobs, asked and ended: which allranks started, in what state it is and why, and the end of ours alone.
+"""SLURM's jobs: submits them, asks for their state, and cancels those that allranks submitted.
 
-A job is ours where its comment is `allranks:<run id>`: it was submitted with that. Another job, also one of
-the same name or one that a run only uses, is never cancelled.
+Those have the comment `allranks:<run id>`. Any other job, also one with the same name or one that a run only uses, is
+never cancelled.
 """
 
 from __future__ import annotations
@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
 from allranks.core import CouldNotTell
+from allranks.core.text import last_line
 from allranks.launch import polling
 from allranks.launch.launchers.slurm import words
 from allranks.launch.polling import Together, of_loop
+from allranks.launch.starting import without_secrets
 from allranks.spec import Run
 from allranks.transport.base import Completed, Unreachable
 from allranks.transport.local import LocalTransport
@@ -24,16 +26,16 @@ NAME = "SLURM"
 HERE = LocalTransport("this machine")
 MARK = "allranks:"
 QUEUED = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "RESV_DEL_HOLD", "SUSPENDED")
-"""squeue's states of a job that has not ended and runs nothing at the moment (squeue(1), JOB STATE CODES)."""
+"""squeue's states of a job that has not ended and does not run (squeue(1), JOB STATE CODES)."""
 
 FIELDS = "%A|%i|%T|%u|%R|%r|%N|%k"
-"""Job id (each task of an array has its own), its name as `ARRAY_TASK`, state, user, reason or nodes, reason,
-nodes, comment. The comment comes last: it may hold anything."""
+"""Job id (each task of an array has its own), the same as `ARRAY_TASK`, state, user, reason or nodes, reason, nodes,
+comment. The comment comes last, since it may hold anything."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One job as squeue tells of it. `state` is empty where SLURM knows the job no more."""
+    """One job as squeue reports it. `state` is empty if SLURM no longer knows the job."""
 
     number: str
     state: str = ""
@@ -44,7 +46,7 @@ class Job:
 
     @property
     def task(self) -> int | None:
-        """Its index in an array; None for a job of its own."""
+        """Its index in an array; None for a job without one."""
         match = re.fullmatch(r"[0-9]+_([0-9]+)", self.shown)
         return int(match[1]) if match else None
 
@@ -57,30 +59,34 @@ class Job:
         return self.state in ("RUNNING", "COMPLETING")
 
     def is_of(self, run_id: str) -> bool:
-        """Whether it was submitted for this run, or for the sweep that the run is a part of."""
+        """Whether it was submitted for this run, or for the sweep that it belongs to."""
         mine = self.comment.removeprefix(MARK)
         return self.comment.startswith(MARK) and (run_id == mine or run_id == f"{mine}-{self.task}")
 
 
 async def slurm_command(command: Sequence[str]) -> Completed | None:
-    """What a SLURM command said; None where there is none here."""
+    """Runs a SLURM command; None if this machine has none."""
     try:
         return await HERE.run(command)
     except Unreachable:
         return None
 
 
+async def printed(command: Sequence[str]) -> str:
+    """What a SLURM command prints; empty if it fails or does not exist."""
+    done = await slurm_command(command)
+    return "" if done is None or done.code != 0 else done.out.decode("utf-8", "replace")
+
+
 async def jobs(numbers: Sequence[str]) -> list[Job]:
-    """The jobs, of an array each task; empty if SLURM knows none. Raises CouldNotTell."""
+    """The jobs, each task of an array by itself; empty if SLURM knows none. Raises CouldNotTell."""
     done = await slurm_command(["squeue", "-h", "-r", "-j", ",".join(numbers), "-o", FIELDS])
     if done is None:
         raise CouldNotTell("squeue is not on the path of this machine: SLURM cannot be asked from here.")
-    text = done.out.decode("utf-8", "replace")
     if done.code != 0 and b"Invalid job id" not in done.err:
-        said = done.err.decode("utf-8", "replace").strip().splitlines()
-        raise CouldNotTell(f"squeue: {said[-1] if said else f'exit code {done.code}'}")
+        raise CouldNotTell(f"squeue: {error_of(done)}")
     found = []
-    for line in text.splitlines():
+    for line in done.out.decode("utf-8", "replace").splitlines():
         values = line.split("|", 7)
         if len(values) == 8:
             own, shown, state, _user, _where, reason, nodes, comment = values
@@ -88,19 +94,23 @@ async def jobs(numbers: Sequence[str]) -> list[Job]:
     return found
 
 
+def error_of(done: Completed) -> str:
+    return last_line(done.err.decode("utf-8", "replace"), f"exit code {done.code}")
+
+
 _ASKED: WeakKeyDictionary[asyncio.AbstractEventLoop, Together[list[Job]]] = WeakKeyDictionary()
 
 
 async def job(number: str) -> Job:
-    """One job; with an empty state if SLURM no longer knows it. Those who look at the same moment share a squeue."""
-    # By the array's number: squeue then tells of all its tasks.
+    """One job; with an empty state if SLURM no longer knows it. Calls at the same moment share a squeue."""
+    # By the array's number: squeue then lists all its tasks.
     known = await of_loop(_ASKED, lambda: Together(jobs)).query(number.partition("_")[0])
-    # The number of an array is that of one of its tasks as well.
+    # An array's number is also that of one of its tasks.
     return next((job for job in known if number in (job.number, job.shown)), Job(number))
 
 
 async def cancel(number: str, run_id: str) -> bool:
-    """Ends the job if it was submitted for this run; False where it was not, or is not there any more."""
+    """Ends the job if it was submitted for this run; False if it was not, or no longer exists."""
     mine = [job for job in await jobs([number]) if job.is_of(run_id)]
     for job in mine:
         await HERE.run(["scancel", job.number if job.task is None else job.shown])
@@ -108,12 +118,11 @@ async def cancel(number: str, run_id: str) -> bool:
 
 
 async def claim(job: Job, run_id: str) -> None:
-    """Says in the comment of a job of ours whose it is. By the array and the task: the number of one task may
-    be the array's, and would rename the others."""
+    """Writes the run's id into the comment of a job of allranks. By `ARRAY_TASK`: the number of one task may be the
+    array's, and would change the other tasks too."""
     if job.comment.startswith(MARK):
-        await slurm_command(
-            ["scontrol", "update", f"JobId={job.shown or job.number}", f"Comment={MARK}{run_id}"]
-        )
+        mark = [f"JobId={job.shown or job.number}", f"Comment={MARK}{run_id}"]
+        await slurm_command(["scontrol", "update", *mark])
 
 
 async def turn(first: bool = False) -> None:
@@ -128,14 +137,13 @@ def allocation(environ: Mapping[str, str]) -> str | None:
 
 
 async def ending(number: str) -> str:
-    """How a job ended, as SLURM tells it: `NODE_FAIL (node3 is down: Not responding)`; empty where it knows no more.
+    """How a job ended: `NODE_FAIL (node3 is down: Not responding)`; empty if SLURM does not know.
 
-    The controller keeps an ended job for MinJobAge (300 s by default); after that only sites with accounting know.
+    The controller keeps an ended job for MinJobAge (300 s by default); after that only accounting knows.
     """
-    done = await slurm_command(["scontrol", "-o", "show", "job", number])
-    text = "" if done is None or done.code != 0 else done.out.decode("utf-8", "replace")
+    text = await printed(["scontrol", "-o", "show", "job", number])
     told = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in text.splitlines()]
-    # A task that still waits with others is told as one record of them all.
+    # Tasks that still wait share one record.
     alone = told[0] if len(told) == 1 and "_" in number else {}
     values = next((one for one in told if number in names_in(one)), alone)
     state = values.get("JobState", "") or await accounted(number)
@@ -150,54 +158,49 @@ async def ending(number: str) -> str:
 
 
 def names_in(record: Mapping[str, str]) -> tuple[str, ...]:
-    """The numbers under which `scontrol show job` knows a job: its own, and `ARRAY_TASK`."""
+    """The numbers of a job in `scontrol show job`: its own, and `ARRAY_TASK`."""
     task = f"{record.get('ArrayJobId')}_{record.get('ArrayTaskId')}"
     return (record.get("JobId", ""), task)
 
 
 async def accounted(number: str) -> str:
-    """The state by the site's accounting; empty where there is none."""
-    done = await slurm_command(["sacct", "-n", "-X", "-P", "-j", number, "-o", "JobID,JobIDRaw,State"])
-    text = "" if done is None or done.code != 0 else done.out.decode("utf-8", "replace")
+    """The state by the site's accounting; empty if there is none."""
+    text = await printed(["sacct", "-n", "-X", "-P", "-j", number, "-o", "JobID,JobIDRaw,State"])
     lines = [line.split("|") for line in text.splitlines()]
     return next((line[2].strip() for line in lines if len(line) == 3 and number in line[:2]), "")
 
 
 async def down(nodes: str) -> list[str]:
-    """Those of a job's nodes that SLURM holds for down, with its reason."""
+    """Those of a job's nodes that SLURM considers down, with its reason."""
     if not nodes or nodes == "(null)":
         return []
-    done = await slurm_command(["sinfo", "-h", "-N", "-n", nodes, "-t", "down,drain,fail,unk", "-o", "%N|%E"])
-    lines = [] if done is None else done.out.decode("utf-8", "replace").splitlines()
-    return sorted(
-        {f"{name} is down: {why}" for name, _, why in (line.partition("|") for line in lines) if name}
-    )
+    text = await printed(["sinfo", "-h", "-N", "-n", nodes, "-t", "down,drain,fail,unk", "-o", "%N|%E"])
+    rows = (line.partition("|") for line in text.splitlines())
+    return sorted({f"{name} is down: {why}" for name, _, why in rows if name})
 
 
-# ---- a job of our own ----
+# ---- the run's own job ----
 
 
 async def submit(run: Run, run_id: str, again: Sequence[Sequence[str]], tasks: int = 0) -> str:
-    """Submits the job, or an array of so many tasks; its number. `again` holds each one's command."""
-    # sbatch keeps its whole environment in the controller's spool folder; secrets go another way.
-    without = [word for name in run.secrets for word in ("-u", name)]
+    """Submits the job, or an array of so many tasks; returns its number. `again` has each task's command."""
     requeue = requeues(run)
     options = words.sbatch(run, run_id, await counts_gpus(run), requeue, tasks)
     text = words.script(again if requeue else ())
-    done = await asked_of_slurm(["env", *without, *options], text, run_id)
+    # sbatch's whole environment is kept in the controller's spool folder.
+    done = await submitted([*without_secrets(run), *options], text, run_id)
     if done.code != 0:
-        why = done.err.decode("utf-8", "replace").strip().splitlines()
         raise run.refuse(
             "launch",
-            f"sbatch: {why[-1] if why else f'exit code {done.code}'}",
+            f"sbatch: {error_of(done)}",
             "SLURM did not give any nodes.",
             "partition, account, time and extra below launch; sinfo shows what there is",
         )
     return number_in(done)
 
 
-async def asked_of_slurm(command: Sequence[str], text: str, run_id: str) -> Completed:
-    """sbatch, to its end: SLURM may have the job already when Ctrl-C comes, and only sbatch tells its number."""
+async def submitted(command: Sequence[str], text: str, run_id: str) -> Completed:
+    """Runs sbatch to its end, also after Ctrl-C: SLURM may have the job already, and only sbatch prints its number."""
     submitting = asyncio.ensure_future(HERE.run(command, stdin=text.encode()))
     try:
         return await asyncio.shield(submitting)
@@ -214,9 +217,9 @@ def number_in(done: Completed) -> str:
 
 
 def requeues(run: Run) -> bool:
-    """Whether SLURM may start the job again by itself: where that takes the run up instead of beginning anew.
+    """Whether SLURM may requeue the job by itself: only if that continues the run.
 
-    Raises BadInput where it is asked for and the secrets, which are nowhere on a disk, could not come along.
+    Raises BadInput if that is requested with secrets, which are not on any disk and would be missing.
     """
     asked = "--requeue" in run.launch.extra
     if asked and run.secrets:
@@ -230,10 +233,6 @@ def requeues(run: Run) -> bool:
 
 
 async def counts_gpus(run: Run) -> bool:
-    """Whether the run needs GPUs and the partition has them as a generic resource: only then `--gres=gpu:N` is asked
-    for."""
+    """Whether `--gres=gpu:N` is needed: the run uses GPUs, and the partition has them as a generic resource."""
     where = ["-p", run.launch.partition] if run.launch.partition else []
-    if run.on_cpu:
-        return False
-    done = await slurm_command(["sinfo", "-h", "-o", "%G", *where])
-    return done is not None and b"gpu" in done.out
+    return not run.on_cpu and "gpu" in await printed(["sinfo", "-h", "-o", "%G", *where])

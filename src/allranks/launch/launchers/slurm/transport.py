@@ -1,4 +1,4 @@
-"""A node of a SLURM job, reached by `srun --overlap`: sites close SSH, and this stays inside the allocation."""
+"""Reaches a node of a SLURM job by `srun --overlap`: some sites close SSH, and this stays inside the allocation."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ REFUSED = re.compile(
     rb"(?im)^srun: (?:error|Job)\b.*(?:Invalid job id|already completing|already completed|revoked|expired"
     rb"|Unable to confirm allocation|Requested nodes are busy|complet|cancel)"
 )
-"""What srun itself says where it gets no step in a job. The program's own words are in the same stream."""
+"""srun's own messages if it gets no step in a job. The program's output is in the same stream."""
 
 ENDED = frozenset(
     {"BOOT_FAIL", "CANCELLED", "COMPLETED", "COMPLETING", "DEADLINE", "FAILED"}
     | {"NODE_FAIL", "OUT_OF_MEMORY", "PREEMPTED", "REVOKED", "TIMEOUT"}
 )
-"""squeue's states of a job that holds its nodes no more (squeue(1), JOB STATE CODES)."""
+"""squeue's states of a job that no longer holds its nodes (squeue(1), JOB STATE CODES)."""
 
 
 class SlurmTransport:
-    """Commands on one node of a job. When the job has ended its nodes are somebody else's: what only reads a
-    run is then done here, where its folder is on a shared home, and SLURM has ended every process of it."""
+    """Commands on one node of a job. When the job has ended, its nodes are somebody else's, and SLURM has ended every
+    process of the run: verbs that only read then run here, where the run's folder is on a shared home."""
 
     def __init__(self, node: str, job: str):
         self.node, self.job = node, job
@@ -35,7 +35,7 @@ class SlurmTransport:
     def words(self, argv: Sequence[str]) -> list[str]:
         place = [f"--jobid={self.job}", f"--nodelist={self.node}", "--nodes=1", "--ntasks=1"]
         how = ["--overlap", "--quiet", "--unbuffered", "--cpu-bind=none", "--chdir=/"]
-        # Not the caller's whole environment: a secret may be in it.
+        # Not the caller's whole environment: it may hold a secret.
         how.append("--export=PATH,HOME,USER,LOGNAME,LANG,LD_LIBRARY_PATH,ALLRANKS_HOME")
         return ["srun", *place, *how, "--", *answer_marks.words(argv)]
 
@@ -52,9 +52,9 @@ class SlurmTransport:
         return await self.here.run(self._here(argv), stdin=stdin, timeout_seconds=timeout_seconds)
 
     async def has_ended(self) -> bool:
-        """Whether SLURM says that the job holds no node any more; not where it says nothing."""
+        """Whether SLURM reports that the job no longer holds a node; False if SLURM does not answer."""
         try:
-            # One task of an array has the array's number, by which squeue tells of the others as well.
+            # One task of an array has the array's number, for which squeue lists the others, too.
             done = await self.here.run(["squeue", "-h", "-r", "-j", self.job, "-o", "%A %T"])
         except Unreachable:
             return False

@@ -1,13 +1,13 @@
-"""SLURM: one job that holds the nodes, and in it one srun that starts a supervisor on each when it is told to.
+"""SLURM: one job that holds the nodes, and in it one srun that starts a supervisor on each.
 
-The job's script waits for a file that names the run directory: facts, preparing and the probe happen in the
-allocation before it. The srun is the job's own, so neither the controller's end nor a lost login ends it; the
-job ends when the last supervisor has. In an allocation that is there already (`salloc`, `sbatch` of one's own)
-the srun is started from this machine, in a session of its own, and lives as long as the allocation does.
+The job's script waits for a file that names the run directory; checks, preparation and probe happen in the allocation
+before that. The srun belongs to the job, so neither the controller's end nor a lost login ends it; the job ends with
+the last supervisor. In an allocation that exists already (`salloc`, the user's own `sbatch`) the srun is started from
+this machine, in a separate session, and lives as long as the allocation.
 
-Before its end SLURM sends the job's script SIGUSR1. A signal to a step would go to each process in it, the ranks
-too, and SIGUSR1 ends who does not expect it; so the script leaves a file, for which the supervisors look, and
-each rank saves as after any other notice. Tried with SLURM 22.05.
+Before its end SLURM sends SIGUSR1 to the job's script. A signal to a step would go to all its processes, also the
+ranks, and would end those that do not handle it. So the script leaves a file that the supervisors look for, and the
+ranks save as after any other notice. Tried with SLURM 22.05.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ import shlex
 from collections.abc import Sequence
 
 from allranks.launch.jobs import LEAVING
-from allranks.launch.starting import Start, limit_seconds
+from allranks.launch.starting import Start, limit_seconds, without_secrets
 from allranks.spec import Run, slurm_list
 
 WAIT_SECONDS = 3600
-"""How long the job waits to be told: checks, pulling an image and the probe. A controller that died before it
-told the job costs the allocation no longer than this."""
+"""How long the job waits for the file: checks, pulling an image and the probe. If the controller dies before, the
+allocation is held no longer than this."""
 
 SIGNAL_SECONDS = 60
-"""Added to `save.grace_seconds`: SLURM may look at a job's time once in a minute alone (sbatch(1), --signal)."""
+"""Added to `save.grace_seconds`: SLURM may look at a job's time only once a minute (sbatch(1), --signal)."""
 
 STEP = """\
 srun --jobid="$SLURM_JOB_ID" --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --nodelist="$names" --overlap \\
@@ -89,7 +89,7 @@ while kill -0 "$step" 2>/dev/null; do
 done
 rm -f "$home/slurm-$SLURM_JOB_ID.run"
 """
-"""In an allocation that is there already; detached, since who sits in it may go."""
+"""For an allocation that exists already; detached, since its user may log out."""
 
 BEGIN = """
 setsid sh -c "$1" sh "$2" "$3" "$4" "$5" "$6" "$7" "$8" </dev/null >/dev/null 2>&1 &
@@ -102,10 +102,7 @@ done
 
 
 def command(start: Start) -> list[str]:
-    """Tells the waiting job where the run lies; replaced at once, since the job looks for the whole file.
-
-    In an allocation that is there already: starts the step.
-    """
+    """Writes the file that the waiting job looks for, whole. In an allocation that exists already: starts the step."""
     head, run = start.nodes[0], start.run
     folder = start.folder()
     home = posixpath.dirname(posixpath.dirname(folder))
@@ -113,41 +110,39 @@ def command(start: Start) -> list[str]:
     if run.launch.inside:
         names = slurm_list(node.name for node in start.nodes)
         words = [job, folder, home, str(len(start.nodes)), names, str(notice_seconds(run)), head.name]
-        # srun hands its environment to the nodes; secrets go another way.
-        without = [word for name in run.secrets for word in ("-u", name)]
-        return ["env", *without, "sh", "-c", BEGIN, "sh", INSIDE, *words]
+        # srun hands its environment to the nodes.
+        return [*without_secrets(run), "sh", "-c", BEGIN, "sh", INSIDE, *words]
     go = f"{home}/slurm-{job}.go"
     return ["sh", "-c", 'printf %s "$1" >"$2.part" && mv "$2.part" "$2"', "sh", folder, go]
 
 
 def script(again: Sequence[Sequence[str]] = ()) -> str:
-    """The job's script. `again` are the commands that take a run up in a job that SLURM has queued again, one
-    for each task of an array."""
+    """The job's script. `again` are the commands that continue a run in a requeued job, one per task of an array."""
     cases = "\n".join(f"  {index}) set -- {shlex.join(words)} ;;" for index, words in enumerate(again))
     return SCRIPT % (AGAIN % cases if again else "")
 
 
 def notice_seconds(run: Run) -> int:
-    """How long before its end a job is told; at most a quarter of a short one, which would be told at its start."""
+    """How long before its end a job gets the notice; at most a quarter of a short job's time."""
     wanted = run.save.grace_seconds + SIGNAL_SECONDS
     limit = limit_seconds(run.launch.time)
     return wanted if limit is None else min(wanted, limit // 4)
 
 
 def sbatch(run: Run, run_id: str, gpus: bool = False, requeue: bool = False, tasks: int = 0) -> list[str]:
-    """The words that submit the job; its script comes by standard input. `gpus`: the partition counts them;
-    `tasks` > 0 makes an array."""
+    """The command that submits the job; its script comes by standard input. `gpus`: with `--gres`; `tasks` > 0 makes an
+    array."""
     extra = run.launch.extra
     words = ["sbatch", "--parsable", *options(run, extra, gpus, tasks), "--output=/dev/null", "--no-kill"]
     words.append("--requeue" if requeue else "--no-requeue")
     if run.save.grace_seconds and "--signal" not in names_of(extra):
         words.append(f"--signal=B:USR1@{notice_seconds(run)}")
-    # The comment comes last: by it a job is known as ours.
+    # The comment comes last, so that `extra` cannot change it.
     return [*words, *extra, f"--comment=allranks:{run_id}"]
 
 
 def options(run: Run, extra: Sequence[str], gpus: bool, tasks: int = 0) -> list[str]:
-    """What a job asks for, also the rendered one. `tasks` > 0 makes an array; `extra` comes after these, and wins."""
+    """The options of a job, also of the rendered one. `tasks` > 0 makes an array; `extra` comes later, and wins."""
     launch, own = run.launch, names_of(extra)
     words = [f"--job-name={run.name}", f"--nodes={len(run.cluster.nodes)}", "--ntasks-per-node=1"]
     words += [f"--array=0-{tasks - 1}"] if tasks else []
@@ -158,7 +153,7 @@ def options(run: Run, extra: Sequence[str], gpus: bool, tasks: int = 0) -> list[
     words += [f"--time={launch.time}"] if launch.time else []
     if gpus and not own & GPUS:
         words.append(f"--gres=gpu:{max(node.gpus for node in run.cluster.nodes)}")
-    # A task has one CPU unless the node is ours, and two runs on one node would share ports.
+    # Without the whole node a task has one CPU, and two runs on one node would share ports.
     words += [] if own & SHARES else ["--exclusive"]
     return words + ([] if own & MEMORY else ["--mem=0"])
 
