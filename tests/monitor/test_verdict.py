@@ -429,3 +429,29 @@ def test_a_bus_error_beside_room_in_the_shared_memory_is_a_mapped_file(free, cau
     verdict = watch.verdict(25.0)
     assert (verdict.cause, verdict.where.rank) == (cause, 2)
     assert free != 8 << 30 or "a mapped file was cut" in verdict.why
+
+
+def lease_lost(at, node):
+    return Event(at, "lease-lost", node, None, {"why": "no word of the keeper for 30 s"})
+
+
+@pytest.mark.parametrize("heard", [1, -1], ids=["in order", "the error is heard first"])
+def test_a_lease_that_ends_first_explains_the_error_of_a_rank_that_lost_its_peers(heard):
+    """The error may be the script's own, and say nothing of communication."""
+    error = raised(20.6, 0, "ConnectionError", "a rank has left", False)
+    found = follow([*started(), *[lease_lost(20.0, "b"), error][::heard]], {"head": "a"}).verdict(25.0)
+    assert (found.cause, found.where.node, found.where.rank) == ("lease-lost", "b", None)
+
+
+def test_an_error_that_came_first_explains_the_end_of_a_lease():
+    error = raised(15.0, 3, "ValueError", "bad sample", False)
+    found = follow([*started(), error, lease_lost(20.0, "b")], {"head": "a"}).verdict(25.0)
+    assert (found.cause, found.where.rank) == ("rank-crashed-first", 3)
+
+
+@pytest.mark.parametrize("heard", [1, -1], ids=["in order", "the error is heard first"])
+def test_several_leases_that_end_point_at_the_head(heard):
+    told = [lease_lost(20.0, "b"), lease_lost(20.3, "c"), raised(20.6, 0)]
+    found = follow([*started(), *told[::heard]], {"head": "a"}).verdict(25.0)
+    assert (found.cause, found.where.node) == ("lease-lost", "a")
+    assert "b, c" in found.evidence[0] and "load and memory" in found.fix

@@ -51,8 +51,23 @@ def by_node(run: RunState) -> Optional[Diagnosis]:
     lost = lost_nodes(run) or gone_before(run)
     if lost:
         return _lost(run, run.nodes[lost[0]])
-    leases = [n for n in run.nodes.values() if n.lease_lost_at is not None]
-    return _lease_lost(run, min(leases, key=lambda n: n.lease_lost_at or 0.0)) if leases else None
+    return _lease_lost(run) if _leases(run) else None
+
+
+def _leases(run: RunState) -> List[NodeState]:
+    """Nodes whose lease ended, in that order."""
+    found = [n for n in run.nodes.values() if n.lease_lost_at is not None]
+    return sorted(found, key=lambda n: (n.lease_lost_at or 0.0, n.name))
+
+
+def lease_came_first(run: RunState) -> bool:
+    """Whether a lease ended before any rank failed: the others then miss the ranks that the node stopped."""
+    first = next((n.lease_lost_at for n in _leases(run)), None)
+    if first is None:
+        return False
+    failed = [e.at for r in run.ranks.values() for e in r.exceptions]
+    failed += [r.gone_at for r in run.ranks.values() if r.gone_at is not None]
+    return all(at > first - LATE_SECONDS for at in failed)
 
 
 def _cut_off(run: RunState, alone: CutOff) -> Diagnosis:
@@ -92,14 +107,22 @@ def _lost(run: RunState, node: NodeState) -> Diagnosis:
     )
 
 
-def _lease_lost(run: RunState, node: NodeState) -> Diagnosis:
+def _lease_lost(run: RunState) -> Diagnosis:
+    """Of several nodes the head: nodes fail one by one, and one keeper is silent for all of them."""
+    lost = _leases(run)
+    names, several = ", ".join(n.name for n in lost[:8]), len(lost) > 1
+    head = run.expect.get("head") if several else None
     return Diagnosis(
         cause=LEASE_LOST.id,
         confidence="likely",
-        where=Where(node=node.name),
-        first_seen=node.lease_lost_at,
-        evidence=(f"{node.name}: the lease ended",),
+        where=Where(node=str(head) if head else lost[0].name),
+        first_seen=lost[0].lease_lost_at,
+        evidence=(f"{names}: {'their leases' if several else 'the lease'} ended",),
         collateral=collateral(run, []),
-        why="the node heard nothing from the keeper and stopped its own ranks.",
-        fix=f"look at the network between {node.name} and the head.",
+        why="the nodes heard nothing from the keeper and stopped their own ranks."
+        if several
+        else "the node heard nothing from the keeper and stopped its own ranks.",
+        fix=f"look at {head or 'the head'}: its load and memory, and its network to the other nodes."
+        if several
+        else f"look at the network between {lost[0].name} and the head.",
     )

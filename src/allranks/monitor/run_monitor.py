@@ -12,9 +12,14 @@ from allranks.monitor import verdict as _verdict
 from allranks.monitor.catalogue import rules
 from allranks.monitor.clock_offsets import NodeClock
 from allranks.monitor.culprit import by_stall
+from allranks.monitor.detectors.lease_lost import CAUSE as LEASE_LOST
 from allranks.monitor.early_exit import by_early_exit
+from allranks.monitor.lost_nodes import by_node
 from allranks.monitor.progress import Progress, progress_of
 from allranks.monitor.run_state import RunState
+
+JUDGES = {RANK_EXITED_EARLY.id: by_early_exit, LEASE_LOST.id: by_node}
+"""Who knows more of a finding that stopped the run than the finding says; of any other, whether it was a stall."""
 
 TICK_SECONDS = 1.0
 """A beat comes each second: looking more often sees nothing new."""
@@ -209,8 +214,7 @@ class Watch:
     def _verdict(self, now: float) -> Optional[Diagnosis]:
         trouble = self.run.trouble_at
         if self.blocked_at is not None and (trouble is None or self.blocked_at < trouble):
-            left = self.blocking[0].id == RANK_EXITED_EARLY.id
-            by_event = by_early_exit(self.run) if left else by_stall(self.run)
+            by_event = JUDGES.get(self.blocking[0].id, by_stall)(self.run)
             return by_event or _verdict.of_finding(self.run, self.blocking[0])
         found = _verdict.verdict(self.run, self.logs, now)
         if found is None and self.blocking:

@@ -45,7 +45,7 @@ from allranks.monitor.log_attribution import (
     read_node,
     says_why,
 )
-from allranks.monitor.lost_nodes import by_node, gone_before
+from allranks.monitor.lost_nodes import by_node, gone_before, lease_came_first
 from allranks.monitor.run_state import RunState
 from allranks.monitor.size_mismatch import by_size
 
@@ -133,7 +133,8 @@ def of_events(run: RunState, logs: Logs) -> List[Statement]:
         said.append((WITNESSED + 1, replace(killed, evidence=(*killed.evidence, *stalled.evidence[:1]))))
     if killed is not None and (raised is None or killed.where.rank != raised.where.rank):
         said.append((SEEN, killed))
-    said.append((GONE if gone_before(run) or cut_off(run, run.now) else LOST, by_node(run)))
+    gone = gone_before(run) or cut_off(run, run.now) or lease_came_first(run)
+    said.append((GONE if gone else LOST, by_node(run)))
     if not any(found for _, found in said):
         said = [(LEFT, by_early_exit(run)), (ECHO + 5, by_exit_code(run))]
         said.append((ECHO + 2, by_communication(run, waited)))
