@@ -405,7 +405,7 @@ def test_a_file_of_a_relative_path_that_is_not_there_tells_the_folder_of_the_ran
         ("t.py: error: the following arguments are required: save_every", "Correct the option"),
         (
             "/opt/python: can't open file '/srv/tt.py': [Errno 2] No such file or directory",
-            "correct train.command",
+            "Correct the script's path: `train.command`",
         ),
     ],
 )

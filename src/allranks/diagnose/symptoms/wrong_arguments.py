@@ -4,7 +4,7 @@
 argparse's `error: unrecognized arguments`, `error: the following arguments are required`, `invalid
 choice`, `Some specified arguments are not used by the HfArgumentParser`, `Some keys are not used by the
 HfArgumentParser`, Hydra's `Could not override`, `ConfigAttributeError`, pydantic's `validation error
-for`, Python's `can't open file 'train.py'`.
+for`.
 
 Easily confused with launch-args-mismatch, where nodes were started differently; deepspeed-config-mismatch.
 
@@ -33,6 +33,5 @@ PATTERNS = (
     Pattern("ConfigAttributeError", raised=True, weight=94),
     Pattern("ConfigKeyError", raised=True, weight=94),
     Pattern("validation error for", r"^\d{1,3} validation errors? for (?!DeepSpeed)", weight=80),
-    Pattern("open file", r"python\S{0,20}: can't open file '[^']{1,400}'", weight=96),
     Pattern("No such option", r"(?:Error|error): No such option", weight=94),
 )

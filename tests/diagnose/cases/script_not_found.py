@@ -1,0 +1,9 @@
+FIRES = (
+    "/opt/env/bin/python: can't open file '/var/spool/slurmd/job7/train.py': [Errno 2] No such file "
+    "or directory\n",
+)
+
+SILENT = (
+    "can't open file descriptor 3 for the log, going on without it\nstep 1 loss 2.0\nstep 2 loss 2.0\n",
+    "train.py: error: unrecognized arguments: --lora_ranks 8\n",
+)
