@@ -6,7 +6,7 @@ alone: a report must be there also when the laptop that started the run is not.
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Tuple
+from typing import Any, Dict, Iterable, List, Tuple
 
 from allranks.output import (
     report_events,
@@ -44,14 +44,19 @@ def render(data: Dict[str, Any]) -> str:
         report_nodes.more(data),
     ]
     title = str(data["state"].get("name") or data["state"].get("id") or "run")
+    body = f"{report_parts.header(data)}{contents(parts)}{parts[0]}{report_parts.figures(data)}{''.join(parts[1:])}"
+    return document(f"{escape(title, 120)}: {report_parts.state_of(data)}", f"{body}{footer(data)}")
+
+
+def document(title: str, body: str) -> str:
+    """The whole page around `body`; both are HTML already."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta name="referrer" content="no-referrer">'
-        f'<title>{escape(title, 120)}: {report_parts.state_of(data)}</title><link rel="icon" href="data:,">'
-        f"<style>{STYLE}</style></head>\n<body><main>{report_parts.header(data)}{contents(parts)}"
-        f"{parts[0]}{report_parts.figures(data)}{''.join(parts[1:])}{footer(data)}</main>\n<script>{SCRIPT}</script></body></html>\n"
+        f'<title>{title}</title><link rel="icon" href="data:,">'
+        f"<style>{STYLE}</style></head>\n<body><main>{body}</main>\n<script>{SCRIPT}</script></body></html>\n"
     )
 
 
@@ -76,8 +81,12 @@ TITLES: Tuple[Tuple[str, str], ...] = (
 
 def contents(parts: List[str]) -> str:
     """Links to the parts that there are; `parts` are in the order of TITLES."""
-    links = [f'<a href="#{ident}">{title}</a>' for (ident, title), part in zip(TITLES, parts) if part]
-    return f'<nav aria-label="parts of this report">{"".join(links)}</nav>'
+    return links((one for one, part in zip(TITLES, parts) if part))
+
+
+def links(titles: Iterable[Tuple[str, str]]) -> str:
+    made = "".join(f'<a href="#{ident}">{title}</a>' for ident, title in titles)
+    return f'<nav aria-label="parts of this report">{made}</nav>'
 
 
 def footer(data: Dict[str, Any]) -> str:

@@ -19,7 +19,15 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any, Dict, List, Optional, Tuple
 
-from allranks.worker import adapter_names, collective, gather_check, guard, optimizer_state, shard_gather
+from allranks.worker import (
+    adapter_names,
+    collective,
+    gather_check,
+    guard,
+    optimizer_state,
+    save_origin,
+    shard_gather,
+)
 from allranks.worker.adapter_files import write_whole
 
 PIECE_BYTES = 64 << 20
@@ -333,4 +341,5 @@ def describe(model: Any, step: Optional[int], base_model: Optional[str] = None) 
         "base_model": base_model or getattr(config, "base_model_name_or_path", None),
         "targets": sorted(targets) if isinstance(targets, (set, list, tuple)) else targets,
         "versions": {name: str(getattr(module, "__version__", "")) for name, module in modules.items()},
+        **save_origin.origin(),
     }

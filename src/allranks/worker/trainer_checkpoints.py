@@ -23,6 +23,7 @@ from allranks.worker import (
     preemption_notice,
     random_state,
     replicas,
+    save_origin,
     trainer_state,
 )
 from allranks.worker.adapter_files import MANIFEST, sync, write_whole
@@ -114,7 +115,8 @@ def saving_model(stock: Any) -> Any:
         state = gathered.state
         snapshot = snapshot_of(self, kept(self)) if full else None
 
-        manifest = dict(describe(model, int(self.state.global_step)), **gathered.proof)
+        told = {"settings": save_origin.settings(self.args), **gathered.proof}
+        manifest = dict(describe(model, int(self.state.global_step)), **told)
 
         def write(folder: str) -> None:
             gathered.check_readable(model)

@@ -1,4 +1,7 @@
-"""Write a run's report, one HTML file that needs no network."""
+"""Write the report of a run, or of an adapter's folder: one HTML file that needs no network.
+
+A folder may have been copied far away from its run: it is verified, and the page tells what its own files tell.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +15,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run",
         nargs="?",
-        help="a run's id, the beginning of it, or its run file; default: the newest run",
+        metavar="RUN|FOLDER",
+        help="a run's id, the beginning of it, or its run file; or the folder of an adapter or another checkpoint. "
+        "Default: the newest run",
     )
     parser.add_argument(
         "-o",
         "--output",
         metavar="FILE",
-        help="where to write it; by default the run directory, or RUN.html here if the run is on another machine",
+        help="where to write it; by default the run directory, RUN.html here if the run is on another machine, or "
+        "FOLDER-report.html here",
     )
     add_json(parser)
     add_nodes(parser)
@@ -27,10 +33,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def call(options: argparse.Namespace) -> int:
     import asyncio
 
+    from allranks.cli.adapter_report import folder_of, report_folder
     from allranks.node.paths import RunDirectory
     from allranks.output import report
     from allranks.runs.index import find
 
+    folder = folder_of(options.run)
+    if folder is not None:
+        return report_folder(folder, options)
     directory = RunDirectory(asyncio.run(find(options.run)))
     if Path(directory.marker).is_file():
         page, place = report.render(report.collect(directory.root)), directory.keeper.report
