@@ -6,8 +6,8 @@ head's clock. Standard library alone, Python 3.8 and up.
 
 from allranks.monitor import event_handlers, start_patience
 from allranks.monitor.catalogue import ids, page, rules
-from allranks.monitor.detectors.rank_holds_up import ANSWER_SECONDS
 from allranks.monitor.progress import Progress, RankProgress, progress
+from allranks.monitor.rank_comparison import ANSWER_SECONDS
 from allranks.monitor.run_monitor import Watch
 from allranks.monitor.run_state import NodeState, RankState, RunState
 

@@ -16,8 +16,6 @@ class NodeClock:
     it was heard, since a message can be late but not early. A silence makes nothing forgotten: what comes after it
     may have waited as long."""
 
-    __slots__ = ("_before", "_minima")
-
     def __init__(self) -> None:
         self._minima: Deque[Tuple[int, float]] = deque(maxlen=CLOCK_SECONDS)
         self._before = float("inf")
@@ -39,8 +37,6 @@ DEAF_SECONDS = 2.0
 
 class Ears:
     """When the watcher itself last heard nobody at all: that time says nothing about those it did not hear."""
-
-    __slots__ = ("_deaf", "_heard_at")
 
     def __init__(self) -> None:
         self._heard_at: Optional[float] = None
@@ -64,8 +60,6 @@ at least every twenty minutes never alarms twice, and one hiccup is forgotten wi
 
 class Lateness:
     """The longest silence of a living one, fading; one hiccup is not for ever."""
-
-    __slots__ = ("_at", "_seconds", "most")
 
     def __init__(self, most: float) -> None:
         """A silence counts `most` seconds at most."""

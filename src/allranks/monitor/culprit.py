@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Collection, Dict, Iterable, List, Optional, Tuple
+from typing import Collection, Iterable, List, Optional, Tuple
 
 from allranks.core import Diagnosis, Event, Where, communication
 from allranks.core.causes import UNPROVEN
@@ -152,15 +152,15 @@ def by_exit_code(run: RunState) -> Optional[Diagnosis]:
     if not dead:
         return None
     rank = min(dead, key=lambda r: (r.ended_at or 0.0, r.rank))
-    return Diagnosis(
-        cause=RANK_CRASHED_FIRST.id,
-        confidence="likely",
-        where=Where(node=rank.node, rank=rank.rank),
-        first_seen=rank.ended_at,
-        evidence=(f"rank {rank.rank} on {rank.node} ended with code {rank.code}{NO_EXCEPTION}",),
-        collateral=collateral(run, dead),
+    return end_of_rank(
+        run,
+        rank,
+        RANK_CRASHED_FIRST.id,
+        "likely",
+        [f"rank {rank.rank} on {rank.node} ended with code {rank.code}{NO_EXCEPTION}"],
         why=f"rank {rank.rank} ended first with an error.",
         fix=f"read the end of rank {rank.rank}'s log.",
+        guilty=dead,
     )
 
 
@@ -239,13 +239,36 @@ def _blamed(rank: RankState) -> Tuple[float, str]:
 # ---- shared ----
 
 
+def end_of_rank(
+    run: RunState,
+    rank: RankState,
+    cause: str,
+    confidence: str,
+    evidence: Iterable[str],
+    why: str,
+    fix: str,
+    guilty: Collection[RankState] = (),
+) -> Diagnosis:
+    """A diagnosis of how one rank ended; `guilty` are the ranks that are not collateral, by default this one."""
+    return Diagnosis(
+        cause=cause,
+        confidence=confidence,
+        where=Where(node=rank.node, rank=rank.rank),
+        first_seen=rank.ended_at,
+        evidence=tuple(evidence),
+        collateral=collateral(run, guilty or [rank]),
+        why=why,
+        fix=fix,
+    )
+
+
 def collateral(run: RunState, culprits: Iterable[RankState]) -> Tuple[Where, ...]:
     """The ranks that ended after, by a communication error or our SIGTERM."""
-    guilty: Dict[int, bool] = {r.rank: True for r in culprits}
-    hurt = [
-        r for r in run.ranks.values() if r.rank not in guilty and (r.exceptions or r.code not in (None, 0))
-    ]
-    return tuple(Where(node=r.node, rank=r.rank) for r in sorted(hurt, key=lambda r: r.rank))
+    guilty = {r.rank for r in culprits}
+    hurt = [r for r in run.ranks.values() if r.exceptions or r.code not in (None, 0)]
+    return tuple(
+        Where(node=r.node, rank=r.rank) for r in sorted(hurt, key=lambda r: r.rank) if r.rank not in guilty
+    )
 
 
 def unproven(run: RunState) -> Diagnosis:

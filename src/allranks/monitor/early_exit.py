@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import List, NamedTuple, Optional
 
-from allranks.core import Diagnosis, Where
+from allranks.core import Diagnosis
 from allranks.diagnose.symptoms.rank_exited_early import CAUSE as RANK_EXITED_EARLY
-from allranks.monitor.culprit import LATE_SECONDS, collateral
+from allranks.monitor.culprit import LATE_SECONDS, end_of_rank
 from allranks.monitor.hang_thresholds import step_seconds
 from allranks.monitor.run_state import RankState, RunState
 
@@ -30,17 +30,15 @@ def by_early_exit(run: RunState) -> Optional[Diagnosis]:
     trouble = [*_lost_a_peer(others), *(r.ended_at for r in others if r.code and r.ended_at)]
     if trouble and min(trouble) < (rank.ended_at or 0.0) - LATE_SECONDS:
         return None
-    return Diagnosis(
-        cause=RANK_EXITED_EARLY.id,
-        confidence="certain" if rank.step is not None and rank.phase != "done" else "likely",
-        where=Where(node=rank.node, rank=rank.rank),
-        first_seen=rank.ended_at,
-        evidence=(
-            f"rank {rank.rank} on {rank.node} ended with code 0 at step {rank.step} of {_total(rank, run)}",
-        ),
-        collateral=collateral(run, left),
+    return end_of_rank(
+        run,
+        rank,
+        RANK_EXITED_EARLY.id,
+        "certain" if rank.step is not None and rank.phase != "done" else "likely",
+        [f"rank {rank.rank} on {rank.node} ended with code 0 at step {rank.step} of {_total(rank, run)}"],
         why="it left without an error, so torchrun's table does not list it; the others waited for it in a collective.",
         fix="look for sys.exit, a return or an exhausted data set on that rank alone.",
+        guilty=left,
     )
 
 

@@ -12,7 +12,7 @@ from allranks.core.payloads import Refused
 from allranks.core.rank_events import Beat, End, Flight, Raised, Saved, Settings, Stack, Start, Step
 from allranks.core.run_events import Evidence, Phase, State
 from allranks.monitor import pause_history
-from allranks.monitor.node_event_handlers import OF_NODES, on_refused
+from allranks.monitor.node_event_handlers import OF_NODES
 from allranks.monitor.rank_records import EXCEPTIONS_KEPT, FIRST_LOSSES, MEMORY_POINTS, RankState
 from allranks.monitor.run_state import RunState
 
@@ -68,10 +68,8 @@ def _on_settings(run: RunState, event: Event, settings: Settings) -> None:
         rank.world_size = settings.world_size
     if settings.total_steps is not None:
         rank.total_steps = settings.total_steps
-    for name, digest in (
-        ("trainable_digest", settings.trainable_digest),
-        ("data_digest", settings.data_digest),
-    ):
+    for name in ("trainable_digest", "data_digest"):
+        digest = getattr(settings, name)
         if digest is not None:
             run.digests.setdefault(name, {}).setdefault(digest, rank.rank)
 
@@ -149,9 +147,8 @@ def _on_step(rank: RankState, step: Step) -> None:
 def _advance(run: RunState, rank: RankState, step: Optional[int], at: float) -> None:
     if step is None or step == rank.step:
         return
-    pause_history.moved(
-        run, rank, run.arrived
-    )  # also where it is lower: a second training counts from one again
+    # A lower step moves it too: a second training counts from one again.
+    pause_history.moved(run, rank, run.arrived)
     rank.step, rank.step_at = step, at
     if rank.first_step_at is None and step > 0:
         rank.first_step_at = at
@@ -258,7 +255,7 @@ OF_RANKS: Dict[type, Callable[[Any, Event, Any], None]] = {
     Flight: _on_flight,
     Stack: _on_stack,
     ProcessSeen: _on_process,
-    EventRefused: on_refused,
+    EventRefused: lambda *_: None,
 }
 OF_THE_RUN: Dict[type, Callable[[Any, Event, Any], None]] = {
     Evidence: _on_evidence,
@@ -268,8 +265,8 @@ OF_THE_RUN: Dict[type, Callable[[Any, Event, Any], None]] = {
 
 
 def apply(run: RunState, event: Event, arrived: Optional[float] = None) -> bool:
-    """Takes one event in, `arrived` at that time by the watcher's clock (by default the event's own time). False if it
-    only moves the clock: nobody knows its kind, a rank speaks for its node, or its data is refused (counted)."""
+    """Takes one event in; `arrived` is on the watcher's clock (by default the event's own time). False if it only moves
+    the clock: its kind is unknown, a rank speaks for its node, or its data is refused."""
     run.arrived = event.at if arrived is None else arrived
     run.now = max(run.now, run.arrived)
     if run.at is None or event.at > run.at:
@@ -282,9 +279,7 @@ def apply(run: RunState, event: Event, arrived: Optional[float] = None) -> bool:
     try:
         payload = event.payload
     except Refused:
-        run.odd_events += 1
         return False
-    run.odd_events += bool(event.odd)
     kind = type(payload)
     if event.rank is not None and kind in OF_RANKS:
         OF_RANKS[kind](run, event, payload)

@@ -14,11 +14,13 @@ from typing import Any, Dict, FrozenSet, Iterable, List, Mapping, NamedTuple, Op
 
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import UNPROVEN
+from allranks.core.untrusted import listing, mapping, mappings
 from allranks.diagnose.catalogue import section
 from allranks.diagnose.lines import clean
 from allranks.diagnose.symptoms.collective_mismatch import CAUSE as COLLECTIVE_MISMATCH
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
-from allranks.monitor.flight_recorders import SAME_SIZES, CollectivePosition, waiting_for
+from allranks.monitor.flight_recorders import SAME_SIZES, CollectivePosition, lead_to, waiting_for
+from allranks.monitor.suspect import named
 from allranks.worker import recorder_pickle
 
 NAME = re.compile(r"(?P<host>.*?)(?:[_.-]?rank)?[_.-]?(?P<rank>\d{1,6})(?:\.(?:json|pkl|pickle|bin|dump))?$")
@@ -77,10 +79,7 @@ def read(name: str, data: bytes) -> Dump:
     if not isinstance(entries, (list, tuple)):
         raise ValueError("it holds no entries")
     rank, host = _place(name, whole)
-    config = whole.get("pg_config")
-    config = config if isinstance(config, dict) else {}
-    status = whole.get("pg_status")
-    return _dump(name, rank, host, [e for e in entries if isinstance(e, dict)], config, status)
+    return _dump(name, rank, host, mappings(entries), mapping(whole.get("pg_config")), whole.get("pg_status"))
 
 
 def _place(name: str, whole: Mapping[str, Any]) -> Tuple[int, Optional[str]]:
@@ -110,7 +109,7 @@ def _dump(
     name: str,
     rank: int,
     host: Optional[str],
-    entries: List[Dict[str, Any]],
+    entries: Sequence[Mapping[str, Any]],
     config: Mapping[str, Any],
     status: Any,
 ) -> Dump:
@@ -120,11 +119,7 @@ def _dump(
     known = {str(key): _group(str(key), value) for key, value in config.items()}
     for raw in entries:
         told = raw.get("process_group")
-        pair = (
-            [str(part) for part in told]
-            if isinstance(told, (list, tuple)) and told
-            else [str(raw.get("pg_id", 0))]
-        )
+        pair = [str(part) for part in listing(told)] or [str(raw.get("pg_id", 0))]
         group = known.get(pair[0], (pair[0], ()))
         described[group] = pair[1] if len(pair) > 1 else "default_pg" if pair[0] == "0" else ""
         peers = _PEERS.search(str(raw.get("profiling_name")))
@@ -136,18 +131,18 @@ def _dump(
         if isinstance(number, int):
             groups.setdefault(group, []).append(_entry(raw, number))
     completed = {}
-    for key, value in (status or {}).items() if isinstance(status, dict) else ():
-        last = value.get("last_completed_collective") if isinstance(value, dict) else None
+    for key, value in mapping(status).items():
+        last = mapping(value).get("last_completed_collective")
         if isinstance(last, int):
             completed[known.get(str(key), (str(key), ()))] = last
     return Dump(rank, host, name, groups, completed, described, frozenset(known.values()), tuple(sends))
 
 
 def _group(name: str, value: Any) -> Group:
-    ranks = value.get("ranks") if isinstance(value, dict) else None
+    ranks = mapping(value).get("ranks")
     if isinstance(ranks, str):
         ranks = [int(number) for number in re.findall(r"\d{1,7}", ranks)]
-    return name, tuple(sorted(ranks)) if isinstance(ranks, (list, tuple)) else ()
+    return name, tuple(sorted(listing(ranks)))
 
 
 def _send(peers: "re.Match[str]", group: Group, raw: Mapping[str, Any]) -> Tuple[int, bool, int, str]:
@@ -238,7 +233,7 @@ def _different(
     sides = [sorted(rank for rank, entry in here.items() if entry.kind == kind) for kind, _ in counted]
     proven = len(sides[0]) > len(sides[1]) and len(sides[0]) > sum(map(len, sides[1:]))
     odd = sorted(rank for side in sides[1:] for rank in side)
-    notes = [f"{_ranks(side)}: {_told(dumps, here[side[0]])}" for side in sides[:SHOWN]]
+    notes = [f"{named(side)}: {_told(dumps, here[side[0]])}" for side in sides[:SHOWN]]
     why = f"In group {_name(dumps, group)} the ranks are not in the same collective: {'; '.join(notes[:3])}."
     if not proven:
         why += " As many say the one as the other, so no rank is named."
@@ -260,14 +255,14 @@ def _late(
     for rank, peer in _unanswered(dumps):
         awaits.setdefault(rank, set()).add(peer)
     ends = sorted({rank for late in awaits.values() for rank in late} - set(awaits))
-    if not ends or not _reach(awaits, set(ends)):
+    if not ends or not lead_to({rank: (frozenset(late),) for rank, late in awaits.items()}, set(ends)):
         return None
     notes = [note for rank in ends[:SHOWN] for note in _where_it_is(dumps, places, awaits, rank)]
     absent = [rank for rank in ends if rank not in dumps]
-    waiting = _ranks(sorted(awaits))
-    why = f"{_ranks(ends)} did not come to what {waiting} {'wait' if len(awaits) > 1 else 'waits'} in."
+    waiting = named(awaits)
+    why = f"{named(ends)} did not come to what {waiting} {'wait' if len(awaits) > 1 else 'waits'} in."
     if absent:
-        why += f" There is no dump of {_ranks(absent)}: gone, or stuck outside of torch."
+        why += f" There is no dump of {named(absent)}: gone, or stuck outside of torch."
     certain = not absent and all(_is_followed(dumps, rank) for rank in awaits)
     return _diagnosis(dumps, COLLECTIVE_TIMEOUT_STRAGGLER.id, ends, notes, why, certain, set(awaits))
 
@@ -282,18 +277,6 @@ def _unanswered(dumps: Mapping[int, Dump]) -> Iterable[Tuple[int, int]]:
             )
             if not met:
                 yield rank, peer
-
-
-def _reach(awaits: Mapping[int, Set[int]], ends: Set[int]) -> bool:
-    """Whether all waiting leads to these; in a circle nobody is the first."""
-    reached = set(ends)
-    while True:
-        fresh = {
-            rank for rank, late in awaits.items() if rank not in reached and not late.isdisjoint(reached)
-        }
-        if not fresh:
-            return set(awaits) <= reached
-        reached |= fresh
 
 
 def _is_followed(dumps: Mapping[int, Dump], rank: int) -> bool:
@@ -321,7 +304,7 @@ def _where_it_is(
                 else "it never entered it"
             )
             notes.append(
-                f"rank {rank}: in group {_name(dumps, group)} {last}; {_ranks(waiting)} "
+                f"rank {rank}: in group {_name(dumps, group)} {last}; {named(waiting)} "
                 f"{'wait' if len(waiting) > 1 else 'waits'} in {theirs.operation} number {theirs.at}"
             )
     for other, dump in dumps.items():
@@ -348,12 +331,12 @@ def _nothing(
     for group, ranks in list(places.items())[:SHOWN]:
         numbers = [place.entered for place in ranks.values()]
         waiting = sorted(rank for rank, place in ranks.items() if place.at is not None)
-        state = f"{_ranks(waiting)} not finished" if waiting else "all finished"
+        state = f"{named(waiting)} not finished" if waiting else "all finished"
         notes.append(f"group {_name(dumps, group)}: numbers {min(numbers)} to {max(numbers)}, {state}")
     missing = sorted({rank for group in places for rank in group[1]} - set(dumps))
     why = "In these dumps no rank is behind the others, and none is in another collective."
     if missing:
-        why += f" There is no dump of {_ranks(missing)}."
+        why += f" There is no dump of {named(missing)}."
     return Diagnosis(
         cause=UNPROVEN, confidence=UNPROVEN, evidence=tuple(map(clean, notes)), why=why,
         fix="Give the dumps and the logs of all ranks. Next, look at the network and the GPUs under the collective.",
@@ -370,8 +353,8 @@ def _diagnosis(
     others: Set[int],
 ) -> Diagnosis:
     hosts = {rank: dump.host for rank, dump in dumps.items()}
-    named = {hosts.get(rank) for rank in guilty}
-    node = named.pop() if len(named) == 1 else None
+    nodes = {hosts.get(rank) for rank in guilty}
+    node = nodes.pop() if len(nodes) == 1 else None
     one = guilty[0] if len(guilty) == 1 else None
     file = dumps[one].file if one is not None and one in dumps else None
     return Diagnosis(
@@ -388,8 +371,3 @@ def _diagnosis(
 def _name(dumps: Mapping[int, Dump], group: Group) -> str:
     told = next((d.described[group] for d in dumps.values() if d.described.get(group)), "")
     return f"{group[0]} ({told})" if told and told != group[0] else group[0]
-
-
-def _ranks(ranks: Sequence[int]) -> str:
-    shown = ", ".join(map(str, ranks[:12])) + (f" and {len(ranks) - 12} more" if len(ranks) > 12 else "")
-    return f"rank {shown}" if len(ranks) == 1 else f"ranks {shown}"

@@ -129,7 +129,7 @@ def _awaited(
     awaited = frozenset().union(*{others for parts in awaits.values() for others in parts})
     ends = sorted(rank for rank in awaited if rank not in awaits)
     node = whole_node(ends, living)
-    if not ends or (len(ends) > 1 and node is None) or not _lead_to(awaits, set(ends)):
+    if not ends or (len(ends) > 1 and node is None) or not lead_to(awaits, set(ends)):
         return None
     rank, heard = ends[0], all(number in run.flights for number in living)
     frames = frames_of(run, rank)
@@ -173,8 +173,8 @@ def _front(place: CollectivePosition) -> Tuple[int, bool]:
     return place.at, place.started is not False
 
 
-def _lead_to(awaits: Awaits, ends: Set[int]) -> bool:
-    """Whether all waiting ends there: in a circle nobody is the first."""
+def lead_to(awaits: Awaits, ends: Set[int]) -> bool:
+    """Whether all waiting ends there: in a circle no rank is the first."""
     reached, turned = set(ends), True
     while turned:
         left = ((rank, parts) for rank, parts in awaits.items() if rank not in reached)

@@ -9,14 +9,14 @@ import re
 import signal
 from typing import Collection, List, Optional, Sequence, Tuple
 
-from allranks.core import Diagnosis, Where
+from allranks.core import Diagnosis
 from allranks.diagnose.lines import clean
 from allranks.diagnose.symptoms.cpu_oom_killed import CAUSE as CPU_OOM_KILLED
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.diagnose.symptoms.rank_sigkilled import CAUSE as RANK_SIGKILLED
 from allranks.diagnose.symptoms.rank_terminated import CAUSE as RANK_TERMINATED
 from allranks.monitor.aggregation import numbers
-from allranks.monitor.culprit import LATE_SECONDS, collateral
+from allranks.monitor.culprit import LATE_SECONDS, end_of_rank
 from allranks.monitor.lost_nodes import lost_nodes
 from allranks.monitor.run_state import NodeState, RankState, RunState
 
@@ -64,17 +64,13 @@ def _asked_to_end(run: RunState, rank: RankState, name: str) -> Diagnosis:
         r for r in run.ranks.values() if r.node == rank.node and r.rank != rank.rank and r.code == rank.code
     ]
     same = [f"ranks {numbers(there)} on {rank.node} ended by {name}, too"] if there else []
-    return Diagnosis(
-        cause=RANK_TERMINATED.id,
-        confidence="certain",
-        where=Where(node=rank.node, rank=rank.rank),
-        first_seen=rank.ended_at,
-        evidence=(
-            f"rank {rank.rank} on {rank.node} was ended by {name}, which allranks did not send",
-            *same,
-            *_table(run, rank),
-        ),
-        collateral=collateral(run, [rank]),
+    said = f"rank {rank.rank} on {rank.node} was ended by {name}, which allranks did not send"
+    return end_of_rank(
+        run,
+        rank,
+        RANK_TERMINATED.id,
+        "certain",
+        [said, *same, *_table(run, rank)],
         why=f"{name} came before allranks stopped anything and before torchrun there had a reason to: earlyoom, a"
         " scheduler or a person sent it. The other ranks only lost their peer.",
         fix=f"on {rank.node}: journalctl -u earlyoom -u systemd-oomd, the scheduler's log, and who ran kill there.",
@@ -82,17 +78,12 @@ def _asked_to_end(run: RunState, rank: RankState, name: str) -> Diagnosis:
 
 
 def _from_outside(run: RunState, rank: RankState, name: str) -> Diagnosis:
-    return Diagnosis(
-        cause=RANK_SIGKILLED.id,
-        confidence="likely",
-        where=Where(node=rank.node, rank=rank.rank),
-        first_seen=rank.ended_at,
-        evidence=(
-            f"rank {rank.rank} on {rank.node} was ended by {name}",
-            *_table(run, rank),
-            *_unread(run, rank),
-        ),
-        collateral=collateral(run, [rank]),
+    return end_of_rank(
+        run,
+        rank,
+        RANK_SIGKILLED.id,
+        "likely",
+        [f"rank {rank.rank} on {rank.node} was ended by {name}", *_table(run, rank), *_unread(run, rank)],
         why=f"{name} came from outside the process (out of memory, a person, a scheduler); the sender is unknown.",
         fix=f"on {rank.node}: dmesg -T | grep -i -e oom -e killed. If the OOM killer did it, free host memory "
         f"or lower dataloader_num_workers.",
@@ -104,17 +95,16 @@ def _from_inside(run: RunState, rank: RankState, name: str, read: Collection[int
     why = f"{name} is a fault of native code in that process."
     if rank.code == -signal.SIGBUS:
         why = (
-            f"{name}: a page of mapped memory could not be had: a mapped file was cut or its storage failed."
+            f"{name}: a page of mapped memory could not be read: a mapped file was cut or its storage failed."
         )
     if unread:
         why = f"{name} comes from native code in that process, or from a watchdog that ended it: its log was not read."
-    return Diagnosis(
-        cause=RANK_CRASHED_FIRST.id,
-        confidence="likely" if unread else "certain",
-        where=Where(node=rank.node, rank=rank.rank),
-        first_seen=rank.ended_at,
-        evidence=(f"rank {rank.rank} on {rank.node} was ended by {name}", *_table(run, rank)),
-        collateral=collateral(run, [rank]),
+    return end_of_rank(
+        run,
+        rank,
+        RANK_CRASHED_FIRST.id,
+        "likely" if unread else "certain",
+        [f"rank {rank.rank} on {rank.node} was ended by {name}", *_table(run, rank)],
         why=why,
         fix=f"read the last lines of rank {rank.rank}'s log; run with --debug for the native stack.",
     )
@@ -144,17 +134,13 @@ def _by_kernel(run: RunState, rank: RankState, lines: Sequence[str]) -> Diagnosi
     """The pid in the kernel's line is the machine's; in a container the rank's own is another one."""
     pid = rank.identity[2] if rank.identity else None
     named = any(re.search(rf"\bprocess {pid}\b|\bpid={pid}\b", line, re.IGNORECASE) for line in lines)
-    said = [clean(line) for line in lines[-3:]]
-    return Diagnosis(
-        cause=CPU_OOM_KILLED.id,
-        confidence="certain" if named else "likely",
-        where=Where(node=rank.node, rank=rank.rank),
-        first_seen=rank.ended_at,
-        evidence=(
-            f"rank {rank.rank} on {rank.node} was ended by SIGKILL",
-            *(f"kernel: {line}" for line in said),
-        ),
-        collateral=collateral(run, [rank]),
+    said = [f"kernel: {clean(line)}" for line in lines[-3:]]
+    return end_of_rank(
+        run,
+        rank,
+        CPU_OOM_KILLED.id,
+        "certain" if named else "likely",
+        [f"rank {rank.rank} on {rank.node} was ended by SIGKILL", *said],
         why="the kernel ended it: the machine, or its control group, was out of memory.",
         fix=f"on {rank.node}: free memory, fewer data loader workers, a higher limit of the container or job.",
     )

@@ -161,19 +161,14 @@ def _look_at_gpus(node: NodeState, gpus: Sequence[GpuSample], at: float) -> None
         node.throttled = {}
     node.gpus, node.gpus_at = gpus, at
     for gpu in gpus:
-        _since(node.throttled, gpu_name(gpu), not SLOWDOWNS.isdisjoint(gpu.throttle), at)
+        if SLOWDOWNS.isdisjoint(gpu.throttle):
+            node.throttled.pop(gpu_name(gpu), None)
+        else:
+            node.throttled.setdefault(gpu_name(gpu), at)
 
 
 def gpu_name(gpu: GpuSample) -> str:
     return gpu.uuid or str(gpu.index)
-
-
-def _since(kept: Dict[str, float], name: str, holds: bool, at: float) -> None:
-    """Remembers since when something holds."""
-    if holds:
-        kept.setdefault(name, at)
-    else:
-        kept.pop(name, None)
 
 
 def _on_kernel(run: RunState, node: NodeState, event: Event, kernel: Kernel) -> None:
@@ -181,10 +176,6 @@ def _on_kernel(run: RunState, node: NodeState, event: Event, kernel: Kernel) -> 
     node.kernel, node.kernel_at = [line[:300] for line in kernel.lines[-20:]], event.at
     node.kernel_unread = kernel.why[:200]
     run.answers += 1
-
-
-def on_refused(run: RunState, *_: Any) -> None:
-    run.odd_events += 1
 
 
 OF_NODES: Dict[type, Callable[[Any, NodeState, Event, Any], None]] = {
@@ -198,5 +189,5 @@ OF_NODES: Dict[type, Callable[[Any, NodeState, Event, Any], None]] = {
     Swept: _on_swept,
     Sample: _on_sample,
     Kernel: _on_kernel,
-    EventRefused: on_refused,
+    EventRefused: lambda *_: None,
 }

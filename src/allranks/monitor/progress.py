@@ -95,7 +95,7 @@ def progress_of(run: RunState, now: "float | None" = None) -> Progress:
         seconds_left=left,
         phase=_phase(run.ranks.values()),
         **operator_of(run.ranks.values()),
-        world_size=run.world_size or max((r.world_size or 0 for r in run.ranks.values()), default=0) or None,
+        world_size=run.known_world_size or None,
         ranks=ranks,
     )
 

@@ -20,21 +20,9 @@ from allranks.diagnose.symptoms.peer_node_network_broken import CAUSE as PEER_NO
 from allranks.monitor import sockets
 from allranks.monitor.detectors.rank_silent import CAUSE as RANK_SILENT
 from allranks.monitor.flight_recorders import by_flight
-from allranks.monitor.rank_stacks import BUILD, LOADING, LOCK, Frame, doing, frames_of, place_of, waits
+from allranks.monitor.rank_stacks import BUILD, LOCK, Frame, doing, frames_of, place_of, waits
 from allranks.monitor.run_state import RunState
 from allranks.monitor.suspect import Living, Odd, evidence, named, whole_node
-
-__all__ = [
-    "LOADING",
-    "Frame",
-    "Odd",
-    "answered",
-    "by_flight",
-    "by_process",
-    "frames_of",
-    "odd_one",
-    "odd_or_sides",
-]
 
 ANSWER_SECONDS = 8.0
 """A beat until the question is seen, 2.5 s until py-spy is tried, 5 s for it, less what overlaps."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass, field
 from typing import Any, Deque, Dict, List, Optional, Sequence, Tuple
 
 from allranks.core import Event
@@ -25,76 +26,67 @@ MEMORY_POINTS = 256
 """Memory samples kept a rank; when full, every second one is dropped and the interval doubles."""
 
 
+@dataclass(eq=False)
 class RankState:
     """One rank: who it is, where it stands, how it ended. Unknown is None. Times are on the head's clock."""
 
-    __slots__ = (
-        "beat_at", "bus_id", "busy_at", "cpu", "data_seconds", "end_at", "end_code", "ended_heard_at", "exceptions",
-        "first_losses", "first_step_at", "gone_at", "gone_code", "gpu_bytes", "gradient_norm", "host", "identity",
-        "learning_rate", "loss", "losses", "memory", "memory_every", "moved_at", "nan_since", "nan_steps",
-        "node", "operator", "own_seconds", "phase", "phase_at", "phase_heard_at", "prepared", "progress", "rank",
-        "rss_bytes", "saved_steps", "seconds", "settings", "started_at", "step", "step_at", "steps_seen", "stopped_at",
-        "tokens", "total_steps", "unread", "uuid", "world_size",
-    )  # fmt: skip
-
-    def __init__(self, rank: int) -> None:
-        self.rank = rank
-        self.node: Optional[str] = None
-        self.host: Optional[str] = None
-        self.identity: Optional[Tuple[Any, ...]] = None
-        self.uuid: Optional[str] = None
-        self.bus_id: Optional[str] = None
-        self.world_size: Optional[int] = None
-        self.settings = Settings()
-        self.phase: Optional[str] = None
-        self.phase_at: Optional[float] = None
-        self.prepared = False
-        """Whether it came as far as a process group, a Trainer, DeepSpeed or a first batch."""
-        self.phase_heard_at: Optional[float] = None
-        """The same by the watcher's own clock."""
-        self.started_at: Optional[float] = None
-        self.beat_at: Optional[float] = None
-        self.cpu: Optional[Tuple[float, float]] = None
-        """(when its node's last sample came, the CPU seconds in it)."""
-        self.busy_at: Optional[float] = None
-        """When a sample last showed that it used the CPU since the one before, both after its last beat."""
-        self.stopped_at: Optional[float] = None
-        """Since when each sample shows it stopped, by a signal or a debugger."""
-        self.step: Optional[int] = None
-        self.total_steps: Optional[int] = None
-        self.step_at: Optional[float] = None
-        self.first_step_at: Optional[float] = None
-        self.loss: Optional[float] = None
-        self.learning_rate: Optional[float] = None
-        self.gradient_norm: Optional[float] = None
-        self.nan_steps = 0
-        self.nan_since: Optional[int] = None
-        """The first step of those that are no number."""
-        self.losses: Deque[float] = deque(maxlen=RECENT_STEPS)
-        self.first_losses: List[float] = []
-        self.moved_at: Optional[float] = None
-        self.unread = False
-        """Whether its last beat has a phase or a step that cannot be read."""
-        self.progress: Any = None
-        self.operator: Optional[Operator] = None
-        """What torch compiles in it now, or whose lock it waits for."""
-        self.steps_seen = 0
-        self.seconds: Deque[float] = deque(maxlen=RECENT_STEPS)
-        self.data_seconds: Deque[float] = deque(maxlen=RECENT_STEPS)
-        self.own_seconds: Deque[float] = deque(maxlen=RECENT_STEPS)
-        self.tokens: Deque[float] = deque(maxlen=RECENT_STEPS)
-        self.saved_steps: Deque[int] = deque(maxlen=8)
-        self.rss_bytes: Optional[int] = None
-        self.gpu_bytes: Optional[int] = None
-        self.memory: List[Tuple[float, int]] = []
-        self.memory_every = 1.0
-        self.exceptions: List[Event] = []
-        self.end_code: Optional[int] = None
-        self.end_at: Optional[float] = None
-        self.gone_code: Optional[int] = None
-        self.gone_at: Optional[float] = None
-        self.ended_heard_at: Optional[float] = None
-        """When its end was heard first, by the watcher's own clock."""
+    rank: int
+    node: Optional[str] = None
+    host: Optional[str] = None
+    identity: Optional[Tuple[Any, ...]] = None
+    uuid: Optional[str] = None
+    bus_id: Optional[str] = None
+    world_size: Optional[int] = None
+    settings: Settings = field(default_factory=Settings)
+    phase: Optional[str] = None
+    phase_at: Optional[float] = None
+    prepared: bool = False
+    """Whether it came as far as a process group, a Trainer, DeepSpeed or a first batch."""
+    phase_heard_at: Optional[float] = None
+    """The same by the watcher's own clock."""
+    started_at: Optional[float] = None
+    beat_at: Optional[float] = None
+    cpu: Optional[Tuple[float, float]] = None
+    """(when its node's last sample came, the CPU seconds in it)."""
+    busy_at: Optional[float] = None
+    """When a sample last showed that it used the CPU since the one before, both after its last beat."""
+    stopped_at: Optional[float] = None
+    """Since when each sample shows it stopped, by a signal or a debugger."""
+    step: Optional[int] = None
+    total_steps: Optional[int] = None
+    step_at: Optional[float] = None
+    first_step_at: Optional[float] = None
+    loss: Optional[float] = None
+    learning_rate: Optional[float] = None
+    gradient_norm: Optional[float] = None
+    nan_steps: int = 0
+    nan_since: Optional[int] = None
+    """The first step of those that are no number."""
+    losses: Deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_STEPS))
+    first_losses: List[float] = field(default_factory=list)
+    moved_at: Optional[float] = None
+    unread: bool = False
+    """Whether its last beat has a phase or a step that cannot be read."""
+    progress: Any = None
+    operator: Optional[Operator] = None
+    """What torch compiles in it now, or whose lock it waits for."""
+    steps_seen: int = 0
+    seconds: Deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_STEPS))
+    data_seconds: Deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_STEPS))
+    own_seconds: Deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_STEPS))
+    tokens: Deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_STEPS))
+    saved_steps: Deque[int] = field(default_factory=lambda: deque(maxlen=8))
+    rss_bytes: Optional[int] = None
+    gpu_bytes: Optional[int] = None
+    memory: List[Tuple[float, int]] = field(default_factory=list)
+    memory_every: float = 1.0
+    exceptions: List[Event] = field(default_factory=list)
+    end_code: Optional[int] = None
+    end_at: Optional[float] = None
+    gone_code: Optional[int] = None
+    gone_at: Optional[float] = None
+    ended_heard_at: Optional[float] = None
+    """When its end was heard first, by the watcher's own clock."""
 
     @property
     def code(self) -> Optional[int]:
@@ -114,34 +106,28 @@ class RankState:
         return self.gone_at is None and self.end_at is None
 
 
+@dataclass(eq=False)
 class NodeState:
     """One node's supervisor and its torchrun."""
 
-    __slots__ = (
-        "boot_id", "ended_at", "ended_code", "failures", "gpus", "gpus_at",
-        "joined_at", "kernel", "kernel_at", "kernel_unread", "lease_lost_at", "lost_at", "lost_why", "name",
-        "sample", "sample_at", "seen_at", "stopping_at", "swept_at", "throttled",
-    )  # fmt: skip
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-        self.joined_at: Optional[float] = None
-        self.seen_at: Optional[float] = None
-        self.lost_at: Optional[float] = None
-        self.lost_why: str = ""
-        self.lease_lost_at: Optional[float] = None
-        self.ended_at: Optional[float] = None
-        self.ended_code: Optional[int] = None
-        self.failures: Sequence[Failure] = ()
-        self.stopping_at: Optional[float] = None
-        self.swept_at: Optional[float] = None
-        self.sample = Sample()
-        self.sample_at: Optional[float] = None
-        self.gpus: Sequence[GpuSample] = ()
-        """The last look at the GPUs, at `gpus_at`; most samples have none: nvidia-smi costs more than the rest."""
-        self.gpus_at: Optional[float] = None
-        self.throttled: Dict[str, float] = {}
-        self.kernel: List[str] = []
-        self.kernel_at: Optional[float] = None
-        self.kernel_unread: str = ""
-        self.boot_id: str = ""
+    name: str
+    joined_at: Optional[float] = None
+    seen_at: Optional[float] = None
+    lost_at: Optional[float] = None
+    lost_why: str = ""
+    lease_lost_at: Optional[float] = None
+    ended_at: Optional[float] = None
+    ended_code: Optional[int] = None
+    failures: Sequence[Failure] = ()
+    stopping_at: Optional[float] = None
+    swept_at: Optional[float] = None
+    sample: Sample = field(default_factory=Sample)
+    sample_at: Optional[float] = None
+    gpus: Sequence[GpuSample] = ()
+    """The last look at the GPUs, at `gpus_at`; most samples have none: nvidia-smi costs more than the rest."""
+    gpus_at: Optional[float] = None
+    throttled: Dict[str, float] = field(default_factory=dict)
+    kernel: List[str] = field(default_factory=list)
+    kernel_at: Optional[float] = None
+    kernel_unread: str = ""
+    boot_id: str = ""

@@ -46,8 +46,6 @@ class _Said:
     """One statement about one place: when it was said last, when it held last, whether it ceased to since, how often
     it was said."""
 
-    __slots__ = ("at", "ceased", "held_at", "times")
-
     def __init__(self) -> None:
         self.at = self.held_at = 0.0
         self.ceased, self.times = False, 0

@@ -25,6 +25,9 @@ DOUBT_SECONDS = 35.0
 """How long a rank's end without a known code may be a failure: torchrun gives the other ranks of its node 30 s to end,
 then it ends itself and says so. What still runs after that has seen none."""
 
+LEASE_SECONDS = 30.0
+"""The default lease."""
+
 BEAT_GAP_SECONDS = 15.0
 """A rank that was late for longer is given no more than a minute, four times that: what a loading one is given."""
 
@@ -75,7 +78,6 @@ class RunState:
         """How many of them have come: what was made of them holds until the next one."""
         self.held_up: Optional[Tuple[float, Any, Finding]] = None
         """(when, the odd rank, what was said) of the last stall of which a rank was named."""
-        self.odd_events = 0
         self.cut_off: Any = None
         """When the head was without all other nodes (`head_isolation`)."""
         self.aside_at = 0.0
@@ -155,6 +157,21 @@ class RunState:
         """How many ranks there should be."""
         value = self.expect.get("world_size")
         return int(value) if isinstance(value, (int, float)) and value > 0 else None
+
+    @property
+    def known_world_size(self) -> int:
+        """The same, else what the ranks report; 0 if nobody does."""
+        return self.world_size or max((r.world_size or 0 for r in self.ranks.values()), default=0)
+
+    @property
+    def lease_seconds(self) -> float:
+        """Until a lease ends, its supervisor may dial again, and nothing has happened."""
+        return float(self.expect.get("lease_seconds") or LEASE_SECONDS)
+
+    def matters(self, node: NodeState) -> bool:
+        """Whether the loss of a node is a loss: not if its supervisor hangs up after its torchrun has ended, or while
+        the run stops."""
+        return node.ended_at is None and node.swept_at is None and self.stopping_at is None
 
     def heard(self, node: NodeState, at: float) -> None:
         """A word of the node, or of one of its ranks, at `at` by the watcher's clock. The longest gap of late says how

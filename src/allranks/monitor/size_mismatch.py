@@ -14,11 +14,11 @@ from typing import Collection, Dict, List, NamedTuple, Optional, Tuple
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import UNPROVEN
 from allranks.core.rank_events import Frame
+from allranks.core.text import spans
 from allranks.core.untrusted import listing
 from allranks.diagnose.catalogue import section
 from allranks.diagnose.lines import clean
 from allranks.diagnose.symptoms.collective_mismatch import CAUSE as COLLECTIVE_MISMATCH
-from allranks.monitor.aggregation import spans
 from allranks.monitor.culprit import collateral
 from allranks.monitor.log_attribution import Logs, own_logs
 from allranks.monitor.rank_stacks import place_of
@@ -83,9 +83,7 @@ def _told(run: RunState, rank: RankState) -> Optional[_Told]:
         what = f"{flight.operation} (sizes {flight.sizes})"
         return _Told(what, _numbers(flight.sizes), place, clean(f"its last collective is {what}{at}"))
     return (
-        _Told(f"{place[0]}:{place[1]}", None, place, f"it was in a collective{at}")
-        if place is not None
-        else None
+        None if place is None else _Told(f"{place[0]}:{place[1]}", None, place, f"it was in a collective{at}")
     )
 
 
@@ -109,21 +107,17 @@ def _odd(aborted: Collection[int], others: Dict[int, _Told], ranks: int) -> Tupl
         kinds.setdefault(one.what, []).append(number)
     counted = Counter({what: len(ranks) for what, ranks in kinds.items()}).most_common()
     if len(counted) == 1 and counted[0][1] > 1 and len(aborted) == 1:
-        return next(
-            iter(aborted)
-        ), f"ranks {spans(kinds[counted[0][0]])} were in the same collective, and it was not."
+        (odd,) = aborted
+        return odd, f"ranks {spans(kinds[counted[0][0]])} were in the same collective, and it was not."
     if len(counted) == 2 and counted[1][1] == 1 and counted[0][1] > 1:
         (odd,) = kinds[counted[1][0]]
         return odd, f"rank {odd} was in another collective than ranks {spans(kinds[counted[0][0]])}."
     if len(counted) == 2 and len(others) == 2 and ranks == 3:
         # Of three ranks one differs from two: the aborted one is like the smaller, since it got too much.
-        by_size = sorted(others, key=lambda number: others[number].numbers or 0)
-        if (
-            all(one.numbers for one in others.values())
-            and others[by_size[0]].numbers != others[by_size[1]].numbers
-        ):
-            return by_size[1], f"rank {by_size[1]} gave the larger tensor, the others took the smaller one."
+        smaller, larger = sorted(others, key=lambda number: others[number].numbers or 0)
+        if others[smaller].numbers and others[smaller].numbers != others[larger].numbers:
+            return larger, f"rank {larger} gave the larger tensor, the others took the smaller one."
     return (
         None,
-        "Ranks gave tensors of different sizes to one collective; which of them is wrong nothing proves.",
+        "Ranks gave tensors of different sizes to one collective; nothing proves which of them is wrong.",
     )

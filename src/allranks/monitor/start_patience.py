@@ -18,8 +18,9 @@ from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COL
 from allranks.monitor.detectors.rank_exited_early import somebody_left
 from allranks.monitor.detectors.rank_silent import CAUSE as RANK_SILENT
 from allranks.monitor.hang_thresholds import STARTING, alive, allowed_silence, has_trained, step_seconds
-from allranks.monitor.rank_comparison import LOADING, Odd, frames_of
+from allranks.monitor.rank_stacks import LOADING, frames_of
 from allranks.monitor.run_state import RunState
+from allranks.monitor.suspect import Odd
 
 LOOK_SECONDS = 12.0
 AHEAD_SECONDS = 3.0

@@ -24,7 +24,6 @@ from typing import Iterator
 
 from allranks.core import BLOCK, WARN, Event, Finding, Where
 from allranks.core.causes import PASSES, Cause
-from allranks.monitor.detectors.node_lost import LEASE_SECONDS
 from allranks.monitor.head_isolation import CutOff, cut_off
 from allranks.monitor.run_state import RunState
 
@@ -45,10 +44,8 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
     found = cut_off(run, now)
     if found is None or run.stopping_at is not None or now < run.paused_until:
         return
-    lost = [
-        at for at in (run.nodes[name].lost_at for name in found.nodes if name in run.nodes) if at is not None
-    ]
-    over = bool(lost) and now - min(lost) >= float(run.expect.get("lease_seconds") or LEASE_SECONDS)
+    times = (run.nodes[name].lost_at for name in found.nodes if name in run.nodes)
+    over = now - min((at for at in times if at is not None), default=now) >= run.lease_seconds
     if over or not run.quiet:
         yield _finding(run, found, now, over)
 

@@ -30,8 +30,6 @@ from allranks.monitor.run_state import RunState
 CAUSE = Cause(__name__, restart=PASSES)
 AFTER = ("lost",)
 EACH_TIME = True
-LEASE_SECONDS = 30.0
-"""The default lease: until it ends, a supervisor may dial again and nothing has happened."""
 
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
@@ -52,30 +50,23 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
         if node.lost_at is None or not _matters(run, name):
             continue
         since = now - node.lost_at
-        if since >= float(run.expect.get("lease_seconds") or LEASE_SECONDS):
+        if since >= run.lease_seconds:
             yield _finding(run, name, BLOCK, since)
 
 
 def _matters(run: RunState, name: str) -> bool:
-    """A supervisor that hangs up after its torchrun ended, or as the run stops, is no loss; one whose connection
-    was closed is `supervisor-lost`."""
+    """If its machine lives, it is `supervisor-lost`."""
     node = run.nodes[name]
-    return (
-        not run.machine_lives(node)
-        and node.ended_at is None
-        and node.swept_at is None
-        and run.stopping_at is None
-    )
+    return run.matters(node) and not run.machine_lives(node)
 
 
 def _finding(run: RunState, name: str, verdict: str, since: float) -> Finding:
-    what = "nothing is heard from its supervisor"
     ranks = sorted(r.rank for r in run.ranks.values() if r.node == name)
     return Finding(
         id="node-lost",
         verdict=verdict,
         where=Where(node=name),
-        saw=what + (f" for {since:.0f} s." if since else "."),
+        saw="nothing is heard from its supervisor" + (f" for {since:.0f} s." if since else "."),
         expected="a living supervisor on every node",
         why=f"its {len(ranks)} ranks are unheard, and every other rank waits for them." if ranks else "",
         fix=f"is {name} up? ping, ssh, its BMC, its kernel log.",

@@ -32,11 +32,10 @@ from allranks.diagnose.catalogue import cause, section
 from allranks.monitor import start_patience
 from allranks.monitor.detectors.rank_exited_early import leaver
 from allranks.monitor.hang_thresholds import START_SECONDS, has_trained, step_seconds
-from allranks.monitor.rank_comparison import ANSWER_SECONDS, Odd, answered, odd_one
+from allranks.monitor.rank_comparison import ANSWER_SECONDS, answered, odd_one
 from allranks.monitor.run_state import RunState
 from allranks.monitor.stall import said_at, stall
-
-__all__ = ["ANSWER_SECONDS", "detect"]
+from allranks.monitor.suspect import Odd
 
 CAUSE = Cause(__name__, restart=PASSES)
 AFTER = ("evidence",)

@@ -36,7 +36,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
     for number, rank in sorted(run.ranks.items()):
         if rank.settings.trainable_digest is not None:
             groups.setdefault(rank.settings.trainable_digest, []).append(number)
-    expected = run.world_size or max((r.world_size or 0 for r in run.ranks.values()), default=0)
+    expected = run.known_world_size
     told = sum(len(ranks) for ranks in groups.values())
     if (told < expected or not expected) and now - memory.setdefault("since", now) < PATIENCE_SECONDS:
         return

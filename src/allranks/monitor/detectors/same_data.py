@@ -34,8 +34,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
     if "judged" in memory or not run.digests.get("data_digest"):
         return
     told = {r.rank: r.settings.data_digest for r in run.ranks.values() if r.settings.data_digest}
-    since = memory.setdefault("since", now)
-    expected = run.world_size or max((r.world_size or 0 for r in run.ranks.values()), default=0)
+    since, expected = memory.setdefault("since", now), run.known_world_size
     if (len(told) < expected or not expected) and now - since < PATIENCE_SECONDS:
         return
     memory["judged"] = True  # the first batches do not change

@@ -24,31 +24,17 @@ from allranks.core.causes import PASSES, Cause
 from allranks.monitor.run_state import RunState
 
 CAUSE = Cause(__name__, restart=PASSES)
-LEASE_SECONDS = 30.0
-"""The default lease: until it ends, a supervisor may dial again."""
-
 REDIAL_SECONDS = 3.0
 """A living supervisor whose connection broke dials again within some tenths of a second."""
 
 
 def detect(run: RunState, now: float) -> Iterator[Finding]:
     for name, node in run.nodes.items():
-        if node.lost_at is None or not _matters(run, name):
+        if node.lost_at is None or not (run.matters(node) and run.machine_lives(node)):
             continue
         since = now - node.lost_at
         if since >= REDIAL_SECONDS:
-            over = since >= float(run.expect.get("lease_seconds") or LEASE_SECONDS)
-            yield _finding(name, BLOCK if over else WARN, since)
-
-
-def _matters(run: RunState, name: str) -> bool:
-    node = run.nodes[name]
-    return (
-        run.machine_lives(node)
-        and node.ended_at is None
-        and node.swept_at is None
-        and run.stopping_at is None
-    )
+            yield _finding(name, BLOCK if since >= run.lease_seconds else WARN, since)
 
 
 def _finding(name: str, verdict: str, since: float) -> Finding:
