@@ -194,7 +194,7 @@ def fills_up(out: Path) -> list:
     trainer's own state, though `statvfs` says otherwise."""
     told: list = []
     disk_space.TOLD[:] = [
-        SimpleNamespace(emit=lambda kind, data: told.append([kind, data["step"], data["why"]]))
+        SimpleNamespace(emit=lambda event: told.append([event.KIND, event.step, event.why]))
     ]
     trainer = trainer_of("parts", out, steps=3)
     trainer.args.save_only_model = False

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from allranks.core.payloads import as_json
 from allranks.worker import adapter_names, adapters, disk_space, guard, save_events, trainer_checkpoints
 
 pytestmark = pytest.mark.training  # torch and PEFT, in this process
@@ -101,8 +101,8 @@ class Rank:
     def __init__(self):
         self.told = []
 
-    def emit(self, kind, data):
-        self.told.append((kind, data))
+    def emit(self, event):
+        self.told.append(event)
 
     def is_in(self, phase):
         return False
@@ -131,8 +131,8 @@ def test_a_checkpoint_that_cannot_be_read_is_left_out_and_told(monkeypatch):
     )
     save_events.finish(rank, begun)
 
-    assert [kind for kind, _ in rank.told] == ["saving", "save-skipped"]  # and not `saved`
-    assert json.loads(json.dumps(rank.told[1][1])) == {"step": 3, "unread": True, "why": "no config"}
+    assert [event.KIND for event in rank.told] == ["saving", "save-skipped"]  # and not `saved`
+    assert as_json(rank.told[1]) == {"step": 3, "unread": True, "why": "no config"}
 
 
 def test_the_next_save_is_called_saved(monkeypatch):
@@ -142,7 +142,7 @@ def test_the_next_save_is_called_saved(monkeypatch):
 
     save_events.finish(rank, save_events.begin(rank, "/out/checkpoint-3"))
 
-    assert [kind for kind, _ in rank.told] == ["save-skipped", "saving", "saved"]
+    assert [event.KIND for event in rank.told] == ["save-skipped", "saving", "saved"]
 
 
 def test_a_final_adapter_that_cannot_be_read_ends_the_run():

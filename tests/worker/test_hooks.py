@@ -7,6 +7,7 @@ import types
 
 import pytest
 
+from allranks.core.rank_events import Gpu, Settings
 from allranks.worker import (
     data_loading,
     deepspeed_hooks,
@@ -219,9 +220,9 @@ def test_a_gpu_is_named_as_nvidia_smi_names_it(cuda):
     expected = {"name": "NVIDIA A100-SXM4-80GB", "uuid": "GPU-5f2c", "bus_id": "00000000:53:00.0"}
     assert gpu.identity() == expected
     rank = a_rank()
-    settings.tell(rank, {"world_size": 8})
-    (_, first, start), (_, second, told) = rank.events
-    assert (first, start["gpu"], second, told["world_size"]) == ("start", expected, "settings", 8)
+    settings.tell(rank, Settings(world_size=8))
+    (_, start), (_, told) = rank.events
+    assert (start.KIND, start.gpu, told.KIND, told.world_size) == ("start", Gpu(**expected), "settings", 8)
     cuda.is_initialized = lambda: False
     assert gpu.identity() is None
 
@@ -260,7 +261,7 @@ def test_an_engines_steps_are_counted_where_the_optimizer_moves():
     made = DeepSpeedEngine()
     deepspeed_hooks.on_deepspeed(rank, library)
     assert library.initialize(model=None)[0] is made
-    assert rank.owner == "deepspeed" and rank.events[-1][1] == "settings"
+    assert rank.owner == "deepspeed" and rank.events[-1][1].KIND == "settings"
     for value in (4.0, 2.0, 1.0, 1.0):
         made.backward(Scalar(value))
         made.step()
@@ -310,7 +311,7 @@ def test_a_stage_or_a_slice_of_a_model_is_not_compared_with_others(monkeypatch, 
     for size, expected in ((1, (7, 7, "aa")), (2, (None, None, None))):
         made = types.SimpleNamespace(module=module, **{name: size})
         found = settings.of_engine(a_rank(), made, None)
-        seen = found["trainable_parameters"], found["total_parameters"], found.get("trainable_digest")
+        seen = found.trainable_parameters, found.total_parameters, found.trainable_digest
         assert seen == expected
 
 

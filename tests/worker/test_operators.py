@@ -52,9 +52,9 @@ def test_what_is_compiled_is_told_and_who_waits_for_it(rank: Rank) -> None:
     beats = []
 
     def load(name: str) -> None:
-        beats.append(heartbeat.beat(rank, []).get("operator"))
+        beats.append(heartbeat.beat(rank, []).operator)
         FileBaton("x").wait()
-        beats.append(heartbeat.beat(rank, []).get("operator"))
+        beats.append(heartbeat.beat(rank, []).operator)
 
     baton = type("FileBaton", (FileBaton,), {})
     module = types.SimpleNamespace(load=load, FileBaton=baton)
@@ -66,7 +66,7 @@ def test_what_is_compiled_is_told_and_who_waits_for_it(rank: Rank) -> None:
         globals()["FileBaton"] = globals_baton
 
     assert beats == [{"name": "cpu_adam", "waits": False}, {"name": "cpu_adam", "waits": True}]
-    assert rank.operator is None and "operator" not in heartbeat.beat(rank, []) and guard.TROUBLE == []
+    assert rank.operator is None and heartbeat.beat(rank, []).operator is None and guard.TROUBLE == []
 
 
 def test_only_a_lock_that_this_rank_has_made_is_written_down(rank: Rank, tmp_path: Path) -> None:

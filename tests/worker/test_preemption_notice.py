@@ -122,7 +122,7 @@ def test_the_request_is_a_file_and_an_old_one_is_none(tmp_path, current, monkeyp
     os.utime(tmp_path / preemption_notice.REQUEST, (1, 1))
     told = []
     place = SimpleNamespace(rank=0, world_size=1, stacks=str(tmp_path))
-    one = Notice(SimpleNamespace(place=place, emit=lambda kind, data: told.append(kind)))
+    one = Notice(SimpleNamespace(place=place, emit=lambda event: told.append(event.KIND)))
     one.watch()
     time.sleep(2 * preemption_notice.LOOK_SECONDS)
     assert told == ["can-save"] and not one.is_due(1)

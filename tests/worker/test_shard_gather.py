@@ -13,6 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allranks.core import event_from_json
+from allranks.core.payloads import as_json
+from allranks.core.rank_events import Settings
 from allranks.worker import failures, guard, heartbeat, rank_identity
 from allranks.worker.after_import import AfterImport
 from allranks.worker.rank_journal import Journal
@@ -219,7 +221,7 @@ def test_steps_of_a_beat_that_could_not_be_written_come_with_the_next(tmp_path):
     rank.end_step(1)
     rank.release()
     beating.beat()
-    rank.emit("settings", {"world_size": 2})
+    rank.emit(Settings(world_size=2))
     assert beating.flush() is False
     folder.mkdir()
     rank.end_step(2)
@@ -242,7 +244,7 @@ def test_a_loss_that_is_no_number_is_told_as_it_is(tmp_path):
 def test_an_event_without_a_json_form_says_so(tmp_path):
     rank, path = a_rank(), tmp_path / "rank-3.jsonl"
     beating = heartbeat.Heart(rank, Journal(str(path)))
-    rank.emit("settings", {"bad": object()})
+    rank.emit(Settings(framework=object()))
     beating.flush()
     assert json.loads(path.read_text())["kind"] == "settings" and len(guard.TROUBLE) == 1
     beating.beat()
@@ -306,10 +308,11 @@ def test_an_exception_is_told_within_bounds():
     except RuntimeError as error:
         outer = failures.describe(error, error.__traceback__)
         inner = failures.describe(error.__cause__, error.__cause__.__traceback__)
-    assert outer["causes"][0]["type"] == "ValueError" and len(outer["causes"][0]["message"]) == 1000
-    assert len(inner["frames"]) == failures.FRAMES and inner["frames"][-1][2] == "deep"
-    assert len(inner["message"]) < 4100 and inner["message"].endswith("\udc80")
-    json.dumps([outer, inner])
+    assert outer.causes[0].type == "ValueError" and len(outer.causes[0].message) == 1000
+    assert inner.frames is not None and len(inner.frames) == failures.FRAMES
+    assert inner.frames[-1].function == "deep"
+    assert len(inner.message) < 4100 and inner.message.endswith("\udc80")
+    json.dumps(as_json([outer, inner]))
 
 
 def test_only_a_relative_path_that_was_not_found_tells_the_ranks_folder(tmp_path, monkeypatch) -> None:
@@ -318,9 +321,9 @@ def test_only_a_relative_path_that_was_not_found_tells_the_ranks_folder(tmp_path
     def said(path):
         with pytest.raises(OSError) as caught:
             os.stat(path)
-        return failures.describe(caught.value, None).get("folder")
+        return failures.describe(caught.value, None).folder
 
     assert said("configurator.py") == said("a/b.json") == str(tmp_path)
-    assert said("/no/such/file") is None
-    assert said("x" * 300) is None  # another error
-    assert failures.describe(FileNotFoundError("of a library"), None).get("folder") is None
+    assert said("/no/such/file") == ""
+    assert said("x" * 300) == ""  # another error
+    assert not failures.describe(FileNotFoundError("of a library"), None).has("folder")

@@ -1,4 +1,4 @@
-"""Events: what a run's journal is made of, one JSON object a line, only ever appended.
+"""Events: a run's journal is made of them, one JSON object per line, and is only appended to.
 
 What each kind holds is declared in `rank_events`, `node_events` and `run_events`.
 """
@@ -19,10 +19,10 @@ LATEST = 1e11
 
 @dataclass(frozen=True)
 class Event:
-    """`at` is seconds since the epoch; `rank` is the global rank, None where the event is the node's.
+    """`at` is seconds since the epoch; `rank` is the global rank, None if the event is about the node.
 
-    `data` is what stands in the journal, `payload` the same with its types. `odd` says what is wrong with the fields
-    that were left out: one wrong field must not make a healthy rank seem silent.
+    `data` is what the journal holds, `payload` the same with its types. `odd` says what is wrong with the fields that
+    were left out: one wrong field must not make a healthy rank seem silent.
     """
 
     at: float
@@ -35,8 +35,8 @@ class Event:
 
     @property
     def payload(self) -> Any:
-        """Of the class that `kinds` has for it, a bare `Payload` for one that it does not know. Raises Refused
-        if the event was made from data that nobody has checked."""
+        """An object of the class that `kinds` has for this kind, or a bare `Payload` for an unknown kind. Raises
+        Refused if the event was made from wrong data that nobody had checked."""
         if self.checked is None:
             odd: List[str] = []
             object.__setattr__(self, "checked", decode(kinds().get(self.kind, Payload), self.data, odd))
@@ -53,25 +53,28 @@ class Event:
         }
 
     def as_line(self) -> str:
-        return json.dumps(self.as_json(), separators=(",", ":"), allow_nan=True)
+        return json.dumps(self.as_json(), separators=(",", ":"), default=as_json)
 
 
 @lru_cache(maxsize=None)
 def kinds() -> Mapping[str, Any]:
-    """The class of each kind's payload. Loaded for who reads events: a rank that writes its own does without."""
+    """The class of each kind's payload. Loaded when events are read: a rank, which only writes its own, needs few."""
     from allranks.core import rank_events  # noqa: F401, I001  # in the order of the documentation
     from allranks.core import node_events, run_events  # noqa: F401
 
     return KINDS
 
 
-def told(payload: Payload, node: Optional[str] = None, rank: Optional[int] = None) -> Event:
-    """The event that tells this, now."""
-    return Event(time.time(), type(payload).KIND, node, rank, as_json(payload), payload)
+def told(
+    payload: Payload, node: Optional[str] = None, rank: Optional[int] = None, at: Optional[float] = None
+) -> Event:
+    """The event that tells this, `at` this time or now."""
+    seconds = time.time() if at is None else at
+    return Event(seconds, type(payload).KIND, node, rank, as_json(payload), payload)
 
 
 class _Head(Payload):
-    """What stands around the data."""
+    """The fields beside the data."""
 
     at: float
     kind: str
@@ -81,7 +84,7 @@ class _Head(Payload):
 
 def event_from_json(data: Any) -> Event:
     """Reads an event and checks all that its kind declares; `odd` names the wrong fields that were left out. Raises
-    Refused (a ValueError) for one that is none: half a line, another program's, a wrong field that must be there."""
+    Refused (a ValueError) if it is not an event: half a line, another program's line, a required field is wrong."""
     head = decode(_Head, data)
     inner = data.get("data") or {}
     odd: List[str] = []
@@ -91,7 +94,7 @@ def event_from_json(data: Any) -> Event:
         payload = decode(kinds().get(head.kind, Payload), inner, odd)
     except Refused as error:
         raise Refused(f"{head.kind:.40}: {error}") from None
-    if odd:  # readers of the journal trust that what stands in it has been checked
+    if odd:  # who reads the journal trusts that its fields have been checked
         inner = {
             **{k: v for k, v in inner.items() if k not in plan_of(type(payload)).fields},
             **as_json(payload),

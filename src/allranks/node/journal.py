@@ -7,7 +7,8 @@ import json
 import os
 from typing import Any, Dict, List, Optional, Tuple
 
-from allranks.core import Event, event_from_json
+from allranks.core import Event, event_from_json, told
+from allranks.core.node_events import Dropped
 from allranks.core.payloads import Refused
 from allranks.node.files import FLAGS, open_regular, value_of
 
@@ -85,8 +86,7 @@ class Journal(Lines):
         return super().append(event)
 
     def _note(self) -> Dict[str, Any]:
-        data = {"events": self.dropped, "why": self.error}
-        return Event(self._at, "dropped", self.node, None, data).as_json()
+        return told(Dropped(events=self.dropped, why=self.error), self.node, at=self._at).as_json()
 
 
 class Tail:

@@ -53,9 +53,7 @@ def of_all(mine: int) -> List[int]:
     import torch
 
     one = torch.tensor([mine], dtype=torch.uint8, device=optimizer_state.device())
-    answers = [torch.empty_like(one) for _ in range(optimizer_state.world_size())]
-    torch.distributed.all_gather(answers, one)
-    return [int(answer.item()) for answer in answers]
+    return [int(answer.item()) for answer in optimizer_state.all_gathered(one)]
 
 
 def texts_of_all(mine: Dict[str, str], room: int) -> List[Dict[str, str]]:
@@ -66,6 +64,5 @@ def texts_of_all(mine: Dict[str, str], room: int) -> List[Dict[str, str]]:
         longest = max(mine, key=lambda name: len(mine[name]))
         mine = {**mine, longest: mine[longest][: len(mine[longest]) // 2]}
     one = torch.frombuffer(bytearray(text.ljust(room)), dtype=torch.uint8).to(optimizer_state.device())
-    answers = [torch.empty_like(one) for _ in range(optimizer_state.world_size())]
-    torch.distributed.all_gather(answers, one)
+    answers = optimizer_state.all_gathered(one)
     return [json.loads(bytes(answer.cpu().tolist()).decode("utf-8")) for answer in answers]

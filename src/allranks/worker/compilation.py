@@ -6,7 +6,7 @@ DeepSpeed builds its operators with torch's own function.
 
 from __future__ import annotations
 
-from typing import Any, List, Tuple
+from typing import Any, Callable, List, Tuple
 
 from allranks.worker import guard, operators
 from allranks.worker.rank_reporter import Rank
@@ -18,18 +18,24 @@ def on_dynamo(rank: Rank, module: Any) -> None:
     """torch._dynamo.callback: its handler is asked at the outermost begin and end of each compilation. The class is
     covered, since `torch._dynamo.reset()` forgets what is registered."""
     handler = type(module.callback_handler)
+    begin, end = short_phase(rank)
+    handler.run_start_callbacks = guard.around(handler.run_start_callbacks, begin)
+    handler.run_end_callbacks = guard.around(handler.run_end_callbacks, end)
+
+
+def short_phase(rank: Rank) -> Tuple[Callable[..., None], Callable[..., None]]:
+    """What enters the phase and what leaves it, which may be nested. Most take milliseconds: none gets its own beat."""
     entered: List[Tuple[str, float]] = []
 
-    def begin(args: Any, kwargs: Any) -> None:
-        if rank.is_here:  # most take milliseconds: no beat of its own for each
+    def begin(*_: Any) -> None:
+        if rank.is_here:
             entered.append(rank.enter(PHASE, at_once=False))
 
-    def end(args: Any, kwargs: Any) -> None:
+    def end(*_: Any) -> None:
         if entered:
             rank.leave(entered.pop())
 
-    handler.run_start_callbacks = guard.around(handler.run_start_callbacks, begin, lambda kept: None)
-    handler.run_end_callbacks = guard.around(handler.run_end_callbacks, end, lambda kept: None)
+    return begin, end
 
 
 def on_graphs(rank: Rank, module: Any) -> None:
@@ -37,18 +43,9 @@ def on_graphs(rank: Rank, module: Any) -> None:
     graph = getattr(module, "CUDAGraph", None)
     if graph is None or not {"capture_begin", "capture_end"} <= vars(graph).keys():
         return  # those of C++ cannot be covered
-    entered: List[Tuple[str, float]] = []
-
-    def begin(args: Any, kwargs: Any) -> None:
-        if rank.is_here:
-            entered.append(rank.enter(PHASE, at_once=False))
-
-    def end(kept: Any) -> None:
-        if entered:
-            rank.leave(entered.pop())
-
-    graph.capture_begin = guard.around(graph.capture_begin, begin, lambda kept: None)
-    graph.capture_end = guard.around(graph.capture_end, lambda args, kwargs: None, end)
+    begin, end = short_phase(rank)
+    graph.capture_begin = guard.around(graph.capture_begin, begin)
+    graph.capture_end = guard.around(graph.capture_end, after=end)
 
 
 def on_extensions(rank: Rank, module: Any) -> None:

@@ -34,8 +34,7 @@ def on_deepspeed(rank: Rank, module: Any) -> None:
 def preparing(rank: Rank, args: Any, kwargs: Any) -> Any:
     """The phase as it is entered: a script may have looked at a batch, which began the first step."""
     rank.reach("preparing")
-    entered = None if rank.has_trainer else rank.enter("preparing")
-    return entered
+    return None if rank.has_trainer else rank.enter("preparing")
 
 
 @guard.guarded
@@ -103,11 +102,7 @@ def on_engine(rank: Rank, module: Any) -> None:
     if original_forward is not None:
         engine.forward = guard.dressed(guard.not_compiled(forward), original_forward)
     for name in ("save_checkpoint", "save_16bit_model"):
-        original = getattr(engine, name, None)
-        if original is not None:
-            setattr(
-                engine, name, guard.around(original, begin, lambda begun: save_events.finish(rank, begun))
-            )
+        save_events.watch(rank, engine, name, begin)
 
 
 def on_pipeline(rank: Rank, module: Any) -> None:

@@ -65,9 +65,7 @@ class Checkpoints:
         if chosen is None:
             return 0
         data = trainer_state.load(self.engine, chosen)
-        random_state.put(
-            random_state.of_rank(data["random"], optimizer_state.rank(), optimizer_state.world_size())
-        )
+        random_state.restore(data["random"])
         self.state = data["more"].get("loop") or {}
         step = int(data["step"])
         if self._notice is not None:

@@ -10,6 +10,7 @@ import os
 import re
 from typing import Any, Optional
 
+from allranks.core.rank_events import SaveSkipped
 from allranks.worker import collective, guard, optimizer_state, trainer_state
 from allranks.worker.optimizer_state import NotHeld
 from allranks.worker.rank_reporter import Rank
@@ -66,7 +67,7 @@ def has_room(engine: Any, folder: str, step: int, with_state: bool) -> bool:
         guard.note("plans the next save", error)
         return True
     if not fits and optimizer_state.rank() == 0:
-        tell({"step": step, "planned_bytes": wanted, "free_bytes": there})
+        tell(SaveSkipped(step=step, planned_bytes=wanted, free_bytes=there))
     return bool(fits)
 
 
@@ -83,16 +84,16 @@ def is_full(error: Exception, folder: str) -> bool:
 def skipped(engine: Any, folder: str, step: int, with_state: bool, error: Exception) -> None:
     """Tells of a save that ran out of space while it was written."""
     why = "%s: %s" % (type(error).__name__, str(error)[:300])
-    there = free(os.path.abspath(folder))
-    tell({"step": step, "planned_bytes": planned(engine, with_state), "free_bytes": there, "why": why})
+    wanted, there = planned(engine, with_state), free(os.path.abspath(folder))
+    tell(SaveSkipped(step=step, planned_bytes=wanted, free_bytes=there, why=why))
 
 
 def unread(step: int, error: Exception) -> None:
     """Tells of a save that was left out because PEFT could not read the adapter's state."""
-    tell({"step": step, "unread": True, "why": str(error)[:600]})
+    tell(SaveSkipped(step=step, unread=True, why=str(error)[:600]))
 
 
-def tell(data: Any) -> None:
+def tell(event: SaveSkipped) -> None:
     for rank in TOLD:
         rank.left_out = True
-        rank.emit("save-skipped", data)
+        rank.emit(event)

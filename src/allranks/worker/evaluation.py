@@ -59,5 +59,5 @@ def watch(rank: Rank, torch: Any) -> Evaluation:
         if module.training and any(p.requires_grad for p in module.parameters()):
             evaluation.begin()
 
-    torch.nn.Module.eval = guard.around(torch.nn.Module.eval, before, lambda kept: None)
+    torch.nn.Module.eval = guard.around(torch.nn.Module.eval, before)
     return evaluation

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 EXCEPTION_SECONDS = 5.0
 FLIGHT_SECONDS = 1.0
 END_SECONDS = 5.0
-"""How long the end waits for the disk. The event is written in under a millisecond when the disk is well."""
+"""How long the end waits for the disk. A healthy disk takes the event in less than a millisecond."""
 
 
 class Ends:
@@ -59,8 +59,8 @@ class Ends:
         def leaving(args: Any, kwargs: Any) -> None:
             self.end(code_of(args[0] if args else kwargs.get("status")))
 
-        sys.exit = guard.around(sys.exit, exiting, nothing)
-        os._exit = guard.around(os._exit, leaving, nothing)
+        sys.exit = guard.around(sys.exit, exiting)
+        os._exit = guard.around(os._exit, leaving)
 
     def tell(self, value: Any, trace: Any) -> None:
         """Writes the `exception` event; waits for it a moment, since a process that dies writes no more."""
@@ -74,8 +74,8 @@ class Ends:
         from allranks.worker import failures, flight_recorder
 
         told = failures.describe(value, trace)
-        self.rank.emit("exception", told)
-        if told.get("communication"):  # in which collective it lost its peers tells whose was another one
+        self.rank.emit(told)
+        if told.communication:  # the collective in which it lost its peers shows who was in another one
             flight_recorder.report(self.rank, wait_seconds=FLIGHT_SECONDS)
         self.rank.drain(EXCEPTION_SECONDS)
 
@@ -97,13 +97,11 @@ class Ends:
         rank.loss_came(None)
         if code == 0:
             rank.reach("done")
-        rank.emit("end", {"code": code})
+        from allranks.core.rank_events import End
+
+        rank.emit(End(code=code))
         rank.stopping = True
         rank.drain(END_SECONDS)
-
-
-def nothing(kept: Any) -> None:
-    """Follows a call that needs nothing after it."""
 
 
 def code_of(status: Any) -> Optional[int]:

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Dict, List
+from typing import Any, List
 
 from allranks.core import communication
+from allranks.core.rank_events import Cause, Frame, Raised
 
 MESSAGE_CHARACTERS = 4000
 FRAMES = 60
 CHAIN = 4
 
 
-def describe(value: BaseException, trace: Any) -> Dict[str, Any]:
-    """The data of an `exception` event. Texts are kept as they are, control characters too: they are data."""
-    chain = causes(value)
+def describe(value: BaseException, trace: Any) -> Raised:
+    """An exception as an event. Texts are kept as they are, control characters too: they are data."""
     folder = folder_of(value)
-    return {
+    return Raised(
         **({"folder": folder} if folder else {}),
-        "type": type(value).__name__[:200],
-        "message": message(value),
-        "frames": frames(trace if trace is not None else value.__traceback__),
-        "communication": is_communication(value),
-        "causes": [{"type": type(cause).__name__[:200], "message": message(cause)[:1000]} for cause in chain],
-    }
+        type=type(value).__name__[:200],
+        message=message(value),
+        frames=frames(trace if trace is not None else value.__traceback__),
+        communication=is_communication(value),
+        causes=[Cause(type=type(one).__name__[:200], message=message(one)[:1000]) for one in causes(value)],
+    )
 
 
 def folder_of(value: BaseException) -> str:
@@ -49,14 +49,14 @@ def message(value: BaseException) -> str:
     return f"{text[:half]}\n... {len(text) - 2 * half} characters ...\n{text[-half:]}"
 
 
-def frames(trace: Any) -> List[List[Any]]:
-    """`[file, line, function]`, outermost first, the innermost FRAMES of them, without ours."""
-    found = []
+def frames(trace: Any) -> List[Frame]:
+    """The innermost FRAMES of a traceback, outermost first, without those of allranks."""
+    found: List[Frame] = []
     ours = os.path.dirname(__file__)
     while trace is not None:
         code = trace.tb_frame.f_code
         if not code.co_filename.startswith(ours):
-            found.append([code.co_filename[:500], trace.tb_lineno, code.co_name[:200]])
+            found.append(Frame(code.co_filename[:500], trace.tb_lineno, code.co_name[:200]))
             if len(found) > FRAMES:
                 del found[0]
         trace = trace.tb_next

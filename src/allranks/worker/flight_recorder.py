@@ -1,8 +1,8 @@
 """torch's flight recorder, read at a stall: in which collective this rank is, and at which number.
 
 torch keeps the last collectives of every process group (on by default since 2.7, else with
-TORCH_NCCL_TRACE_BUFFER_SIZE). It gives them as JSON, and where it is too old for that as a pickle of which nothing
-but numbers, texts and containers is read (`trace`).
+TORCH_NCCL_TRACE_BUFFER_SIZE). It gives them as JSON. A torch that is too old for that gives a pickle, of which
+`recorder_pickle` reads only numbers, texts and containers.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import threading
 from typing import Any, Dict, List, Optional
 
+from allranks.core.rank_events import Flight
 from allranks.worker import guard, recorder_pickle
 from allranks.worker.rank_reporter import Rank
 
@@ -44,7 +45,7 @@ def report(rank: Rank, wait_seconds: float = 0.0) -> None:
 def _tell(rank: Rank) -> None:
     data = newest(entries())
     if data is not None:
-        rank.emit("flight", data)
+        rank.emit(Flight(**data))
 
 
 def entries() -> List[Dict[str, Any]]:

@@ -59,9 +59,7 @@ def held(parameters: List[Any], keep: bool) -> Held:
     except Exception as error:  # whatever it is: the other ranks wait in the collective below
         guard.note("checksums of the parts", error)
         mine[0] = len(REASONS) - 1
-    table = [torch.empty_like(mine) for _ in range(optimizer_state.world_size())]
-    torch.distributed.all_gather(table, mine)
-    rows = [row.tolist() for row in table]
+    rows = [row.tolist() for row in optimizer_state.all_gathered(mine)]
     keepers = [rank for rank, row in enumerate(rows) if row[1]]
     return Held([row[2:] for row in rows], REASONS[max(row[0] for row in rows)], keepers)
 

@@ -1,4 +1,4 @@
-"""Nothing of ours may break the training: what fails here is remembered, told in the next beat, and that is all."""
+"""Nothing in `worker` may break the training: a failure is remembered and told in the next beat, and that is all."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from typing import Any, Callable, List
 
 TROUBLE: List[str] = []
-"""What went wrong in our own code, at most MOST; `beat` takes it from here."""
+"""What failed in allranks' own code, at most MOST entries; `heartbeat.beat` takes it from here."""
 
 MOST = 8
 
 
 def note(where: str, error: BaseException) -> None:
-    """Remembers one failure of ours."""
+    """Remembers one failure of allranks."""
     if len(TROUBLE) < MOST:
         try:
             text = f"{where}: {type(error).__name__}: {error}"[:300]
@@ -40,8 +40,12 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
     return quiet
 
 
+def nothing(*_: Any) -> None:
+    """What `around` does by default."""
+
+
 def around(
-    original: Callable[..., Any], before: Callable[..., Any], after: Callable[..., Any]
+    original: Callable[..., Any], before: Callable[..., Any] = nothing, after: Callable[..., Any] = nothing
 ) -> Callable[..., Any]:
     """`original` with two guarded calls around it: `before(args, kwargs)` and `after(what before gave)`.
 
@@ -74,8 +78,8 @@ def dressed(wrapper: Callable[..., Any], original: Callable[..., Any]) -> Callab
 def not_compiled(wrapper: Callable[..., Any]) -> Callable[..., Any]:
     """`wrapper`, whose own frame dynamo runs as it is; it still traces through where it is a part of a graph.
 
-    torch's own functions are known to dynamo and left out by their folder. A frame of ours would be compiled after each
-    graph break, and anew for each group or model."""
+    dynamo knows torch's own functions by their folder and leaves them out. A frame of allranks would be compiled after
+    each graph break, and again for each group or model."""
     native = getattr(getattr(loaded("torch"), "_C", None), "_dynamo", None)
     skip = getattr(getattr(native, "eval_frame", None), "skip_code", None)
     if skip is not None:

@@ -14,6 +14,9 @@ from collections import deque
 from typing import Any, Deque, Dict, List, Optional, Tuple
 
 from allranks.core import procfs
+from allranks.core.events import Event
+from allranks.core.payloads import Payload
+from allranks.core.rank_events import Beat, Gpu, Stack, Start
 from allranks.worker import failures, flight_recorder, guard, stack_dumps
 from allranks.worker.rank_journal import Journal
 from allranks.worker.rank_reporter import Rank
@@ -43,7 +46,7 @@ class Heart:
     def run(self) -> None:
         """The thread: returns when the rank stops."""
         rank = self.rank
-        rank.events.appendleft((time.time(), "start", started(rank)))
+        rank.events.appendleft((time.time(), started(rank)))
         due = time.monotonic()
         last = 0.0
         while True:
@@ -69,15 +72,14 @@ class Heart:
     def look_for_questions(self) -> None:
         """Answers when stacks are asked for: the file for a person, the main thread's frames for the keeper."""
         if self.stacks.poll():
-            self.rank.emit("stack", {"frames": stack_dumps.main_thread(), "by": "inside"})
+            self.rank.emit(Stack(frames=stack_dumps.main_thread(), by="inside"))
             flight_recorder.report(self.rank)
 
     def flush(self) -> bool:
         """Writes the queued events in their order; what cannot be written is kept for the next time."""
         events = self.rank.events
         while events:
-            at, kind, data = events.popleft()
-            self.unsent.append(line(self.rank, at, kind, data))
+            self.unsent.append(line(self.rank, *events.popleft()))
         while self.unsent:
             if not self.journal.write(self.unsent[0]):
                 return False
@@ -93,10 +95,7 @@ class Heart:
             records.popleft()
             rank.dropped += 1
         steps = [records[place] for place in range(len(records))]
-        data = beat(rank, steps)
-        if self.journal.refused:
-            data["refused"] = self.journal.refused
-        if not self.journal.write(line(rank, time.time(), "beat", data)):
+        if not self.journal.write(line(rank, time.time(), beat(rank, steps, self.journal.refused))):
             return
         for _ in steps:
             records.popleft()
@@ -105,8 +104,8 @@ class Heart:
         del guard.TROUBLE[:]
 
 
-def beat(rank: Rank, steps: List[Any]) -> Dict[str, Any]:
-    """A beat's data, as docs/architecture.md lays it down."""
+def beat(rank: Rank, steps: List[Any], refused: str = "") -> Beat:
+    """What the rank does now. `refused`: why its file took no line at the last try."""
     data: Dict[str, Any] = {
         "phase": rank.phase,
         "step": rank.step,
@@ -130,42 +129,44 @@ def beat(rank: Rank, steps: List[Any]) -> Dict[str, Any]:
         data["steps_dropped"] = rank.dropped
     if guard.TROUBLE:
         data["trouble"] = list(guard.TROUBLE)
-    return data
+    if refused:
+        data["refused"] = refused
+    return Beat(**data)
 
 
 def progress_of(rank: Rank) -> Optional[Dict[str, Any]]:
-    """`{what, done, total}` of what runs before or between the steps, None where nobody knows."""
+    """`{what, done, total}` of what runs before or between the steps; None if that is unknown."""
     if rank.doing is not None:
         return {"what": rank.doing, "done": None, "total": None}
     return rank.progress() if rank.progress is not None else None
 
 
-def started(rank: Rank, gpu: Optional[Dict[str, Any]] = None) -> Dict[str, Any]:
-    """The data of `start`: which process this rank is. `gpu` is known later, and `start` then said again."""
+def started(rank: Rank, gpu: Optional[Gpu] = None) -> Start:
+    """Which process this rank is. `gpu` is known later, and `start` is told again then."""
     place = rank.place
-    torch = guard.loaded("torch")
-    return {
-        "pid": place.pid,
-        "start_time": place.start_time,
-        "boot_id": boot_id(),
-        "pid_namespace": procfs.pid_namespace() or None,
-        "host": socket.gethostname(),
-        "local_rank": place.local_rank,
-        "world_size": place.world_size,
-        "python": ".".join(str(part) for part in sys.version_info[:3]),
-        "torch": str(getattr(torch, "__version__", "")) or None,
-        "gpu": gpu,
-    }
+    return Start(
+        pid=place.pid,
+        start_time=place.start_time,
+        boot_id=boot_id(),
+        pid_namespace=procfs.pid_namespace() or None,
+        host=socket.gethostname(),
+        local_rank=place.local_rank,
+        world_size=place.world_size,
+        python=".".join(str(part) for part in sys.version_info[:3]),
+        torch=torch_version(),
+        gpu=gpu,
+    )
 
 
-def line(rank: Rank, at: float, kind: str, data: Dict[str, Any]) -> str:
-    """One event as a line; one that has no JSON form becomes a line that says so."""
-    # Imported here: the thread pays for it, not the start of the script.
-    from allranks.core.events import Event
+def torch_version() -> Optional[str]:
+    return str(getattr(guard.loaded("torch"), "__version__", "")) or None
 
-    place = rank.place
+
+def line(rank: Rank, at: float, payload: Payload) -> str:
+    """One event as a line; one that has no JSON form becomes a line without data."""
+    place, kind = rank.place, type(payload).KIND
     try:
-        return Event(at, kind, place.node, place.rank, data).as_line()
+        return Event(at, kind, place.node, place.rank, vars(payload)).as_line()
     except (TypeError, ValueError, RecursionError) as error:
         guard.note(f"event {kind}", error)
         return Event(at, kind, place.node, place.rank, {}).as_line()

@@ -56,9 +56,7 @@ def after_leaf_lists(arranged: Lockstep) -> None:
     engine = guard.loaded("deepspeed.runtime.engine")
     original = getattr(engine, "apply_zero_leaf_module_config", None)
     if original is not None:
-        engine.apply_zero_leaf_module_config = guard.around(
-            original, lambda args, kwargs: None, lambda kept: arranged.mark()
-        )
+        engine.apply_zero_leaf_module_config = guard.around(original, after=lambda kept: arranged.mark())
 
 
 class Lockstep:
@@ -103,7 +101,7 @@ class Lockstep:
                 return
             except (
                 TypeError
-            ) as error:  # before 0.17 or so; DeepSpeed wraps the method, so its signature is hidden
+            ) as error:  # before 0.17 or so; DeepSpeed wraps the method and hides its signature
                 if "'forward'" not in str(error):
                     raise
                 self.takes_direction = False

@@ -31,7 +31,7 @@ def on_baton(rank: Rank, baton: Any) -> None:
             rank.operator = dict(rank.operator, waits=True)
 
     baton.try_acquire = guard.dressed(try_acquire, acquire)
-    baton.wait = guard.around(baton.wait, waits, lambda kept: None)
+    baton.wait = guard.around(baton.wait, waits)
 
 
 def note_lock(rank: Rank, path: Any) -> None:

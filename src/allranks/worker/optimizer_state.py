@@ -182,6 +182,15 @@ def device() -> Any:
     return torch.device(accelerator.current_device_name())
 
 
+def all_gathered(mine: Any) -> List[Any]:
+    """Each rank's tensor, in their order; it has one shape on all."""
+    import torch
+
+    found = [torch.empty_like(mine) for _ in range(world_size())]
+    torch.distributed.all_gather(found, mine)
+    return found
+
+
 def rank() -> int:
     from torch import distributed
 

@@ -13,6 +13,7 @@ import threading
 import time
 from typing import Any, List, Optional
 
+from allranks.core.rank_events import CanSave, NoticeHeard
 from allranks.worker import guard
 from allranks.worker.rank_reporter import Rank
 
@@ -42,7 +43,7 @@ class Notice:
         if self.rank.place.stacks is None:
             return
         CURRENT[:] = [self]
-        self.rank.emit("can-save", {"step": self.step})
+        self.rank.emit(CanSave(step=self.step))
         threading.Thread(target=self._look, name="allranks-notice", daemon=True).start()
 
     @guard.guarded
@@ -63,7 +64,7 @@ class Notice:
             step, self.heard = self.step, True
         if self._others():
             self._store().set(key(self.rank.place.rank), str(step))
-        self.rank.emit("notice-heard", {"step": step})
+        self.rank.emit(NoticeHeard(step=step))
 
     def is_due(self, step: int) -> bool:
         with self._lock:

@@ -6,13 +6,13 @@ import base64
 import json
 import random
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, List
 
 from allranks.worker import optimizer_state
 
 
 def mine() -> Dict[str, Any]:
-    """This rank's. NumPy only where the script has imported it."""
+    """This rank's. NumPy's only if the script has imported it."""
     import torch
 
     version, internal, gauss = random.getstate()
@@ -29,12 +29,9 @@ def mine() -> Dict[str, Any]:
     return found
 
 
-def put(state: Optional[Dict[str, Any]]) -> bool:
-    """Sets this rank's generators; False where there is no state for it (another number of ranks)."""
+def put(state: Dict[str, Any]) -> None:
     import torch
 
-    if not state:
-        return False
     version, internal, gauss = state["python"]
     random.setstate((version, tuple(internal), gauss))
     torch.set_rng_state(tensor_of(state["torch"]))
@@ -45,12 +42,12 @@ def put(state: Optional[Dict[str, Any]]) -> bool:
         numpy.random.set_state((name, numpy.array(keys, dtype=numpy.uint32), place, has_gauss, cached))
     if "cuda" in state and torch.cuda.is_available():
         torch.cuda.set_rng_state(tensor_of(state["cuda"]))
-    return True
 
 
-def of_rank(states: List[Any], rank: int, world_size: int) -> Optional[Dict[str, Any]]:
-    """This rank's state of those saved; None where they are of another number of ranks."""
-    return states[rank] if len(states) == world_size else None
+def restore(states: List[Any]) -> None:
+    """Sets this rank's generators to its state of those saved; not if they are of another number of ranks."""
+    if len(states) == optimizer_state.world_size():
+        put(states[optimizer_state.rank()])
 
 
 def gathered() -> List[Dict[str, Any]]:
@@ -60,19 +57,13 @@ def gathered() -> List[Dict[str, Any]]:
     text = json.dumps(mine()).encode("utf-8")
     world, device = optimizer_state.world_size(), optimizer_state.device()
     length = torch.tensor([len(text)], dtype=torch.int64, device=device)
-    lengths = [torch.empty_like(length) for _ in range(world)]
-    torch.distributed.all_gather(lengths, length)
-    most = max(int(one.item()) for one in lengths)
-    buffer = torch.zeros(most, dtype=torch.uint8)
+    lengths = [int(one.item()) for one in optimizer_state.all_gathered(length)]
+    buffer = torch.zeros(max(lengths), dtype=torch.uint8)
     buffer[: len(text)] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
     buffer = buffer.to(device)
-    all_of_them = [torch.empty_like(buffer) for _ in range(world)] if optimizer_state.rank() == 0 else None
-    torch.distributed.gather(buffer, all_of_them, dst=0)
-    if all_of_them is None:
-        return []
-    return [
-        json.loads(one.cpu().numpy().tobytes()[: int(size.item())]) for one, size in zip(all_of_them, lengths)
-    ]
+    received = [torch.empty_like(buffer) for _ in range(world)] if optimizer_state.rank() == 0 else None
+    torch.distributed.gather(buffer, received, dst=0)
+    return [json.loads(one.cpu().numpy().tobytes()[:size]) for one, size in zip(received or (), lengths)]
 
 
 def text_of(state: Any) -> str:

@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     """The fields of `core.rank_events.Step`, in its order."""
 
 PHASES = ("importing", "preparing", "training", "done")
-"""The phases that a run moves through; `loading`, `compiling`, `evaluating` and `saving` lie on top for
-their time."""
+"""The phases that a run moves through; `loading`, `compiling`, `evaluating` and `saving` cover them for a while."""
 
 EVENTS_KEPT = 256
 STEPS_KEPT = 2000
-"""Steps between two beats that are kept. At one beat a second that is a loop of 2,000 steps a second; of a
-faster one the newest are told and the rest counted."""
+"""Steps between two beats that are kept: at one beat per second, a loop of 2,000 steps per second. Of a faster one the
+newest are told and the others counted."""
 
 
 class Rank:
@@ -45,45 +44,47 @@ class Rank:
         self.carried: Optional[Tuple[int, Optional[int]]] = None
         """A step, and the bytes that the node had received by its end."""
         self.counts_bytes = place.local_rank == 0
-        """Whether the next step's end shall read the counters: once a beat, since a read takes as long as all else
-        of ours in a step together."""
+        """Whether the next step's end shall read the counters: once per beat, since a read takes as long as all other
+        work of allranks in a step."""
         self.dropped = 0
-        self.events: Deque[Tuple[float, str, Dict[str, Any]]] = deque(maxlen=EVENTS_KEPT)
+        self.events: Deque[Tuple[float, Any]] = deque(maxlen=EVENTS_KEPT)
+        """(when, one of `core.rank_events`)."""
         self.progress: Optional[Callable[[], Optional[Dict[str, Any]]]] = None
         self.doing: Optional[str] = None
-        """What the rank waits for where no progress bar says it."""
+        """What the rank waits for, if no progress bar says it."""
         self.operator: Optional[Dict[str, Any]] = None
-        """`{name, waits}` of the operator that torch compiles now, or for whose lock it waits."""
+        """`{name, waits}` of the operator that torch compiles now, or whose lock it waits for."""
         self.shards: Optional[Tuple[int, int]] = None
         """(read, of how many) of the model's files, while they are read."""
         self.engine: Any = None
-        """A weak reference to the DeepSpeed engine, where there is one."""
+        """A weak reference to the DeepSpeed engine, if there is one."""
         self.has_trainer = False
         self.is_prepared = False
         """Whether there is an optimizer: the next batch that is read is the first step's."""
         self.evaluation: Any = None
-        """`evaluating.Evaluation`, once torch is there."""
+        """`evaluation.Evaluation`, once torch is there."""
         self.own: Any = None
-        """`own_time.OwnTime`, once torch is there."""
-        self.told: Optional[Dict[str, Any]] = None
-        """The settings that were told before the first batch, whose digest is still to come."""
+        """`step_timing.OwnTime`, once torch is there."""
+        self.told: Any = None
+        """The `Settings` that were told before the first batch, whose digest is still to come."""
         self.first_batch: Any = None
         """`digest.FirstBatch`, once a DataLoader has given one."""
         self.notes: List[str] = []
-        """What we did to the training for its own good, told with the settings."""
+        """What allranks changed for the training, told with the settings."""
         self.awaited: Optional[Record] = None
         self.gpu_memory: Dict[str, int] = {}
         self.batch_size: Optional[int] = None
         self.exit_code: Optional[int] = None
         self.left_out = False
-        """Whether the save that is under way was left out, and why was told."""
+        """Whether the present save was left out; the reason was told."""
         self.wake = threading.Event()
         self.tickets: Deque[threading.Event] = deque()
         self.stopping = False
         self._base = 0
         self._over: List[str] = []
         self._mark: Optional[float] = None
-        self._held: Optional[Record] = None
+        self.held: Optional[Record] = None
+        """The record of the last step, until `release`."""
         self._data_seconds = 0.0
         self._tokens = 0
         self._fetched = False
@@ -190,7 +191,7 @@ class Rank:
         self.exit_code = None
         if self.counts_bytes:
             self.counts_bytes, self.carried = False, (step, network_counters.received(os.environ))
-        first, self.step, self._held = self.step is None, step, record
+        first, self.step, self.held = self.step is None, step, record
         if first:
             self.wake.set()
         return record
@@ -202,7 +203,7 @@ class Rank:
     def release(self, record: Optional[Record] = None) -> None:
         """Lets the held record (or this one) go to the next beat."""
         if record is None:
-            record, self._held = self._held, None
+            record, self.held = self.held, None
         if record is not None:
             if len(self.records) == STEPS_KEPT:
                 self.dropped += 1
@@ -210,7 +211,7 @@ class Rank:
 
     def wait_for_loss(self) -> None:
         """Takes the held record aside until its loss has come from the GPU, some steps later."""
-        self.awaited, self._held = self._held, None
+        self.awaited, self.held = self.held, None
 
     def loss_came(self, loss: Optional[float]) -> None:
         record, self.awaited = self.awaited, None
@@ -218,16 +219,12 @@ class Rank:
             record[1] = loss
             self.release(record)
 
-    @property
-    def held(self) -> Optional[Record]:
-        return self._held
-
     # -- events --
 
-    def emit(self, kind: str, data: Dict[str, Any]) -> None:
-        """Queues an event for the heartbeat thread."""
+    def emit(self, payload: Any) -> None:
+        """Queues an event, one of `core.rank_events`, for the heartbeat thread."""
         if self.is_here:
-            self.events.append((time.time(), kind, data))
+            self.events.append((time.time(), payload))
             self.wake.set()
 
     def drain(self, seconds: float) -> None:

@@ -3,27 +3,55 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Optional, Tuple
+import time
+from typing import Any, Callable, Optional, Tuple
 
+from allranks.core.rank_events import Saved, Saving
+from allranks.worker import guard
 from allranks.worker.rank_reporter import Rank
 
-Saving = Tuple[Tuple[str, float], Optional[str]]
+SAVES_SECONDS = 1.0
+"""torch.save and safetensors also write small things, and one file of many: two saves of a loop that are told are at
+least this far apart."""
+
+Begun = Tuple[Tuple[str, float], Optional[str]]
 
 
-def begin(rank: Rank, path: Any) -> Optional[Saving]:
-    """A save begins; None where it is a part of one that has begun. `finish` takes what this returns."""
+def begin(rank: Rank, path: Any) -> Optional[Begun]:
+    """A save begins; None if it is a part of one that has begun. `finish` takes what this returns."""
     if rank.is_in("saving") or not rank.is_here:
         return None
     where = None if path is None else os.path.abspath(str(path))[:2000]
-    rank.emit("saving", {"step": rank.step, "path": where})
+    rank.emit(Saving(step=rank.step, path=where))
     rank.left_out = False
     return rank.enter("saving"), where
 
 
-def finish(rank: Rank, saving: Optional[Saving]) -> None:
-    """The save ended, well or not: that is for others to look at. One that was left out is not called saved."""
-    if saving is not None:
-        entered, path = saving
+def finish(rank: Rank, begun: Optional[Begun]) -> None:
+    """The save ended, well or not: others look at that. One that was left out is not called saved."""
+    if begun is not None:
+        entered, path = begun
         seconds = rank.leave(entered)
         if not rank.left_out:
-            rank.emit("saved", {"step": rank.step, "path": path, "seconds": round(seconds, 3)})
+            rank.emit(Saved(step=rank.step, path=path, seconds=round(seconds, 3)))
+
+
+def watch(rank: Rank, owner: Any, name: str, before: Callable[[Any, Any], Any]) -> None:
+    """Covers a function that saves, if this version has it. `before(args, kwargs)` gives what `begin` returns."""
+    original = getattr(owner, name, None)
+    if original is not None:
+        setattr(owner, name, guard.around(original, before, lambda begun: finish(rank, begun)))
+
+
+def of_loop(rank: Rank, path_of: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """The `before` of a function that a script's own loop saves with. Trainers tell their saves as a whole."""
+    last = [0.0]
+
+    def before(args: Any, kwargs: Any) -> Optional[Begun]:
+        path, now = path_of(args, kwargs), time.monotonic()
+        if rank.owner != "torch" or path is None or now - last[0] < SAVES_SECONDS:
+            return None
+        last[0] = now
+        return begin(rank, path)
+
+    return before

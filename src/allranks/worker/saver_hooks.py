@@ -6,11 +6,9 @@ import os
 import time
 from typing import Any, Callable, Optional, Set
 
+from allranks.core.rank_events import Saved, Saving
 from allranks.worker import guard, save_events
 from allranks.worker.rank_reporter import Rank
-
-SAVES_SECONDS = 1.0
-"""safetensors is also called for one file of many: between two saves that are told there is at least this time."""
 
 
 def on_distributed(rank: Rank, module: Any) -> None:
@@ -22,7 +20,7 @@ def on_distributed(rank: Rank, module: Any) -> None:
         path = folder_of(args, kwargs)
         return None if path is not None and path in later else save_events.begin(rank, path)
 
-    module.save = guard.around(module.save, before, lambda begun: save_events.finish(rank, begun))
+    save_events.watch(rank, module, "save", before)
     if hasattr(module, "async_save"):
         module.async_save = in_background(rank, module.async_save, later)
 
@@ -60,32 +58,20 @@ def watch_future(rank: Rank, path: Optional[str], answer: Any, later: Set[Option
         later.discard(path)  # nobody would do it later, and the next save to that path would not be told
         return
     where = os.path.abspath(path)[:2000]
-    rank.emit("saving", {"step": step, "path": where})
+    rank.emit(Saving(step=step, path=where))
 
     def ended(done: Any) -> None:
         later.discard(path)
         if not done.cancelled() and done.exception() is None:
-            rank.emit("saved", {"step": step, "path": where, "seconds": round(time.monotonic() - begun, 3)})
+            rank.emit(Saved(step=step, path=where, seconds=round(time.monotonic() - begun, 3)))
 
     future.add_done_callback(guard.guarded(ended))
 
 
 def on_safetensors(rank: Rank, module: Any) -> None:
-    """safetensors.torch: `save_file(tensors, filename)` and `save_model(model, filename)`, of a loop of the user's own.
-    Trainers tell their saves as a whole."""
-    last = [0.0]
-
-    def before(args: Any, kwargs: Any) -> Any:
-        target = args[1] if len(args) > 1 else kwargs.get("filename")
-        now = time.monotonic()
-        if rank.owner != "torch" or now - last[0] < SAVES_SECONDS:
-            return None
-        last[0] = now
-        return save_events.begin(rank, target)
-
+    """safetensors.torch: `save_file(tensors, filename)` and `save_model(model, filename)` in a user's own loop."""
+    before = save_events.of_loop(
+        rank, lambda args, kwargs: args[1] if len(args) > 1 else kwargs.get("filename")
+    )
     for name in ("save_file", "save_model"):
-        setattr(
-            module,
-            name,
-            guard.around(getattr(module, name), before, lambda begun: save_events.finish(rank, begun)),
-        )
+        save_events.watch(rank, module, name, before)

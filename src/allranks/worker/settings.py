@@ -1,118 +1,91 @@
-"""The settings that took effect, asked of the objects that hold them, not of what was written down."""
+"""The settings that took effect: asked of the objects that hold them, not of a configuration file."""
 
 from __future__ import annotations
 
 from typing import Any, Dict, Iterable, Optional, Tuple
 
+from allranks.core.rank_events import Gpu, Settings
 from allranks.worker import digest, gpu, guard, heartbeat
 from allranks.worker.rank_reporter import Rank
 
 
-def tell(rank: Rank, settings: Dict[str, Any]) -> None:
-    """Emits `settings`, and before it `start` again where the GPU is known by now."""
+def tell(rank: Rank, settings: Settings) -> None:
+    """Emits `settings`, and before it `start` again if the GPU is known by now."""
     device = guard.guarded(gpu.identity)()
     if device is not None:
-        rank.emit("start", heartbeat.started(rank, device))
-    torch = guard.loaded("torch")
-    settings["torch"] = str(getattr(torch, "__version__", "")) or None
-    if rank.notes:
-        settings["notes"] = list(rank.notes)
-    rank.emit("settings", settings)
-    rank.told = settings
+        rank.emit(heartbeat.started(rank, Gpu(**device)))
+    notes = {"notes": list(rank.notes)} if rank.notes else {}
+    rank.told = Settings(**{**vars(settings), "torch": heartbeat.torch_version(), **notes})
+    rank.emit(rank.told)
 
 
 @guard.guarded
 def tell_data(rank: Rank, model: Any) -> None:
     """After each step; after the first it tells the settings once more, with the digest of the first batch."""
-    if rank.told is None:
-        return
     told, rank.told = rank.told, None
-    found = data(rank, model.parameters())
+    found = data(rank, model.parameters()) if told is not None else {}
     if found:
-        rank.emit("settings", {**told, **{k: v for k, v in found.items() if told.get(k) is None}})
+        known = {name: value for name, value in vars(told).items() if value is not None}
+        rank.emit(Settings(**{**vars(told), **found, **known}))
 
 
 def data(rank: Rank, parameters: Iterable[Any]) -> Dict[str, Any]:
-    """`data_digest`, where this rank's batches should be its own; `samples` where only the loader knows them."""
+    """`data_digest`, if this rank's batches should be its own; `samples`, if only the loader knows them."""
     first, rank.first_batch = rank.first_batch, None
     if first is None or first.digest is None:
         return {}
     engine = rank.engine() if rank.engine is not None else None
-    # None is a fault of ours: then nothing is said
+    # None is a fault of allranks: then nothing is told.
     if digest.shares_batches(engine, parameters) is not False:
         return {}
     found = {"data_digest": first.digest}
     return found if first.samples is None else {**found, "samples": first.samples}
 
 
-def of_trainer(rank: Rank, args: Any, state: Any, model: Any, loader: Any) -> Dict[str, Any]:
+def of_trainer(rank: Rank, args: Any, state: Any, model: Any, loader: Any) -> Settings:
     """Of a transformers Trainer that begins to train; with DeepSpeed under it, DeepSpeed's too."""
     engine = rank.engine() if rank.engine is not None else None
-    trainable, total = whole(engine, model)
-    found = {
-        "framework": "llamafactory" if guard.loaded("llamafactory") else "transformers",
-        "trainable_parameters": trainable,
-        "total_parameters": total,
-        "micro_batch": args.per_device_train_batch_size,
-        "accumulation": args.gradient_accumulation_steps,
-        "world_size": args.world_size,
-        "total_steps": state.max_steps,
-        "samples": size(getattr(loader, "dataset", None)),
-        "epochs": state.num_train_epochs,
-        "precision": "bf16" if args.bf16 else "fp16" if args.fp16 else precision(model.parameters()),
-    }
-    found.update(zero(engine))
-    if not digest.divides_model(engine):
-        found["trainable_digest"] = digest.trainable(model.parameters())
-    return found
+    return Settings(
+        framework="llamafactory" if guard.loaded("llamafactory") else "transformers",
+        micro_batch=args.per_device_train_batch_size,
+        accumulation=args.gradient_accumulation_steps,
+        world_size=args.world_size,
+        total_steps=state.max_steps,
+        samples=size(getattr(loader, "dataset", None)),
+        epochs=state.num_train_epochs,
+        precision="bf16" if args.bf16 else "fp16" if args.fp16 else precision(model.parameters()),
+        **of_model(engine, model),
+    )
 
 
-def of_engine(rank: Rank, engine: Any, loader: Any) -> Dict[str, Any]:
+def of_engine(rank: Rank, engine: Any, loader: Any) -> Settings:
     """Of a DeepSpeed engine that a script drives by itself, or through accelerate."""
-    trainable, total = whole(engine, engine.module)
-    found = {
-        "framework": "accelerate" if uses_accelerate() else "deepspeed",
-        "trainable_parameters": trainable,
-        "total_parameters": total,
-        "micro_batch": engine_value(engine, "train_micro_batch_size_per_gpu"),
-        "accumulation": engine_value(engine, "gradient_accumulation_steps"),
-        "world_size": world_size(rank),
-        "total_steps": None,
-        "samples": size(getattr(loader, "dataset", None)),
-        "epochs": None,
-        "precision": "bf16"
-        if engine_value(engine, "bfloat16_enabled")
-        else "fp16"
-        if engine_value(engine, "fp16_enabled")
-        else precision(engine.module.parameters()),
-    }
-    found.update(zero(engine))
-    if not digest.divides_model(engine):
-        found["trainable_digest"] = digest.trainable(engine.module.parameters())
-    return found
+    low = {"bf16": "bfloat16_enabled", "fp16": "fp16_enabled"}
+    enabled = next((name for name, method in low.items() if engine_value(engine, method)), None)
+    return Settings(
+        framework="accelerate" if uses_accelerate() else "deepspeed",
+        micro_batch=engine_value(engine, "train_micro_batch_size_per_gpu"),
+        accumulation=engine_value(engine, "gradient_accumulation_steps"),
+        world_size=world_size(rank),
+        samples=size(getattr(loader, "dataset", None)),
+        precision=enabled or precision(engine.module.parameters()),
+        **of_model(engine, engine.module),
+    )
 
 
-def of_optimizer(rank: Rank, optimizer: Any) -> Dict[str, Any]:
+def of_optimizer(rank: Rank, optimizer: Any) -> Settings:
     """Of a plain loop, of which only the optimizer is seen: the model's frozen part is not."""
     held = [p for group in optimizer.param_groups for p in group["params"]]
-    return {
-        "framework": "accelerate" if uses_accelerate() else "torch",
-        "trainable_parameters": parameters(held)[0],
-        "total_parameters": None,
-        "zero_stage": None,
-        "reduce_bucket_size": None,
-        "prefetch_bucket_size": None,
-        "micro_batch": rank.batch_size,
-        "accumulation": None,
-        "world_size": world_size(rank),
-        "total_steps": None,
-        "samples": None,
-        "epochs": None,
-        "precision": precision(held),
-        # After the first step: where gradients are averaged, ranks that began alike are alike still.
-        "trainable_digest": digest.trainable(held),
+    return Settings(
+        framework="accelerate" if uses_accelerate() else "torch",
+        trainable_parameters=parameters(held)[0],
+        micro_batch=rank.batch_size,
+        world_size=world_size(rank),
+        precision=precision(held),
+        # After the first step: if gradients are averaged, ranks that began alike are still alike.
+        trainable_digest=digest.trainable(held),
         **data(rank, held),
-    }
+    )
 
 
 def uses_accelerate() -> bool:
@@ -121,17 +94,17 @@ def uses_accelerate() -> bool:
     return bool(getattr(state, "_shared_state", None))
 
 
-def zero(engine: Any) -> Dict[str, Any]:
-    return {
+def of_model(engine: Any, model: Any) -> Dict[str, Any]:
+    """ZeRO's settings; the model's size and digest, unless this rank holds only a stage or a slice of it."""
+    found = {
         "zero_stage": engine_value(engine, "zero_optimization_stage"),
         "reduce_bucket_size": engine_value(engine, "zero_reduce_bucket_size"),
         "prefetch_bucket_size": engine_value(engine, "zero_prefetch_bucket_size"),
     }
-
-
-def whole(engine: Any, model: Any) -> Tuple[Optional[int], Optional[int]]:
-    """(trainable, total) of the model, (None, None) where this rank holds a stage or a slice of it."""
-    return (None, None) if digest.divides_model(engine) else parameters(model.parameters())
+    if not digest.divides_model(engine):
+        found["trainable_parameters"], found["total_parameters"] = parameters(model.parameters())
+        found["trainable_digest"] = digest.trainable(model.parameters())
+    return found
 
 
 def parameters(found: Iterable[Any]) -> Tuple[Optional[int], Optional[int]]:
@@ -160,7 +133,7 @@ def precision(found: Iterable[Any]) -> Optional[str]:
 
 
 def world_size(rank: Rank) -> Optional[int]:
-    """What torch's process group says, without one what torchrun said: then this rank trains alone."""
+    """What torch's process group says, or, before torch.distributed is there, torchrun's environment."""
     distributed = guard.loaded("torch.distributed")
     if distributed is not None and distributed.is_available():
         # No group by the first step means that no gradient leaves this rank, whatever WORLD_SIZE says.
@@ -176,7 +149,7 @@ def size(dataset: Any) -> Optional[int]:
 
 
 def engine_value(engine: Any, method: str) -> Any:
-    """`engine.method()`, None where this version has no such method."""
+    """`engine.method()`; None if this version has no such method."""
     try:
         return None if engine is None else getattr(engine, method)()
     except Exception:

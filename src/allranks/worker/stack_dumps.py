@@ -1,7 +1,7 @@
 """Stack dumps on request: what every thread of this process is doing, written by the heartbeat thread.
 
-It works as long as some thread gets the interpreter's lock. A process stopped by SIGSTOP, or stuck in C
-code that holds the lock, writes nothing; then only a debugger from outside can look.
+They work as long as some thread gets the interpreter's lock. A process that SIGSTOP stopped, or that is stuck in C code
+that holds the lock, writes nothing: only a debugger from outside can look into it.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import os
 import sys
 import threading
 import time
-from typing import Any, List, Tuple
+from typing import Any, List
 
+from allranks.core.rank_events import Frame
 from allranks.worker.rank_identity import RankIdentity
 
 REQUEST = "request"
@@ -73,12 +74,12 @@ def dump() -> str:
     return "\n".join(parts) + "\n"
 
 
-def main_thread() -> List[Tuple[str, int, str]]:
-    """The main thread's (file, line, function), outermost first; of a very deep stack the innermost."""
-    found: List[Tuple[str, int, str]] = []
+def main_thread() -> List[Frame]:
+    """The main thread's frames, outermost first; of a very deep stack the innermost."""
+    found: List[Frame] = []
     frame = sys._current_frames().get(threading.main_thread().ident or 0)
     while frame is not None and len(found) < FRAMES_TOLD:
-        found.append((frame.f_code.co_filename[-300:], frame.f_lineno, frame.f_code.co_name[:100]))
+        found.append(Frame(frame.f_code.co_filename[-300:], frame.f_lineno, frame.f_code.co_name[:100]))
         frame = frame.f_back
     return found[::-1]
 

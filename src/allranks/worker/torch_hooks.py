@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 import weakref
 from typing import Any
 
@@ -12,9 +11,6 @@ from allranks.worker import evaluation as evaluating
 from allranks.worker import guard, operators, save_events, settings, step_timing
 from allranks.worker.losses import RAW, SCALED, Losses
 from allranks.worker.rank_reporter import Rank
-
-SAVES_SECONDS = 1.0
-"""torch.save is also called for small things: between two that are told lies this at least."""
 
 
 def on_torch(rank: Rank, torch: Any) -> None:
@@ -27,7 +23,7 @@ def on_torch(rank: Rank, torch: Any) -> None:
     guard.loaded("torch.optim.optimizer").register_optimizer_step_post_hook(loop.stepped)
     watch_optimizers(rank)
     watch_join(rank, torch)
-    watch_save(rank, torch)
+    save_events.watch(rank, torch, "save", save_events.of_loop(rank, saved_file))
 
 
 def compiling(torch: Any) -> Any:
@@ -103,7 +99,7 @@ def watch_optimizers(rank: Rank) -> None:
     def made(kept: Any) -> None:
         rank.is_prepared = True
 
-    optimizer.__init__ = guard.around(optimizer.__init__, lambda args, kwargs: None, made)
+    optimizer.__init__ = guard.around(optimizer.__init__, after=made)
 
 
 def watch_join(rank: Rank, torch: Any) -> None:
@@ -131,29 +127,19 @@ def watch_join(rank: Rank, torch: Any) -> None:
         if rank.step is not None and (args[0] if args else kwargs.get("group")) is None:
             rank.reach("done")
 
-    left = guard.around(inner.destroy_process_group, leaving, lambda kept: None)
+    left = guard.around(inner.destroy_process_group, leaving)
     for module in (inner, distributed):
         if hasattr(module, "destroy_process_group"):
             module.destroy_process_group = left
 
 
-def watch_save(rank: Rank, torch: Any) -> None:
-    last = [0.0]
-
-    def before(args: Any, kwargs: Any) -> Any:
-        target = args[1] if len(args) > 1 else kwargs.get("f")
-        if hasattr(target, "write"):
-            target = getattr(
-                target, "name", None
-            )  # `with open("model.pt", "wb") as file`; a buffer has no name
-        now = time.monotonic()
-        is_part = not isinstance(target, (str, os.PathLike)) or os.fspath(target).endswith(".distcp")
-        if rank.owner != "torch" or is_part or now - last[0] < SAVES_SECONDS:
-            return None
-        last[0] = now
-        return save_events.begin(rank, target)
-
-    torch.save = guard.around(torch.save, before, lambda begun: save_events.finish(rank, begun))
+def saved_file(args: Any, kwargs: Any) -> Any:
+    """The path that torch.save writes to; None for a buffer, and for a part of a distributed checkpoint."""
+    target = args[1] if len(args) > 1 else kwargs.get("f")
+    if hasattr(target, "write"):
+        target = getattr(target, "name", None)  # `with open("model.pt", "wb") as file`
+    is_whole = isinstance(target, (str, os.PathLike)) and not os.fspath(target).endswith(".distcp")
+    return target if is_whole else None
 
 
 def on_grad_scaler(rank: Rank, module: Any) -> None:

@@ -367,8 +367,6 @@ def loading_random_state(stock: Any) -> Any:
         data = resumed(self) if checkpoint is not None else None
         if data is None:
             return stock(self, checkpoint)
-        random_state.put(
-            random_state.of_rank(data["random"], optimizer_state.rank(), optimizer_state.world_size())
-        )
+        random_state.restore(data["random"])
 
     return _load_rng_state

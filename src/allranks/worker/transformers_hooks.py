@@ -122,18 +122,13 @@ def watch_saves(rank: Rank, trainer: Any) -> None:
     """A checkpoint is saved by `_save_checkpoint`, which calls `save_model`; at the end `save_model` alone."""
 
     def checkpoint(args: Any, kwargs: Any) -> Any:
-        self = args[0]
-        return save_events.begin(
-            rank, os.path.join(self.args.output_dir, f"checkpoint-{self.state.global_step}")
-        )
+        trainer = args[0]
+        name = f"checkpoint-{trainer.state.global_step}"
+        return save_events.begin(rank, os.path.join(trainer.args.output_dir, name))
 
     def model(args: Any, kwargs: Any) -> Any:
         folder = args[1] if len(args) > 1 else kwargs.get("output_dir")
         return save_events.begin(rank, folder or args[0].args.output_dir)
 
-    for name, before in (("_save_checkpoint", checkpoint), ("save_model", model)):
-        original = getattr(trainer, name, None)
-        if original is not None:
-            setattr(
-                trainer, name, guard.around(original, before, lambda begun: save_events.finish(rank, begun))
-            )
+    save_events.watch(rank, trainer, "_save_checkpoint", checkpoint)
+    save_events.watch(rank, trainer, "save_model", model)

@@ -28,7 +28,6 @@ class Construction:
     what they are about to do, those too that load in the stock way: so no rank is alone with its collectives."""
 
     def __init__(self) -> None:
-        self.skipped = 0
         self.is_agreed = False
         """Whether every rank is about to load its own bytes."""
         self.draws = False
@@ -41,6 +40,8 @@ class Construction:
 
     def cover(self, module: Any) -> None:
         """deepspeed.runtime.zero.partition_parameters has come."""
+        import torch
+
         init = module.Init
         original = init._zero_init_param
         code = getattr(original, "__code__", None)
@@ -54,9 +55,7 @@ class Construction:
                 return
             zero._convert_to_deepspeed_param(param)
             param.partition()
-            self.skipped += 1
-            if not self.draws and not random_state_equals(self._random):
-                self.draws = True
+            self.draws = self.draws or not torch.equal(self._random, torch.get_rng_state())
 
         init._zero_init_param = _zero_init_param
 
@@ -64,11 +63,8 @@ class Construction:
         from torch import distributed
 
         self._voted_in, votes = zero, [OTHERWISE]
-        # Only if the model is cut over all ranks: else some may be far from here.
-        if (
-            distributed.get_world_size(getattr(zero, "ds_process_group", None))
-            == distributed.get_world_size()
-        ):
+        ranks = distributed.get_world_size(getattr(zero, "ds_process_group", None))
+        if ranks == distributed.get_world_size():  # else the other ranks may be doing something else
             vote = OTHERWISE
             if self._is_on:
                 vote = SKIPPING if self._is_known and type(zero) is init else SENDING
@@ -77,24 +73,14 @@ class Construction:
 
     @contextlib.contextmanager
     def skipping(self) -> Iterator[None]:
-        self._is_on, self._voted_in, self.is_agreed, self.skipped = True, None, False, 0
-        self.draws, self._random = False, random_state()
+        import torch
+
+        self._is_on, self._voted_in, self.is_agreed = True, None, False
+        self.draws, self._random = False, torch.get_rng_state()
         try:
             yield
         finally:
             self._is_on, self._voted_in, self.is_agreed, self._skips = False, None, False, False
-
-
-def random_state() -> Any:
-    import torch
-
-    return torch.get_rng_state()
-
-
-def random_state_equals(before: Any) -> bool:
-    import torch
-
-    return torch.equal(before, torch.get_rng_state())
 
 
 CONSTRUCTION = Construction()
