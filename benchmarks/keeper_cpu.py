@@ -25,8 +25,8 @@ from typing import Any
 
 from allranks.core import Event
 from allranks.launch.jobs import beat_seconds
+from allranks.node.keeper_link import KeeperLink
 from allranks.node.paths import RunDirectory
-from allranks.node.supervisor_link import Dial
 from allranks.output.report_live import Live
 from allranks.runs.keeper import Keeper
 from benchmarks._simulated import Shape, events
@@ -61,7 +61,7 @@ class Hearing(Live):
 def feed(port: int, shape: Shape, begin: Any, ended: Any) -> None:
     """All supervisors in one process: what is said is sent when it is due."""
     names = sorted({str(e.node) for e in events(replace(shape, seconds=1.0))} | names_of(shape))
-    dials = {name: Dial(KEY, "127.0.0.1", port, name) for name in names}
+    dials = {name: KeeperLink(KEY, "127.0.0.1", port, name) for name in names}
     for dial in dials.values():
         assert dial.connect(30.0)
     began = time.time()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import socket
 
-from allranks.node.supervisor_link import Dial, Listener
+from allranks.node.keeper_link import KeeperLink
+from allranks.node.supervisor_link import Listener
 from allranks.node.wire import TO_KEEPER, TO_SUPERVISOR, LinkError, Proof, Wire
 from tests.attacks.seeded import Damage, attacked
 from tests.harness import until
@@ -96,7 +97,7 @@ def attack(damage: Damage, port: int) -> socket.socket:
 @attacked(quick=80, long=1500)
 def test_strangers_at_the_keepers_port_disturb_no_supervisor(seed: int, rounds: int) -> None:
     damage, listener = Damage(seed), Listener(KEY, "127.0.0.1", 0, ["node-0"])
-    dial = Dial(KEY, "127.0.0.1", listener.port, "node-0")
+    dial = KeeperLink(KEY, "127.0.0.1", listener.port, "node-0")
     came: list[dict] = []
     strangers: list[socket.socket] = []
 

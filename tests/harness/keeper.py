@@ -7,8 +7,8 @@ import time
 from pathlib import Path
 
 from allranks.core import Event
+from allranks.node.keeper_link import KeeperLink
 from allranks.node.paths import RunDirectory, write_json
-from allranks.node.supervisor_link import Dial
 from allranks.runs.keeper import Keeper
 from allranks.runs.keeper import keep as start_keeper
 from tests.harness import Harness, until
@@ -21,7 +21,7 @@ class Supervisor:
     """What a supervisor says, without one: a dial and a list of what it was told."""
 
     def __init__(self, keeper: Keeper, node: str):
-        self.dial, self.node = Dial(KEY, "127.0.0.1", keeper.port, node), node
+        self.dial, self.node = KeeperLink(KEY, "127.0.0.1", keeper.port, node), node
         self.told: list[dict] = []
         assert self.dial.connect(60)
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from allranks.core import Process
 from allranks.node import paths, processes
-from allranks.node.secret_store import Vault
+from allranks.node.secret_store import SecretStore
 from allranks.node.supervisor_link import Listener
-from allranks.node.temporary_folder import Temporary
+from allranks.node.temporary_folder import TemporaryFolder
 from tests.harness import ROOT, Harness
 
 ACTOR = ROOT / "tests" / "node" / "actor.py"
@@ -200,5 +200,5 @@ class SupervisedNode(Harness):
             self.gone(daemon)
             processes.signal(daemon, signal.SIGKILL)
         super().close()
-        Vault(self.directory, "node-0").destroy()
-        Temporary(self.node).remove(os.geteuid())
+        SecretStore(self.directory, "node-0").destroy()
+        TemporaryFolder(self.node).remove(os.geteuid())

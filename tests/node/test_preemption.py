@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from allranks.node.preemption import Departure
+from allranks.node.preemption import Preemption
 
 
 def test_ranks_that_can_save_get_the_time_once():
-    one = Departure({"notice_seconds": 60})
+    one = Preemption({"notice_seconds": 60})
     assert not one.begins(100.0, True)  # nobody has said that it can save
     one.can_save = True
 
@@ -24,7 +24,7 @@ def test_ranks_that_can_save_get_the_time_once():
 
 
 def test_a_second_signal_waits_for_nothing():
-    one = Departure({"notice_seconds": 60})
+    one = Preemption({"notice_seconds": 60})
     one.can_save, one.signals = True, 1
     assert one.begins(100.0, True) and one.lasts(101.0, True)
 
@@ -34,7 +34,7 @@ def test_a_second_signal_waits_for_nothing():
 
 
 def test_no_time_is_given_where_none_is_wanted():
-    one = Departure({"notice_seconds": 0})
+    one = Preemption({"notice_seconds": 0})
     one.can_save = True
 
     assert not one.begins(1.0, True) and not one.lasts(1.0, True)
@@ -42,7 +42,7 @@ def test_no_time_is_given_where_none_is_wanted():
 
 @pytest.mark.parametrize(("code", "says"), [(0, "notice command"), (1, None)])
 def test_the_command_says_it_by_its_exit_code(code, says):
-    one = Departure({"notice_command": [sys.executable, "-I", "-S", "-c", f"raise SystemExit({code})"]})
+    one = Preemption({"notice_command": [sys.executable, "-I", "-S", "-c", f"raise SystemExit({code})"]})
     assert one.asked(1.0) is None  # it has just been started
     deadline = time.monotonic() + 40
     while one._child is not None and time.monotonic() < deadline:
@@ -53,10 +53,10 @@ def test_the_command_says_it_by_its_exit_code(code, says):
 
 
 def test_a_command_that_hangs_or_is_not_there_says_nothing():
-    hangs = Departure({"notice_command": [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"]})
+    hangs = Preemption({"notice_command": [sys.executable, "-I", "-S", "-c", "import time; time.sleep(60)"]})
     assert hangs.asked(1.0) is None
     child = hangs._child
     assert child is not None and hangs.asked(6.0) is None  # past its time: killed
     child.wait(60)
     assert hangs.asked(6.1) is None and hangs._child is None
-    assert Departure({"notice_command": ["/no/such/command"]}).asked(1.0) is None
+    assert Preemption({"notice_command": ["/no/such/command"]}).asked(1.0) is None

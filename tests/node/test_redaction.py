@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allranks.node.log_redaction import Scrubber, files_with_secrets
+from allranks.node.log_redaction import LogRedactor, files_with_secrets
 from allranks.node.paths import RunDirectory
 from allranks.node.redaction import MASK, Redactor, too_short
-from allranks.node.secret_store import Vault
+from allranks.node.secret_store import SecretStore
 
 SECRET = 'hf_"C4n/ry+ä <t0ken>'
 
@@ -98,7 +98,7 @@ def test_a_scrubber_finds_a_secret_however_it_was_written_in_pieces(tmp_path_fac
     secret = b"s3cr3t-canary"
     text = data.draw(st.binary(max_size=30)) + secret + data.draw(st.binary(max_size=30)) + secret
     cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=5)))
-    scrubber = Scrubber(Redactor([secret.decode()]), [str(folder)])
+    scrubber = LogRedactor(Redactor([secret.decode()]), [str(folder)])
     with open(folder / "rank-0.log", "ab", buffering=0) as log:
         for begin, end in zip([0, *cuts], [*cuts, len(text)], strict=True):
             log.write(text[begin:end])
@@ -111,13 +111,13 @@ def test_a_log_longer_than_a_block_is_masked_at_the_blocks_edge(tmp_path, monkey
     monkeypatch.setattr("allranks.node.log_redaction.BLOCK_BYTES", 100)
     path = tmp_path / "rank-0.log"
     path.write_bytes((b"x" * 93 + b"s3cr3t-canary") * 20)
-    Scrubber(Redactor(["s3cr3t-canary"]), [str(tmp_path)]).turn()
+    LogRedactor(Redactor(["s3cr3t-canary"]), [str(tmp_path)]).turn()
     assert b"canary" not in path.read_bytes() and path.stat().st_size == 106 * 20
 
 
 def test_an_unchanged_log_is_not_read_again(tmp_path, monkeypatch):
     (tmp_path / "rank-0.log").write_bytes(b"nothing")
-    scrubber = Scrubber(Redactor(["s3cr3t-canary"]), [str(tmp_path)])
+    scrubber = LogRedactor(Redactor(["s3cr3t-canary"]), [str(tmp_path)])
     scrubber.turn()
     read = []
     monkeypatch.setattr("allranks.node.log_redaction.os.pread", lambda *words: read.append(words) or b"")
@@ -135,7 +135,7 @@ def test_files_outside_are_never_changed_through_links(tmp_path):
     os.symlink(outside, logs / "link.log")
     os.link(outside, logs / "hard.log")
     os.mkfifo(logs / "fifo.log")
-    Scrubber(Redactor(["s3cr3t-canary"]), [str(logs)]).turn()
+    LogRedactor(Redactor(["s3cr3t-canary"]), [str(logs)]).turn()
     assert outside.read_text() == "s3cr3t-canary"
 
 
@@ -152,7 +152,7 @@ def test_the_scripts_own_files_are_named_not_changed(tmp_path):
 def vault(home):
     directory = RunDirectory("r-vault")
     directory.create(node="node-0")
-    vault = Vault(directory, "node-0")
+    vault = SecretStore(directory, "node-0")
     yield vault
     vault.destroy()
 

@@ -11,7 +11,7 @@ import pytest
 
 from allranks.node import paths, run_reader
 from allranks.node.redaction import forms
-from allranks.node.secret_store import Vault
+from allranks.node.secret_store import SecretStore
 
 pytestmark = pytest.mark.lengthy
 
@@ -113,8 +113,8 @@ def test_the_logs_of_a_killed_supervisor_are_masked_by_the_sweep(field, home):
     field.supervisor.wait()
     with open(field.node.rank_log(0), "a") as file:
         file.write("after the supervisor's death " + CANARY)
-    assert Vault(field.directory, "node-0").values() == {"HF_TOKEN": CANARY}
+    assert SecretStore(field.directory, "node-0").values() == {"HF_TOKEN": CANARY}
     answer = sweep.sweep(field.run_id)
     assert answer["processes"] == [] and any("/allranks-" in path for path in answer["files"])
     assert holders(home) == ["config.json"]
-    assert Vault(field.directory, "node-0").path() is None
+    assert SecretStore(field.directory, "node-0").path() is None

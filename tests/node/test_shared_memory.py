@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from allranks.node.shared_memory import FOLDER, Memory, key_of, left
+from allranks.node.shared_memory import FOLDER, SharedMemory, key_of, left
 
 BOOT = "this-boot"
 HOLD = """
@@ -62,7 +62,7 @@ def ended(process: subprocess.Popen) -> None:
 def test_what_a_killed_process_of_the_run_leaves_goes(
     tmp_path: Path, path: str, hold: Hold, how: str
 ) -> None:
-    memory = Memory(str(tmp_path / "seen"), BOOT)
+    memory = SharedMemory(str(tmp_path / "seen"), BOOT)
     ours = hold(path, how)
     memory.scan([ours.pid])
     assert memory.free(os.getuid()) == []  # it lives
@@ -74,7 +74,7 @@ def test_what_a_killed_process_of_the_run_leaves_goes(
 
 def test_what_was_there_before_the_run_stays(tmp_path: Path, path: str, hold: Hold) -> None:
     Path(path).touch()
-    memory = Memory(str(tmp_path / "seen"), BOOT)
+    memory = SharedMemory(str(tmp_path / "seen"), BOOT)
     ours = hold(path)
     memory.scan([ours.pid])
     ended(ours)
@@ -82,7 +82,7 @@ def test_what_was_there_before_the_run_stays(tmp_path: Path, path: str, hold: Ho
 
 
 def test_what_a_stranger_uses_too_stays(tmp_path: Path, path: str, hold: Hold) -> None:
-    memory = Memory(str(tmp_path / "seen"), BOOT)
+    memory = SharedMemory(str(tmp_path / "seen"), BOOT)
     stranger = hold(path)
     ours = hold(path)
     memory.scan([ours.pid])
@@ -92,7 +92,7 @@ def test_what_a_stranger_uses_too_stays(tmp_path: Path, path: str, hold: Hold) -
 
 
 def test_what_a_stranger_took_over_stays_as_long_as_it_uses_it(tmp_path: Path, path: str, hold: Hold) -> None:
-    memory = Memory(str(tmp_path / "seen"), BOOT)
+    memory = SharedMemory(str(tmp_path / "seen"), BOOT)
     ours = hold(path)
     memory.scan([ours.pid])
     stranger = hold(path, "open")
@@ -105,7 +105,7 @@ def test_what_a_stranger_took_over_stays_as_long_as_it_uses_it(tmp_path: Path, p
 def test_a_file_stays_in_use_though_its_user_closes_another_one_meanwhile(
     tmp_path: Path, path: str, hold: Hold, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    memory = Memory(str(tmp_path / "seen"), BOOT)
+    memory = SharedMemory(str(tmp_path / "seen"), BOOT)
     ours = hold(path)
     memory.scan([ours.pid])
     stranger = hold(path, "open")
@@ -117,7 +117,7 @@ def test_a_file_stays_in_use_though_its_user_closes_another_one_meanwhile(
 
 
 def test_a_stranger_with_the_same_name_and_nothing_else_stays(tmp_path: Path, path: str, hold: Hold) -> None:
-    memory = Memory(str(tmp_path / "seen"), BOOT)
+    memory = SharedMemory(str(tmp_path / "seen"), BOOT)
     memory.scan([])
     ended(hold(path))
     assert memory.free(os.getuid()) == []

@@ -16,7 +16,7 @@ import pytest
 
 from allranks.core import Event
 from allranks.node import paths, processes
-from allranks.node.descendants import Tree
+from allranks.node.descendants import Descendants
 from allranks.node.supervisor import Supervisor
 from tests.harness.node import QUICK
 
@@ -155,10 +155,10 @@ def test_leases_that_came_while_the_supervisor_was_held_up_count(field):
     key = bytes.fromhex(field.order({})["key"])
     one = Supervisor(field.directory, field.job(["true"]), key, {})
     try:
-        assert one.dial.connect(30)
+        assert one.link.connect(30)
         one.lease_until = time.monotonic() - 60
         field.until(lambda: field.listener.send("node-0", {"lease": 30}))
-        assert select.select([one.dial.fileno()], [], [], 60)[0], "the lease is here"
+        assert select.select([one.link.fileno()], [], [], 60)[0], "the lease is here"
         one._look_at_orders()
         assert one.ending_at is None and one.lease_until > time.monotonic()
         one.lease_until = time.monotonic() - 60
@@ -166,7 +166,7 @@ def test_leases_that_came_while_the_supervisor_was_held_up_count(field):
         one._look_at_orders()
         assert one.ending_at is not None, "without one it ends"
     finally:
-        one.dial.close()
+        one.link.close()
         one.journal.close()
 
 
@@ -175,9 +175,19 @@ def parts(field):
     """A supervisor that was not started, all that it holds played by one mock."""
     field.directory.create(node="node-0")
     one, played = Supervisor(field.directory, field.job(["true"]), bytes(32), {}), Mock()
-    one.dial.close()
+    one.link.close()
     one.journal.close()
-    for name in ("sampler", "torchrun", "scrubber", "vault", "dial", "ranks", "memory", "tree", "journal"):
+    for name in (
+        "sampler",
+        "torchrun",
+        "log_redactor",
+        "secret_store",
+        "link",
+        "ranks",
+        "memory",
+        "tree",
+        "journal",
+    ):
         setattr(one, name, getattr(played, name))
     return one, played
 
@@ -185,7 +195,7 @@ def parts(field):
 def test_a_supervisor_that_was_away_counts_none_of_it_against_its_keeper(parts):
     """As where the whole machine was paused, keeper and all: neither could say a word, and nobody is to blame."""
     one, played = parts
-    played.dial.poll.return_value, played.dial.why_lost = [], ""
+    played.link.poll.return_value, played.link.why_lost = [], ""
     one._begin_stop = lambda why, seconds: None
     one.turned_at, one.lease_until = time.monotonic() - 60, time.monotonic() - 40
     one._look_at_orders()
@@ -200,7 +210,11 @@ def test_no_secret_stays_for_a_python_that_does_not_end(parts):
     one._members = lambda: [Mock()]
     one._close()
     called = [call[0] for call in played.method_calls]
-    assert called.index("scrubber.turn") < called.index("vault.destroy") < called.index("torchrun.close")
+    assert (
+        called.index("log_redactor.turn")
+        < called.index("secret_store.destroy")
+        < called.index("torchrun.close")
+    )
 
 
 @pytest.mark.parametrize("code, asked", [(-9, 1), (-6, 1), (1, 1), (None, 1), (0, 0), (-15, 0)])
@@ -358,9 +372,9 @@ def test_our_own_child_is_neither_reaped_nor_stopped(home, tmp_path):
     script = """
 import os, subprocess, sys, time
 from allranks.node import processes
-from allranks.node.descendants import Tree
+from allranks.node.descendants import Descendants
 processes.adopt_orphans()
-tree = Tree("node-0", "r1", sys.argv[1])
+tree = Descendants("node-0", "r1", sys.argv[1])
 ours = subprocess.Popen(["sh", "-c", "exit 7"])
 theirs = subprocess.Popen(["sh", "-c", "sleep 60 & exit 0"], start_new_session=True)
 for child in (ours, theirs):
@@ -389,7 +403,7 @@ print(gone())
 
 def test_who_is_gone_is_not_asked_for_again_and_stays_in_the_file(tmp_path, monkeypatch):
     path = str(tmp_path / "p.jsonl")
-    tree = Tree("node-0", "r1", path)
+    tree = Descendants("node-0", "r1", path)
     lasting = subprocess.Popen(["sleep", "60"], start_new_session=True)
     try:
         for _ in range(5):

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.node import supervisor_link, wire
-from allranks.node.supervisor_link import Dial, Listener
+from allranks.node.keeper_link import KeeperLink
+from allranks.node.supervisor_link import Listener
 from tests.harness import until
 
 KEY = bytes(range(32))
@@ -64,7 +65,7 @@ def dials():
     made = []
 
     def dial(port, node="node-0", key=KEY):
-        made.append(Dial(key, "127.0.0.1", port, node))
+        made.append(KeeperLink(key, "127.0.0.1", port, node))
         return made[-1]
 
     yield dial
@@ -341,7 +342,7 @@ def test_a_new_supervisor_of_the_same_node_is_heard_from_its_first_message(liste
 
 
 def test_a_closed_dial_is_lost(listener, pump):
-    dial = Dial(KEY, "127.0.0.1", listener.port, "node-0")
+    dial = KeeperLink(KEY, "127.0.0.1", listener.port, "node-0")
     assert dial.connect(SECONDS)
     dial.close()
     assert pump.wait(1, "lost")[0].data == {"why": "the peer closed the connection"}

@@ -12,7 +12,7 @@ import pytest
 
 from allranks.core import BadInput
 from allranks.node import paths, processes, sweep
-from allranks.node.secret_store import Vault
+from allranks.node.secret_store import SecretStore
 
 pytestmark = pytest.mark.lengthy
 
@@ -252,7 +252,7 @@ def test_a_sweep_removes_and_masks_nothing_behind_a_link(home, tmp_path):
     os.rmdir(node.logs)
     os.symlink(outside / "logs", node.logs)
     for name in ("a", "b"):
-        Vault(directory, name).keep({"TOKEN": "secret value"})
+        SecretStore(directory, name).keep({"TOKEN": "secret value"})
     notes = os.path.join(node.root, ".notes.draft")
     paths.write_text(notes, "the script's own")
     ours = os.path.join(node.root, ".job.json.123.456.draft")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from allranks.node import paths, sweep, temporary_folder
-from allranks.node.temporary_folder import INDUCTOR, LONGEST_BYTES, Temporary
+from allranks.node.temporary_folder import INDUCTOR, LONGEST_BYTES, TemporaryFolder
 from tests.harness import until
 
 LEAVES = """
@@ -50,7 +50,7 @@ def left_by_ranks(field, base: Path) -> tuple[str, list[str]]:
     field.wait_for("torchrun")
     until(said.exists)
     made = said.read_text().split()
-    own = Temporary(field.node).path(os.geteuid())
+    own = TemporaryFolder(field.node).path(os.geteuid())
     assert own is not None and all(path.startswith(own + "/") and os.path.lexists(path) for path in made)
     assert os.stat(own).st_mode & 0o777 == 0o700
     return own, made
@@ -85,24 +85,26 @@ def node_of(run_id: str) -> paths.NodeDirectory:
 
 
 def test_another_folder_in_its_place_is_not_the_runs(home, base: Path) -> None:
-    one = Temporary(node_of("r-replaced"))
+    one = TemporaryFolder(node_of("r-replaced"))
     own = one.environment(os.environ, {})["TMPDIR"]
     (base / "theirs").mkdir()
     os.rename(base / "theirs", own)  # over the empty one
     (Path(own) / "precious").write_text("x")
     assert one.path(os.geteuid()) is None and one.remove(os.geteuid()) is None
     assert os.path.exists(own + "/precious")
-    assert Temporary(node_of("r-replaced")).environment(os.environ, {}) == {}, "nor is it taken for the run's"
+    assert TemporaryFolder(node_of("r-replaced")).environment(os.environ, {}) == {}, (
+        "nor is it taken for the run's"
+    )
 
 
 def test_a_folder_that_somebody_made_before_is_not_used(home, base: Path) -> None:
-    one = Temporary(node_of("r-before"))
+    one = TemporaryFolder(node_of("r-before"))
     os.symlink("/etc", base / one._name)
     assert one.environment(os.environ, {}) == {}
 
 
 def test_a_said_tmpdir_holds_and_a_long_one_stays_as_it_is(home, base: Path) -> None:
-    one = Temporary(node_of("r-said"))
+    one = TemporaryFolder(node_of("r-said"))
     assert one.environment({"TMPDIR": "/scratch"}, {"TMPDIR": "/scratch"}) == {}
     long = base / ("x" * LONGEST_BYTES)
     long.mkdir()
@@ -110,14 +112,14 @@ def test_a_said_tmpdir_holds_and_a_long_one_stays_as_it_is(home, base: Path) -> 
 
 
 def test_compiled_kernels_stay_for_the_next_run(home, base: Path) -> None:
-    one = Temporary(node_of("r-kernels"))
+    one = TemporaryFolder(node_of("r-kernels"))
     more = one.environment({"TMPDIR": str(base)}, {})
     assert os.path.dirname(more[INDUCTOR]) == str(base)
     assert one.environment({"TMPDIR": str(base), INDUCTOR: "/cache"}, {}) == {"TMPDIR": more["TMPDIR"]}
 
 
 def test_storage_that_hangs_holds_nobody_up(home, base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = Temporary(node_of("r-hangs"))
+    one = TemporaryFolder(node_of("r-hangs"))
     own = one.environment({"TMPDIR": str(base)}, {})["TMPDIR"]
     answers = threading.Event()
     remove = temporary_folder.remove_tree
@@ -134,7 +136,7 @@ def test_a_folder_that_cannot_be_written_down_is_not_left(
     def full(path: str, value: object) -> None:
         raise OSError(28, "No space left on device")
 
-    one = Temporary(node_of("r-full"))
+    one = TemporaryFolder(node_of("r-full"))
     before = sorted(os.listdir(base))
     with monkeypatch.context() as patched:
         patched.setattr(temporary_folder, "write_json", full)

@@ -208,7 +208,7 @@ def test_a_loop_that_is_too_fast_is_told_in_part_and_counted(tmp_path):
     for step in range(STEPS_KEPT + 500):
         rank.end_step(step)
     rank.release()
-    heartbeat.Heart(rank, Journal(str(path))).beat()
+    heartbeat.Heartbeat(rank, Journal(str(path))).beat()
     (beat,) = beats(path)
     assert len(beat["steps"]) == heartbeat.STEPS_IN_A_BEAT and beat["steps"][-1][0] == STEPS_KEPT + 499
     assert beat["steps_dropped"] == STEPS_KEPT + 500 - heartbeat.STEPS_IN_A_BEAT
@@ -217,7 +217,7 @@ def test_a_loop_that_is_too_fast_is_told_in_part_and_counted(tmp_path):
 
 def test_steps_of_a_beat_that_could_not_be_written_come_with_the_next(tmp_path):
     rank, folder = a_rank(), tmp_path / "late"
-    beating = heartbeat.Heart(rank, Journal(str(folder / "rank-3.jsonl")))
+    beating = heartbeat.Heartbeat(rank, Journal(str(folder / "rank-3.jsonl")))
     rank.end_step(1)
     rank.release()
     beating.beat()
@@ -236,14 +236,14 @@ def test_a_loss_that_is_no_number_is_told_as_it_is(tmp_path):
     rank, path = a_rank(), tmp_path / "rank-3.jsonl"
     rank.end_step(1, loss=float("nan"))
     rank.release()
-    heartbeat.Heart(rank, Journal(str(path))).beat()
+    heartbeat.Heartbeat(rank, Journal(str(path))).beat()
     loss = beats(path)[0]["steps"][0][1]
     assert loss != loss
 
 
 def test_an_event_without_a_json_form_says_so(tmp_path):
     rank, path = a_rank(), tmp_path / "rank-3.jsonl"
-    beating = heartbeat.Heart(rank, Journal(str(path)))
+    beating = heartbeat.Heartbeat(rank, Journal(str(path)))
     rank.emit(Settings(framework=object()))
     beating.flush()
     assert json.loads(path.read_text())["kind"] == "settings" and len(guard.TROUBLE) == 1

@@ -19,7 +19,7 @@ from allranks.node.processes import Stat
 WHOLE_LOOK_SECONDS = 30.0
 
 
-class Tree:
+class Descendants:
     """`members` are the run's processes below this one; `look` writes down those not seen before."""
 
     def __init__(self, node: str, run_id: str, path: str):

@@ -53,7 +53,7 @@ def address(directory: RunDirectory, node: str) -> Optional[str]:
     return "\0" + name if NAME.fullmatch(name) else None
 
 
-class Awaited:
+class AwaitedOrder:
     """The order that came; `answer` tells the one who sent it how the start went, once."""
 
     def __init__(self, connection: socket.socket, wanted: Dict[str, Any]):
@@ -67,7 +67,7 @@ class Awaited:
         self.connection.close()
 
 
-def wait(run_id: str, node: str, seconds: float = WAIT_SECONDS) -> Awaited:
+def wait(run_id: str, node: str, seconds: float = WAIT_SECONDS) -> AwaitedOrder:
     """Waits for the order. Raises NoOrder when none comes, or the run's folder goes away meanwhile."""
     directory = RunDirectory(run_id)
     deadline = time.monotonic() + seconds
@@ -81,7 +81,7 @@ def wait(run_id: str, node: str, seconds: float = WAIT_SECONDS) -> Awaited:
                 continue
             wanted = _received(connection)
             if wanted is not None:
-                return Awaited(connection, wanted)
+                return AwaitedOrder(connection, wanted)
             connection.close()
     if not directory.is_marked():
         raise NoOrder(f"node {node}: the launch of {run_id} was called off: its folder is not here.")

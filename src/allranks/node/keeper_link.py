@@ -1,4 +1,4 @@
-"""The supervisor's end of the line to the keeper (`link`): it dials, again and again where it must."""
+"""The supervisor's end of the line to the keeper; `supervisor_link` is the other end. It dials until it is through."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from allranks.node.wire import (
 )
 
 REDIAL_SECONDS = (0.1, 0.2, 0.5, 1.0, 2.0)
-"""Pauses before the next attempt; the last one repeats. Well below any lease worth having (30 s)."""
+"""Pauses before the next attempt; the last one repeats. They are far below a usual lease (30 s)."""
 
 
-class Dial:
-    """The supervisor's side. For one thread. It dials again by itself whenever the connection is gone.
+class KeeperLink:
+    """For one thread. It dials again by itself whenever the connection is gone.
 
-    `fileno` becomes readable when the connection has something for `poll`, so that a loop may wait for it
-    among other things; call `poll` every second or so besides, since redialling is done there.
+    `fileno` becomes readable when the connection has something for `poll`, so a loop can wait for it among other
+    things. Also call `poll` about every second, since it dials again if the connection is gone.
     """
 
     def __init__(self, key: bytes, host: str, port: int, node: str):
@@ -53,20 +53,19 @@ class Dial:
         return self._selector.fileno()
 
     def connect(self, timeout_seconds: float) -> bool:
-        """Dials until both sides have proved the key; False where that has not happened in time."""
+        """Dials until both sides have proved the key; False if that has not happened in time."""
         deadline = time.monotonic() + timeout_seconds
         while not self.alive and time.monotonic() < deadline:
             self._turn(min(0.05, max(0.0, deadline - time.monotonic())))
         return self.alive
 
     def send(self, data: Dict[str, Any]) -> bool:
-        """Sends now or after the next connect, once. False where too much waits already: it is lost then."""
+        """Sends now or after the next connect, once. False if it is lost: it is too long, or too much waits already."""
         try:
             text = encode({**data, "seq": self._number + 1})
         except LinkError:
-            self.dropped += 1
-            return False
-        if self._outbox_bytes + len(text) > BUFFER_BYTES:
+            text = b""
+        if not text or self._outbox_bytes + len(text) > BUFFER_BYTES:
             self.dropped += 1
             return False
         self._number += 1
@@ -76,7 +75,7 @@ class Dial:
         return True
 
     def tell(self, data: Dict[str, Any]) -> bool:
-        """Sends what is stale in a moment (a sign of life): now or not at all."""
+        """Sends now or not at all: for a sign of life, which is worth nothing later."""
         if not self.alive or self._wire is None:
             return False
         try:
@@ -97,7 +96,7 @@ class Dial:
                 return messages
 
     def drain(self, timeout_seconds: float) -> bool:
-        """Waits until the keeper has all that was sent; False where the connection ends before, or the time."""
+        """Waits until the keeper has all that was sent; False if the connection or the time ends before that."""
         deadline = time.monotonic() + timeout_seconds
         while self._outbox and self.alive and time.monotonic() < deadline:
             self._turn(min(0.05, max(0.0, deadline - time.monotonic())))
@@ -153,18 +152,8 @@ class Dial:
             self._nonce = os.urandom(16).hex()
             wire.queue({"hello": self._node, "session": self._session, "nonce": self._nonce})
             return
-        gone: Optional[LinkError] = None
-        try:
-            wire.fill()
-        except LinkError as error:
-            gone = error  # what came before it still counts
-        while True:
-            data = wire.line()
-            if data is None:
-                break
+        for data in wire.lines():
             self._take(wire, data)
-        if gone is not None:
-            raise gone
 
     def _take(self, wire: Wire, data: Dict[str, Any]) -> None:
         if self._proof is None:

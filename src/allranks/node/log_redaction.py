@@ -21,7 +21,7 @@ LARGEST_BYTES = 4 << 20
 MOST_FILES = 2000
 
 
-class Scrubber:
+class LogRedactor:
     """Masks what is new in the files below `folders` at each `turn`."""
 
     def __init__(self, redactor: Redactor, folders: List[str]):

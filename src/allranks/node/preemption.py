@@ -18,7 +18,7 @@ ASK_SECONDS = 5.0
 ANSWER_SECONDS = 4.0
 
 
-class Departure:
+class Preemption:
     """One node's. `seconds` is what the ranks get (`save.grace`), 0 where nobody is to wait."""
 
     def __init__(self, job: Mapping[str, Any]):

@@ -23,7 +23,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional
 
 from allranks.core import BadInput, Problem
 from allranks.node import processes, spawn
-from allranks.node.descendants import Tree
+from allranks.node.descendants import Descendants
 from allranks.node.ownership import RUN_ID_VARIABLE
 from allranks.node.paths import (
     NodeDirectory,
@@ -225,7 +225,7 @@ class Holder:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         processes.adopt_orphans()
         os.mkdir(self.folder, 0o700)
-        self.tree = Tree(self.node.name, self.directory.run_id, self.node.processes)
+        self.tree = Descendants(self.node.name, self.directory.run_id, self.node.processes)
         try:
             say(self._up())
             while self._goes_on():

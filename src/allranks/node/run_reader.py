@@ -21,7 +21,7 @@ from allranks.node import processes
 from allranks.node.journal_growth import why_unwritten
 from allranks.node.paths import RunDirectory, home, open_regular, read_object
 from allranks.node.redaction import Redactor
-from allranks.node.secret_store import Vault
+from allranks.node.secret_store import SecretStore
 
 CHUNK_BYTES = 1 << 20
 FILES = 10_000
@@ -183,7 +183,7 @@ class Reader:
 
     def refresh(self) -> None:
         """Takes the secrets' values anew: a supervisor may have started since."""
-        found = [Vault(self.directory, name).values().values() for name in self.directory.nodes()]
+        found = [SecretStore(self.directory, name).values().values() for name in self.directory.nodes()]
         values = tuple(sorted({value for more in found for value in more}))
         if values != self._values:
             self._values, self.redactor = values, Redactor(values)

@@ -24,7 +24,7 @@ def _folders() -> List[str]:
     return [place for place in (*PLACES, own or "") if place and os.access(place, os.W_OK | os.X_OK)]
 
 
-class Vault:
+class SecretStore:
     """The memory file of one run on one node. Several nodes may be one host: the home and the node are in its name.
     Its last part is drawn: nobody else can take the name first."""
 

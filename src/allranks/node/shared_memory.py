@@ -30,7 +30,7 @@ Key = Tuple[int, int]
 """Device and inode."""
 
 
-class Memory:
+class SharedMemory:
     """What the supervisor sees of its own processes; `scan` writes down the files that are new and theirs."""
 
     def __init__(self, path: str, boot_id: str):

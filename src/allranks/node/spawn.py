@@ -19,7 +19,7 @@ from allranks.node import extension_locks, processes
 from allranks.node.ownership import RUN_ID_VARIABLE
 from allranks.node.paths import NodeDirectory, Tail, read_bytes, size_of, write_text
 from allranks.node.removal import remove_files
-from allranks.node.temporary_folder import Temporary
+from allranks.node.temporary_folder import TemporaryFolder
 
 INHERITED = (
     # who and where we are
@@ -271,7 +271,7 @@ class Torchrun:
         """What this attempt's environment has beside the job's: its number, the checkpoint to go on from."""
         self.place: Optional[Place] = None
         """Where this attempt trains at another place than the job's: a spare's `node_rank` and `ranks`."""
-        self.temporary = Temporary(directory)
+        self.temporary = TemporaryFolder(directory)
         self.pid = 0
         self.handle: Optional[int] = None
         self._child: "Optional[subprocess.Popen[bytes]]" = None

@@ -18,18 +18,18 @@ from allranks.core import BadInput, Event, node_events, told
 from allranks.core.messages import ToKeeper, ToSupervisor
 from allranks.core.payloads import Payload, Refused, as_json, decode
 from allranks.node import processes, shared_memory, spawn
-from allranks.node.descendants import Tree
-from allranks.node.log_redaction import Scrubber, ends_of_logs, files_with_secrets
+from allranks.node.descendants import Descendants
+from allranks.node.keeper_link import KeeperLink
+from allranks.node.log_redaction import LogRedactor, ends_of_logs, files_with_secrets
 from allranks.node.paths import Journal, RunDirectory, write_json, write_text
-from allranks.node.preemption import WARNINGS, Departure
+from allranks.node.preemption import WARNINGS, Preemption
 from allranks.node.ranks import Ranks
 from allranks.node.redaction import Redactor
 from allranks.node.samples import Sampler, places_of
-from allranks.node.secret_store import Vault
+from allranks.node.secret_store import SecretStore
 from allranks.node.signal_wakeup import SignalWakeup
 from allranks.node.stall_evidence import Evidence
 from allranks.node.stopping import OWN_END, Stopping
-from allranks.node.supervisor_link import Dial
 from allranks.node.wire import LINE_BYTES
 
 TURN_SECONDS = 0.2
@@ -76,15 +76,15 @@ class Supervisor:
         self.grace_seconds = float(job.get("grace_seconds", 10.0))
         self.secrets = {name: secrets[name] for name in job.get("secrets") or () if name in secrets}
         self.redactor = Redactor(self.secrets.values())
-        self.vault = Vault(directory, self.node)
+        self.secret_store = SecretStore(directory, self.node)
         folders = [self.directory.logs, self.directory.ranks, self.directory.stacks]
-        self.scrubber = Scrubber(self.redactor, folders)
+        self.log_redactor = LogRedactor(self.redactor, folders)
         self.journal = Journal(self.directory.journal, self.node)
         self.ranks = Ranks(self.node, self.directory.ranks)
         self.sampler = Sampler(places_of(job, self.directory.root))
         self.evidence = Evidence(self.node, job["argv"][0], self.directory.rank_stacks, self.sampler.groups)
         port = getattr(keeper, "port", None) or int(job["keeper"]["port"])
-        self.dial = Dial(key, str(job["keeper"]["host"]), port, self.node)
+        self.link = KeeperLink(key, str(job["keeper"]["host"]), port, self.node)
         self.torchrun = spawn.Torchrun(job, self.directory, self.secrets, self.ranks.mailbox.environment)
         self.attempt: Optional[int] = None
         self.wanted_attempt: Optional[int] = None
@@ -93,7 +93,7 @@ class Supervisor:
         self.stop_why = ""
         self.named: Set[str] = set()
         self.signalled: Optional[int] = None
-        self.departure = Departure(job)
+        self.preemption = Preemption(job)
         self.ending_at: Optional[float] = None
         self.trained_at: Optional[float] = None
         self.turned_at = time.monotonic()
@@ -128,11 +128,11 @@ class Supervisor:
         self.run_directory.create(node=self.node)
         processes.adopt_orphans()
         self.wakeup = SignalWakeup((signal.SIGTERM, signal.SIGINT, *WARNINGS), self._on_signal)
-        self.tree = Tree(self.node, self.run_id, self.directory.processes)
+        self.tree = Descendants(self.node, self.run_id, self.directory.processes)
         record = os.path.join(self.directory.root, shared_memory.NAME)
-        self.memory = shared_memory.Memory(record, processes.boot_id())
+        self.memory = shared_memory.SharedMemory(record, processes.boot_id())
         me = processes.identify(self.node, self.run_id)
-        self.vault.keep(self.secrets)
+        self.secret_store.keep(self.secrets)
         self._tell(
             node_events.SupervisorStarted(process=node_events.Owned(**me.as_json()), clock=time.time())
         )
@@ -141,20 +141,20 @@ class Supervisor:
 
     def _on_signal(self, number: int) -> None:
         self.signalled = number
-        self.departure.signals += 1
+        self.preemption.signals += 1
 
     def _close(self) -> None:
         """No secret stands anywhere after this, and the keeper knows all that we know."""
         self.sampler.stop()
-        self.scrubber.turn()
-        self.vault.destroy()
+        self.log_redactor.turn()
+        self.secret_store.destroy()
         self.torchrun.close()
         if not self._members():
             self.torchrun.temporary.remove(os.geteuid())  # of a torchrun that could not be started
-        self.dial.drain(LAST_WORDS_SECONDS)
+        self.link.drain(LAST_WORDS_SECONDS)
         if self._keeper_lives():
             self.keeper.join(LAST_WORDS_SECONDS)  # its last words to the other nodes are still on their way
-        self.dial.close()
+        self.link.close()
         self.ranks.close()
         self.memory.close()
         self.tree.close()
@@ -171,14 +171,14 @@ class Supervisor:
 
     def _wait(self, seconds: float) -> None:
         waiting = select.poll()
-        for handle in (self.wakeup.handle, self.dial.fileno(), self.torchrun.handle, *self.ranks.handles):
+        for handle in (self.wakeup.handle, self.link.fileno(), self.torchrun.handle, *self.ranks.handles):
             if handle is not None:
                 waiting.register(handle, select.POLLIN)
         waiting.poll(seconds * 1000)
         self.wakeup.clear()
 
     def _turn(self) -> None:
-        for message in self.dial.poll(0):
+        for message in self.link.poll(0):
             self._hear(message)
         for event in [*self.ranks.read(), *self.ranks.gone(), *self.evidence.take()]:
             self._hear_rank(event)
@@ -195,18 +195,18 @@ class Supervisor:
             self.evidence.kernel.look()
             self.tree.scan(self.torchrun.pid)
             self.sampler.ranks = {one.rank: one.pid for one in self.ranks.watched}
-            self.vault.keep(self.secrets)
+            self.secret_store.keep(self.secrets)
             if self.trained_at is not None and time.monotonic() >= self.trained_at + TRAINED_SECONDS:
                 self._make_next_ready()
         if time.monotonic() >= self.next_memory:
             self.next_memory = time.monotonic() + shared_memory.LOOK_SECONDS
             self.memory.scan(self.tree.living())
-        if time.monotonic() >= self.next_alive and self.dial.tell(as_json(ToKeeper(alive=time.time()))):
+        if time.monotonic() >= self.next_alive and self.link.tell(as_json(ToKeeper(alive=time.time()))):
             self.next_alive = time.monotonic() + SECOND
-        self.scrubber.turn()
+        self.log_redactor.turn()
 
     def _hear_rank(self, event: Event) -> None:
-        self.departure.can_save |= event.kind == "can-save"
+        self.preemption.can_save |= event.kind == "can-save"
         self.evidence.heed(event)
         if event.kind == "exception" or (event.kind in ("end", "rank-gone") and event.payload.code):
             self._make_next_ready()
@@ -230,14 +230,14 @@ class Supervisor:
             self.lease_until += (
                 away  # the keeper may have been away with us: it has as long as before to say a word
             )
-        self._heed_departure(now)
+        self._heed_preemption(now)
         if now > self.lease_until and self.ending_at is None:
             # Its leases may have come while we took this turn.
-            for message in self.dial.poll(0):
+            for message in self.link.poll(0):
                 self._hear(message)
         if now > self.lease_until and self.ending_at is None:
             why = f"no word of the keeper for {float(self.job.get('lease_seconds', 30.0)):g} s"
-            why += f" ({self.dial.why_lost})" if self.dial.why_lost else ""
+            why += f" ({self.link.why_lost})" if self.link.why_lost else ""
             self._tell(node_events.LeaseLost(why=why))
             self._begin_stop("lease-lost", self.grace_seconds)
             self.ending_at = now
@@ -246,14 +246,16 @@ class Supervisor:
             attempt, self.wanted_attempt = self.wanted_attempt, None
             self._start(attempt)
 
-    def _heed_departure(self, now: float) -> None:
+    def _heed_preemption(self, now: float) -> None:
         """A signal ends us, and a machine may be about to go: where the ranks can save they get the time."""
-        why = signal.Signals(self.signalled).name if self.signalled is not None else self.departure.asked(now)
+        why = (
+            signal.Signals(self.signalled).name if self.signalled is not None else self.preemption.asked(now)
+        )
         if why is None or self.ending_at is not None:
             return
-        if self.departure.begins(now, bool(self.torchrun.pid) and self.stopping is None):
-            self._tell(node_events.Notice(why=why, seconds=self.departure.seconds))
-        if not self.departure.lasts(now, bool(self.torchrun.pid)):
+        if self.preemption.begins(now, bool(self.torchrun.pid) and self.stopping is None):
+            self._tell(node_events.Notice(why=why, seconds=self.preemption.seconds))
+        if not self.preemption.lasts(now, bool(self.torchrun.pid)):
             self._end_by_signal(why)
 
     def _end_by_signal(self, name: str) -> None:
@@ -289,7 +291,7 @@ class Supervisor:
             self._touch(self.directory.stacks_request)
         if said.logs is not None:
             ends = ends_of_logs(self.directory.logs, self.redactor, said.logs, LINE_BYTES // 8)
-            self.dial.send(as_json(ToKeeper(logs=ends)))
+            self.link.send(as_json(ToKeeper(logs=ends)))
         if said.bye:
             if self.torchrun.pid and self.stopping is None:
                 self._begin_stop("the run has ended", self.grace_seconds)
@@ -380,7 +382,7 @@ class Supervisor:
         """To the journal first: it is what remains when the keeper cannot be reached."""
         safe = Event(event.at, event.kind, event.node, event.rank, self.redactor.json(dict(event.data)))
         self.journal.append(safe)
-        self.dial.send(as_json(ToKeeper(event=safe.as_json())))
+        self.link.send(as_json(ToKeeper(event=safe.as_json())))
 
     def _say(self, text: str) -> None:
         """To supervisor.log, which is our standard error, and without a buffer: its disk may be the full one."""

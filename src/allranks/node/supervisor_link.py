@@ -1,9 +1,9 @@
 """The line between a run's supervisors and its keeper: TCP, every line proved with the run's key.
 
-What is guaranteed: a peer without the key is heard by nobody; a line that was changed, repeated, left
-out or moved to another connection ends the connection; a message sent with `Dial.send` arrives once and
-in order as long as both programs live, however often the connection breaks. Not guaranteed: secrecy.
-Secrets never travel here. The form of a line is in `wire`.
+It guarantees that a peer without the key is not heard. A line that was changed, repeated, left out or moved to another
+connection ends the connection. A message sent with `KeeperLink.send` arrives once and in order as long as both programs
+live, however often the connection breaks. It does not guarantee secrecy, and secrets never travel here. `wire` has the
+form of a line.
 """
 
 from __future__ import annotations
@@ -16,10 +16,7 @@ import time
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Tuple
 
 from allranks.node import wire
-from allranks.node.keeper_link import Dial
 from allranks.node.wire import TO_KEEPER, TO_SUPERVISOR, LinkError, Proof, Wire, listen_on, tune
-
-__all__ = ["Dial", "Listener", "Message"]
 
 UNPROVED_PEERS = 64
 
@@ -46,9 +43,8 @@ class _Peer:
 class Listener:
     """The keeper's side. One thread polls; others may send meanwhile.
 
-    `nodes` are the names that may join; None lets any name in.
-
-    `host` is an address of this machine; "" listens on all. Raises OSError where the port is taken.
+    `nodes` are the names that may join; None lets any name in. `host` is an address of this machine; "" listens on
+    all. Raises OSError if the port is taken.
     """
 
     def __init__(self, key: bytes, host: str, port: int = 0, nodes: Optional[Iterable[str]] = None):
@@ -76,9 +72,9 @@ class Listener:
                 return messages
 
     def send(self, node: str, data: Dict[str, Any]) -> bool:
-        """Hands `data` to the node's connection; False where there is none, or where it broke.
+        """Hands `data` to the node's connection; False if there is none, or if it broke.
 
-        A True is no receipt: after a `lost` and a new `joined`, say again what matters.
+        True is not a receipt: after `lost` and a new `joined`, send again what matters.
         """
         with self._lock:
             peer = self._peers.get(node)
@@ -141,22 +137,12 @@ class Listener:
             self._drop(peer, f"it said what cannot be read: {error}")
 
     def _read(self, peer: _Peer) -> None:
-        gone: Optional[LinkError] = None
-        try:
-            peer.wire.fill()
-        except LinkError as error:
-            gone = error  # what came before it still counts
         before = self._last(peer)
-        while True:
-            data = peer.wire.line()
-            if data is None:
-                break
+        for data in peer.wire.lines():
             if peer.node is None:
                 self._handshake(peer, data)
             else:
                 self._take(peer, peer.node, data)
-        if gone is not None:
-            raise gone
         if self._last(peer) > before:
             peer.wire.queue({"ack": self._last(peer)})
 

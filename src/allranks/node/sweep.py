@@ -13,16 +13,16 @@ from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Sequence
 
 from allranks.core import BadInput, Problem, Process
 from allranks.node import extension_locks, processes, ray_cluster, saved_models, shared_memory
-from allranks.node.log_redaction import Scrubber
+from allranks.node.log_redaction import LogRedactor
 from allranks.node.ownership import RUN_ID_VARIABLE, Claim, Ownership, Records, read_records
 from allranks.node.paths import RunDirectory, Tail, read_object
 from allranks.node.redaction import Redactor
 from allranks.node.removal import remove_tree
 from allranks.node.run_reader import FINAL, status
-from allranks.node.secret_store import Vault
+from allranks.node.secret_store import SecretStore
 from allranks.node.stopping import FORCE_SECONDS, Stopping
 from allranks.node.supervisor import KEEPER_SECONDS
-from allranks.node.temporary_folder import Temporary
+from allranks.node.temporary_folder import TemporaryFolder
 
 DRAFT = re.compile(r"\..+\.[0-9]+\.[0-9]+\.draft")
 """As `files.write_text` names what it has not finished: `.<name>.<pid>.<thread>.draft`."""
@@ -100,7 +100,7 @@ class Sweep:
 
     def remains(self) -> List[str]:
         """Files of ours that a killed supervisor left outside the run directory, or half-written in it."""
-        vaults = [Vault(self.directory, name).path() for name in self.directory.nodes()]
+        vaults = [SecretStore(self.directory, name).path() for name in self.directory.nodes()]
         drafts = []
         for folder in (self.directory.root, self.directory.keeper.root, *self._node_folders()):
             with _opened(folder) as descriptor:
@@ -110,11 +110,12 @@ class Sweep:
         rest = [*sorted(drafts), *memory, *self._extension_locks(), *self._folders_of_ray()]
         return [path for path in (*vaults, *self._temporary()) if path] + rest
 
-    def _temporary(self) -> Dict[str, Temporary]:
+    def _temporary(self) -> Dict[str, TemporaryFolder]:
         """The ranks' temporary folders, by their paths; none of a node whose processes cannot be seen from here."""
         nodes = [name for name in self.directory.nodes() if name not in self.unseen]
         found = [
-            (one.path(self.uid), one) for one in (Temporary(self.directory.node(name)) for name in nodes)
+            (one.path(self.uid), one)
+            for one in (TemporaryFolder(self.directory.node(name)) for name in nodes)
         ]
         return {path: one for path, one in found if path}
 
@@ -144,9 +145,9 @@ class Sweep:
         paths = self.remains()
         for name in self.directory.nodes():
             node = self.directory.node(name)
-            values = Vault(self.directory, name).values().values()
+            values = SecretStore(self.directory, name).values().values()
             folders = [node.logs, node.ranks, node.stacks] if _is_own_folder(node.root) else []
-            Scrubber(Redactor(values), folders).turn()
+            LogRedactor(Redactor(values), folders).turn()
         temporary = self._temporary()
         stay = {path for path, one in temporary.items() if one.remove(self.uid, seconds=None) is None}
         for path in paths:

@@ -26,7 +26,7 @@ REMOVE_SECONDS = 5.0
 INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
 
-class Temporary:
+class TemporaryFolder:
     """One node's folder, made at the first `environment` and removed by `remove`."""
 
     def __init__(self, directory: NodeDirectory):

@@ -1,4 +1,4 @@
-"""Proved lines over one TCP socket: the framing that `link` is built on. No policy, no reconnecting.
+"""Proved lines over one TCP socket: the framing below `keeper_link` and `supervisor_link`, which reconnect.
 
 One connection: the dialling side says `{"hello": node, "session": s, "nonce": a}`, the listener answers
 `{"nonce": b, "proof": H("keeper")}`, the dialling side `{"proof": H("supervisor")}`, where H(label) is
@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import json
 import socket
-from typing import Any, Dict, NamedTuple, Optional, Tuple
+from typing import Any, Dict, Iterator, NamedTuple, Optional, Tuple
 
 LINE_BYTES = 1 << 20
 BUFFER_BYTES = 8 << 20
@@ -90,7 +90,7 @@ def listen_on(host: str, port: int) -> socket.socket:
 
 
 def encode(data: Dict[str, Any]) -> bytes:
-    """One message as the text of a line; raises LinkError where it is too long for one."""
+    """One message as the text of a line; raises LinkError if it is too long for one."""
     text = json.dumps(data, separators=(",", ":")).encode()
     if len(text) > LINE_BYTES - 128:  # the mac and a sequence number stand on the line too
         raise LinkError(f"a message of {len(text)} bytes is longer than a line of {LINE_BYTES} may be")
@@ -112,7 +112,7 @@ class Wire:
         self.key = bytes.fromhex(proof.of("lines"))
 
     def queue(self, data: Dict[str, Any]) -> None:
-        """Adds one line to what is to be sent. Raises LinkError where the peer has not read for too long."""
+        """Adds one line to what is to be sent. Raises LinkError if the peer has not read for too long."""
         self.queue_text(encode(data))
 
     def queue_text(self, text: bytes) -> None:
@@ -124,7 +124,7 @@ class Wire:
         self.waiting += text + b"\n"
 
     def flush(self) -> None:
-        """Sends what the socket takes now. Raises LinkError where the connection broke."""
+        """Sends what the socket takes now. Raises LinkError if the connection broke."""
         try:
             while self.waiting:
                 del self.waiting[: self.sock.send(self.waiting)]
@@ -134,7 +134,7 @@ class Wire:
             raise LinkError(f"the connection broke: {error.strerror or error}") from None
 
     def fill(self) -> None:
-        """Takes in what has come. Raises LinkError where the peer closed or the connection broke."""
+        """Takes in what has come. Raises LinkError if the peer closed or the connection broke."""
         try:
             block = self.sock.recv(1 << 16)
         except (BlockingIOError, InterruptedError):
@@ -145,8 +145,22 @@ class Wire:
             raise LinkError("the peer closed the connection")
         self.received += block
 
+    def lines(self) -> Iterator[Dict[str, Any]]:
+        """Takes in what has come and gives its whole lines. Raises LinkError after them if the connection is gone."""
+        gone: Optional[LinkError] = None
+        try:
+            self.fill()
+        except LinkError as error:
+            gone = error
+        data = self.line()
+        while data is not None:
+            yield data
+            data = self.line()
+        if gone is not None:
+            raise gone
+
     def line(self) -> Optional[Dict[str, Any]]:
-        """The next whole line, None where there is none yet. Raises LinkError on anything not right."""
+        """The next whole line; None if there is none yet. Raises LinkError for a line that is wrong."""
         limit = HANDSHAKE_BYTES if self.key is None else LINE_BYTES
         end = self.received.find(b"\n", 0, limit)
         if end < 0:

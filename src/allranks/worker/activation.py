@@ -11,7 +11,7 @@ import threading
 
 from allranks.worker import guard, rank_identity, rank_log
 from allranks.worker.after_import import AfterImport
-from allranks.worker.exit_hooks import Ends
+from allranks.worker.exit_hooks import ExitHooks
 from allranks.worker.rank_reporter import Rank
 
 TYPE_CHECKING = False  # typing costs a start 5 ms; type checkers take this for theirs
@@ -34,7 +34,7 @@ def _activate() -> None:
     os.environ[rank_identity.MARK] = found.mark
     guard.guarded(rank_log.redirect)(found)
     ACTIVE = rank = Rank(found)
-    guard.guarded(Ends(rank).install)()
+    guard.guarded(ExitHooks(rank).install)()
     guard.guarded(watch_imports)(rank)
     threading.Thread(target=_live, args=(rank,), name="allranks-heart", daemon=True).start()
 

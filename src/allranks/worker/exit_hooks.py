@@ -24,7 +24,7 @@ END_SECONDS = 5.0
 """How long the end waits for the disk. A healthy disk takes the event in less than a millisecond."""
 
 
-class Ends:
+class ExitHooks:
     """Tells the exception that ends the rank, once, and the end itself, once."""
 
     def __init__(self, rank: Rank):

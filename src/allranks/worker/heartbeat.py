@@ -34,13 +34,13 @@ LOADED = (failures,)
 """What a rank that dies will need. It is loaded while all is well: the disk may be what it dies of."""
 
 
-class Heart:
+class Heartbeat:
     """Writes a rank's events and beats to its file until the rank stops."""
 
     def __init__(self, rank: Rank, journal: Journal):
         self.rank, self.journal = rank, journal
         self.unsent: Deque[str] = deque(maxlen=UNSENT_KEPT)
-        self.stacks = stack_dumps.Asked(rank.place)
+        self.stacks = stack_dumps.StackRequest(rank.place)
         self._told: Tuple[Any, ...] = ()
 
     def run(self) -> None:
@@ -192,7 +192,7 @@ def live(rank: Rank) -> None:
     """The thread's body."""
     ranks = rank.place.ranks
     path = os.path.join(ranks, f"rank-{rank.place.rank}.jsonl") if ranks else os.devnull
-    heart = Heart(rank, Journal(path, rank.place.lines))
+    heart = Heartbeat(rank, Journal(path, rank.place.lines))
     while not rank.stopping or rank.tickets:
         try:
             heart.run()

@@ -64,7 +64,7 @@ class Rank:
         self.evaluation: Any = None
         """`evaluation.Evaluation`, once torch is there."""
         self.own: Any = None
-        """`step_timing.OwnTime`, once torch is there."""
+        """`step_timing.StepTimer`, once torch is there."""
         self.told: Any = None
         """The `Settings` that were told before the first batch, whose digest is still to come."""
         self.first_batch: Any = None

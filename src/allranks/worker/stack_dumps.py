@@ -21,7 +21,7 @@ FRAMES_TOLD = 48
 """Of the main thread's stack, as an event: 8,000 ranks may answer at once."""
 
 
-class Asked:
+class StackRequest:
     """Looks whether `request` was touched, and answers with `rank-<R>.txt`."""
 
     def __init__(self, place: RankIdentity):

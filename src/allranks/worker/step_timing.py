@@ -37,7 +37,7 @@ BETWEEN_PEERS = frozenset(("send", "recv", "isend", "irecv", "send_object_list",
 """Who begins with these is a stage of a pipeline: its wait says where it stands, not how fast it is."""
 
 
-class OwnTime:
+class StepTimer:
     """One rank's. All of it is called by the training's own thread.
 
     `since` is None where nothing is to be measured: after a step's first collective its others ask for that alone.
@@ -134,9 +134,9 @@ def event(cuda: Any) -> Any:
     return made
 
 
-def watch(rank: Rank, is_compiling: Any) -> OwnTime:
+def watch(rank: Rank, is_compiling: Any) -> StepTimer:
     """Looks at the one place that torch's collectives share, whatever calls them, and at DistributedDataParallel."""
-    own = OwnTime(rank)
+    own = StepTimer(rank)
     inner = guard.loaded("torch.distributed.distributed_c10d")
     original = getattr(inner, "_rank_not_in_group", None)
     if original is not None:
@@ -156,7 +156,7 @@ def watch(rank: Rank, is_compiling: Any) -> OwnTime:
     return own
 
 
-def forward(own: OwnTime, original: Any, is_compiling: Any) -> Any:
+def forward(own: StepTimer, original: Any, is_compiling: Any) -> Any:
     """DistributedDataParallel's: a Trainer meets the others between the batch and the pass, to count the tokens."""
 
     def _forward(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -168,7 +168,7 @@ def forward(own: OwnTime, original: Any, is_compiling: Any) -> Any:
     return guard.dressed(guard.not_compiled(_forward), original)
 
 
-def collective(own: OwnTime, original: Any, is_compiling: Any) -> Any:
+def collective(own: StepTimer, original: Any, is_compiling: Any) -> Any:
     """`_rank_not_in_group`, which each collective asks first."""
     get_ident = threading.get_ident
 
@@ -184,7 +184,7 @@ def collective(own: OwnTime, original: Any, is_compiling: Any) -> Any:
 
 
 @guard.guarded
-def asked_by(own: OwnTime, name: str) -> None:
+def asked_by(own: StepTimer, name: str) -> None:
     if name.startswith(COLLECTIVES):
         own.arrive()
     elif name in BETWEEN_PEERS:
@@ -192,7 +192,7 @@ def asked_by(own: OwnTime, name: str) -> None:
 
 
 @guard.guarded
-def backward(own: OwnTime) -> None:
+def backward(own: StepTimer) -> None:
     """A backward pass begins. DistributedDataParallel starts its collectives in it, but for an accumulated one."""
     module = own.ddp() if own.ddp is not None else None
     if module is not None and module.require_backward_grad_sync:

@@ -18,7 +18,7 @@ def on_torch(rank: Rank, torch: Any) -> None:
     losses = Losses(rank)
     evaluation = evaluating.watch(rank, torch)
     watch_backward(rank, torch, losses, evaluation, step_timing.watch(rank, compiling(torch)))
-    loop = Loop(rank, losses, compiling(torch))
+    loop = PlainLoop(rank, losses, compiling(torch))
     # torch.optim forgets its own submodule's name (`del optimizer`).
     guard.loaded("torch.optim.optimizer").register_optimizer_step_post_hook(loop.stepped)
     watch_optimizers(rank)
@@ -32,7 +32,7 @@ def compiling(torch: Any) -> Any:
 
 
 def watch_backward(
-    rank: Rank, torch: Any, losses: Losses, evaluation: evaluating.Evaluation, own: step_timing.OwnTime
+    rank: Rank, torch: Any, losses: Losses, evaluation: evaluating.Evaluation, own: step_timing.StepTimer
 ) -> None:
     original = torch.Tensor.backward
     is_compiling = compiling(torch)
@@ -55,7 +55,7 @@ def watch_backward(
     torch.Tensor.backward = guard.dressed(guard.not_compiled(backward), original)
 
 
-class Loop:
+class PlainLoop:
     """Counts the steps of the first optimizer that steps; a second one (a GAN's) is no clock."""
 
     def __init__(self, rank: Rank, losses: Losses, is_compiling: Any):

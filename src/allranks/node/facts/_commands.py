@@ -135,3 +135,11 @@ def text(path: str, most_bytes: int = 1 << 20) -> str:
 def line(path: str) -> str:
     """The one line of a `/proc` or `/sys` file, without its ends."""
     return text(path, 1 << 16).strip()
+
+
+def line_or_none(path: str) -> Optional[str]:
+    """The same; None if it is empty, missing or unreadable (types of unset InfiniBand GIDs give EINVAL)."""
+    try:
+        return line(path) or None
+    except OSError:
+        return None

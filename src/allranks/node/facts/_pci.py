@@ -6,7 +6,7 @@ import os
 import struct
 from typing import Any, Dict, List, Optional
 
-from allranks.node.facts._commands import line
+from allranks.node.facts._commands import line_or_none
 
 ROOT = "/sys/bus/pci/devices"
 NVIDIA = "0x10de"
@@ -18,12 +18,8 @@ def devices(root: str = ROOT) -> List[Dict[str, Any]]:
         addresses = sorted(os.listdir(root))
     except OSError:
         return []
-    found = []
-    for address in addresses:
-        one = device(os.path.join(root, address), address)
-        if one is not None:
-            found.append(one)
-    return found
+    found = (device(os.path.join(root, address), address) for address in addresses)
+    return [one for one in found if one is not None]
 
 
 def gpus(root: str = ROOT) -> List[Dict[str, Any]]:
@@ -64,10 +60,7 @@ def kind_of(vendor: Optional[str], kind_code: Optional[str]) -> Optional[str]:
 
 
 def attribute(folder: str, name: str) -> Optional[str]:
-    try:
-        return line(os.path.join(folder, name)) or None
-    except OSError:
-        return None
+    return line_or_none(os.path.join(folder, name))
 
 
 def above(folder: str) -> List[str]:

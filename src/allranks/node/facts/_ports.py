@@ -20,10 +20,7 @@ PORT_RANGE = "/proc/sys/net/ipv4/ip_local_port_range"
 def ports_in_use() -> int:
     """How many ports of the range for outgoing connections are taken right now, by TCP sockets of any kind."""
     first, last = [int(n) for n in line(PORT_RANGE).split()][:2]
-    taken: "set[int]" = set()
-    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
-        if os.path.exists(path):
-            taken.update(parse_local_ports(text(path, 32 << 20)))
+    taken: "set[int]" = set().union(*map(parse_local_ports, tables()))
     return sum(first <= port <= last for port in taken)
 
 
@@ -100,11 +97,12 @@ def listening(listeners: List[Dict[str, Any]]) -> Dict[str, Any]:
 
 def read_listeners() -> List[Dict[str, Any]]:
     """The listening TCP sockets of this network namespace, of both families."""
-    found = []
-    for path in ("/proc/net/tcp", "/proc/net/tcp6"):
-        if os.path.exists(path):
-            found += parse_listening(text(path, 32 << 20))
-    return found
+    return [one for table in tables() for one in parse_listening(table)]
+
+
+def tables() -> List[str]:
+    """The kernel's tables of TCP sockets, of both families."""
+    return [text(path, 32 << 20) for path in ("/proc/net/tcp", "/proc/net/tcp6") if os.path.exists(path)]
 
 
 def parse_listening(content: str) -> List[Dict[str, Any]]:

@@ -7,6 +7,7 @@ import os
 import re
 from typing import Any, Dict, List, Mapping
 
+from allranks.core.untrusted import mapping, mappings
 from allranks.node.facts import _commands
 from allranks.node.facts._commands import text
 from allranks.node.facts._reading import Reading, Unreadable
@@ -42,8 +43,8 @@ def read_input() -> Dict[str, Any]:
     told = [reason for reason in reasons if reason]
     if len(told) == len(reasons) and not all("is not installed" in reason for reason in told):
         raise Unreadable("; ".join(told))
-    # Neither tool, or no input chain: nothing filters here that we know of.
-    return {"policy": "accept", "chains": 0, "rejects": False, "ports": [], "everything_from": []}
+    # Neither tool, or no input chain: no known filter is here.
+    return unfiltered()
 
 
 def read_exports() -> List[Dict[str, str]]:
@@ -57,15 +58,13 @@ def read_exports() -> List[Dict[str, str]]:
 # ---- parsers ----
 
 
+def unfiltered() -> Dict[str, Any]:
+    return {"policy": "accept", "chains": 0, "rejects": False, "ports": [], "everything_from": []}
+
+
 def parse_iptables(output: str) -> Dict[str, Any]:
     """`iptables -S INPUT`: policy, accepted ports (as `39500` or `29500:29600`), sources let in altogether."""
-    found: Dict[str, Any] = {
-        "policy": None,
-        "chains": 0,
-        "rejects": False,
-        "ports": [],
-        "everything_from": [],
-    }
+    found = unfiltered()
     for row in output.splitlines():
         words = row.split()
         if words[:2] == ["-P", "INPUT"] and len(words) == 3:
@@ -73,8 +72,6 @@ def parse_iptables(output: str) -> Dict[str, Any]:
             found["chains"] += 1
         elif row.startswith("-A INPUT "):
             _iptables_rule(row, found)
-    if found["policy"] is None:
-        found["policy"] = "accept"
     return found
 
 
@@ -97,28 +94,19 @@ def _iptables_rule(row: str, found: Dict[str, Any]) -> None:
 
 def parse_nft(output: str) -> Dict[str, Any]:
     """`nft -j list ruleset`: chains that hook `input`, and the ports that their rules accept."""
-    found: Dict[str, Any] = {
-        "policy": "accept",
-        "chains": 0,
-        "rejects": False,
-        "ports": [],
-        "everything_from": [],
-    }
     try:
-        entries = json.loads(output)["nftables"]
+        entries = mappings(json.loads(output)["nftables"])
     except (ValueError, KeyError, TypeError, RecursionError):
         raise Unreadable("nft printed no JSON ruleset") from None
-    names = set()
-    for entry in entries if isinstance(entries, list) else []:
-        chain = entry.get("chain") if isinstance(entry, dict) else None
-        if isinstance(chain, dict) and chain.get("hook") == "input":
+    found, names = unfiltered(), set()
+    for chain in (mapping(entry.get("chain")) for entry in entries):
+        if chain.get("hook") == "input":
             names.add((chain.get("family"), chain.get("table"), chain.get("name")))
             found["chains"] += 1
             if chain.get("policy") == "drop":
                 found["policy"] = "drop"
-    for entry in entries if isinstance(entries, list) else []:
-        rule = entry.get("rule") if isinstance(entry, dict) else None
-        if isinstance(rule, dict) and (rule.get("family"), rule.get("table"), rule.get("chain")) in names:
+    for rule in (mapping(entry.get("rule")) for entry in entries):
+        if (rule.get("family"), rule.get("table"), rule.get("chain")) in names:
             _nft_rule(rule.get("expr"), found)
     return found
 
@@ -127,7 +115,7 @@ _VERDICTS = ("accept", "drop", "reject", "jump", "goto")
 
 
 def _nft_rule(expressions: Any, found: Dict[str, Any]) -> None:
-    parts = [part for part in expressions if isinstance(part, dict)] if isinstance(expressions, list) else []
+    parts = mappings(expressions)
     verdict = next((name for part in parts for name in _VERDICTS if name in part), "")
     matches = [part["match"] for part in parts if isinstance(part.get("match"), dict)]
     ports = [m.get("right") for m in matches if '"dport"' in json.dumps(m.get("left"))]

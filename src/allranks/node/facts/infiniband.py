@@ -9,7 +9,7 @@ import os
 import re
 from typing import Any, Dict, List, Mapping, Optional
 
-from allranks.node.facts._commands import line
+from allranks.node.facts._commands import line_or_none
 from allranks.node.facts._reading import Reading
 
 ROOT = "/sys/class/infiniband"
@@ -43,29 +43,29 @@ def devices(root: str) -> Dict[str, Dict[str, Any]]:
 
 
 def device(folder: str) -> Dict[str, Any]:
-    numa = maybe(os.path.join(folder, "device", "numa_node"))
+    numa = line_or_none(os.path.join(folder, "device", "numa_node"))
     ports_folder = os.path.join(folder, "ports")
     numbers = sorted((n for n in listed(ports_folder) if n.isdigit()), key=int)
     return {
         "pci": os.path.basename(os.path.realpath(os.path.join(folder, "device"))),
         "numa": int(numa) if numa and numa.lstrip("-").isdigit() else None,
-        "type": maybe(os.path.join(folder, "hca_type")),
-        "firmware": maybe(os.path.join(folder, "fw_ver")),
+        "type": line_or_none(os.path.join(folder, "hca_type")),
+        "firmware": line_or_none(os.path.join(folder, "fw_ver")),
         "interfaces": listed(os.path.join(folder, "device", "net")),
         "ports": {number: port(os.path.join(ports_folder, number)) for number in numbers},
     }
 
 
 def port(folder: str) -> Dict[str, Any]:
-    rate, how = parse_rate(maybe(os.path.join(folder, "rate")))
-    counters = {name: maybe(os.path.join(folder, "counters", name)) for name in COUNTERS}
+    rate, how = parse_rate(line_or_none(os.path.join(folder, "rate")))
+    counters = {name: line_or_none(os.path.join(folder, "counters", name)) for name in COUNTERS}
     return {
-        "state": after_colon(maybe(os.path.join(folder, "state"))),
-        "physical": after_colon(maybe(os.path.join(folder, "phys_state"))),
-        "layer": maybe(os.path.join(folder, "link_layer")),
+        "state": after_colon(line_or_none(os.path.join(folder, "state"))),
+        "physical": after_colon(line_or_none(os.path.join(folder, "phys_state"))),
+        "layer": line_or_none(os.path.join(folder, "link_layer")),
         "rate_gbits": rate,
         "rate": how,
-        "lid": maybe(os.path.join(folder, "lid")),
+        "lid": line_or_none(os.path.join(folder, "lid")),
         "gids": gids(folder),
         "counters": {k: int(v) for k, v in counters.items() if v is not None and v.isdigit()},
     }
@@ -76,11 +76,11 @@ def gids(folder: str) -> List[Dict[str, Any]]:
     found = []
     names = sorted((n for n in listed(os.path.join(folder, "gids")) if n.isdigit()), key=int)
     for name in names[:256]:
-        gid = maybe(os.path.join(folder, "gids", name))
+        gid = line_or_none(os.path.join(folder, "gids", name))
         if not gid or not re.search("[1-9a-f]", gid.replace("fe80", "", 1)):
             continue
-        kind = maybe(os.path.join(folder, "gid_attrs", "types", name))
-        interface = maybe(os.path.join(folder, "gid_attrs", "ndevs", name))
+        kind = line_or_none(os.path.join(folder, "gid_attrs", "types", name))
+        interface = line_or_none(os.path.join(folder, "gid_attrs", "ndevs", name))
         found.append({"index": int(name), "gid": gid, "type": kind, "interface": interface})
     return found[:MOST_GIDS]
 
@@ -94,14 +94,6 @@ def parse_rate(text: Optional[str]) -> "tuple[Optional[float], Optional[str]]":
 def after_colon(text: Optional[str]) -> Optional[str]:
     """`4: ACTIVE` → `ACTIVE`."""
     return text.partition(":")[2].strip() or None if text else None
-
-
-def maybe(path: str) -> Optional[str]:
-    """A line of /sys; None where it is not there or not readable (types of unset GIDs give EINVAL)."""
-    try:
-        return line(path) or None
-    except OSError:
-        return None
 
 
 def listed(folder: str) -> List[str]:

@@ -12,7 +12,7 @@ import threading
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from allranks.node.facts import _ports, _reader_processes
-from allranks.node.facts._commands import line, text
+from allranks.node.facts._commands import line, line_or_none, text
 from allranks.node.facts._reading import Reading, why
 
 RESOLVE_SECONDS = 5.0
@@ -116,12 +116,8 @@ def _speed(name: str) -> Optional[int]:
 
 def _kind(name: str) -> Optional[str]:
     """`ethernet`, `infiniband` or `loopback` by ARPHRD_* of linux/if_arp.h; None where unknown."""
-    try:
-        return {"1": "ethernet", "32": "infiniband", "772": "loopback"}.get(
-            line(f"/sys/class/net/{name}/type")
-        )
-    except OSError:
-        return None
+    kinds = {"1": "ethernet", "32": "infiniband", "772": "loopback"}
+    return kinds.get(line_or_none(f"/sys/class/net/{name}/type") or "")
 
 
 def parse_ifconf(data: bytes) -> List[Tuple[str, str]]:

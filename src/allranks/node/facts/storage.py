@@ -28,6 +28,7 @@ MOST_CONFIG_BYTES = 1 << 20
 MOST_FILES = 4096
 SMALL_FILE_BYTES = 256 << 10
 WEIGHTS = (".safetensors", ".bin", ".pt")
+INDICES = ("model.safetensors.index.json", "pytorch_model.bin.index.json")
 MOST_STRIPED = 16
 """Files whose layout is read: a model has one, or many that are laid out alike."""
 
@@ -188,14 +189,11 @@ def read_model(folder: str) -> Dict[str, Any]:
             if entry.is_file() and len(files) < MOST_FILES:
                 files[entry.name] = entry.stat().st_size
     found["files"] = dict(sorted(files.items()))
-    config, trouble = read_config(os.path.join(folder, "config.json"))
-    found["config"], found["config_trouble"] = config, trouble
-    index = next(
-        (n for n in ("model.safetensors.index.json", "pytorch_model.bin.index.json") if n in files), None
-    )
-    found["index"] = index
+    found["config"], found["config_trouble"] = read_config(os.path.join(folder, "config.json"))
+    index = found["index"] = next((name for name in INDICES if name in files), None)
     if index is not None:
-        found.update(read_index(os.path.join(folder, index), files))
+        names, trouble = read_json(os.path.join(folder, index), 64 << 20)
+        found.update({"index_trouble": trouble} if trouble else parse_index(names, files))
     found["cut_short"] = cut_short(folder, files)
     found.update(read_stripes(folder, files))
     return found
@@ -225,19 +223,16 @@ def stripes(path: str) -> Optional[int]:
 
 
 def read_config(path: str) -> Tuple[Optional[Dict[str, Any]], Optional[str]]:
+    config, trouble = read_json(path, MOST_CONFIG_BYTES)
+    return (config, None) if isinstance(config, dict) else (None, trouble or "it is not a JSON object")
+
+
+def read_json(path: str, most_bytes: int) -> Tuple[Any, Optional[str]]:
+    """A file's JSON value, or None and the reason."""
     try:
-        config = json.loads(text(path, MOST_CONFIG_BYTES))
+        return json.loads(text(path, most_bytes)), None
     except (OSError, ValueError, RecursionError, Unreadable) as error:
         return None, why(error)
-    return (config, None) if isinstance(config, dict) else (None, "it is not a JSON object")
-
-
-def read_index(path: str, files: Mapping[str, int]) -> Dict[str, Any]:
-    try:
-        index = json.loads(text(path, 64 << 20))
-    except (OSError, ValueError, RecursionError, Unreadable) as error:
-        return {"index_trouble": why(error)}
-    return parse_index(index, files)
 
 
 def parse_index(index: Any, files: Mapping[str, int]) -> Dict[str, Any]:
@@ -300,11 +295,8 @@ def read_dataset(folder: str, names: List[str]) -> Dict[str, Any]:
     # A relative folder begins at the run's working folder, which is made anew for each run.
     if not os.path.isabs(folder) or not os.path.exists(path):
         return {"dir": folder, "info": False}
-    try:
-        info = json.loads(text(path, 16 << 20))
-    except (OSError, ValueError, RecursionError, Unreadable) as error:
-        return {"dir": folder, "info": True, "trouble": why(error)}
-    found = parse_dataset_info(info, names)
+    info, trouble = read_json(path, 16 << 20)
+    found: Dict[str, Any] = {"trouble": trouble} if trouble else parse_dataset_info(info, names)
     for entry in found.get("entries", {}).values():
         if entry["file"] is not None:
             place = os.path.join(folder, entry["file"])

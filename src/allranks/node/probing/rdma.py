@@ -6,7 +6,6 @@ command is one of a list.
 
 from __future__ import annotations
 
-import os
 import re
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.core.text import last_line
 from allranks.node.facts._reading import why
+from allranks.node.facts.infiniband import ROOT, devices
 
 PROGRAM = "ib_write_bw"
 PORT = 18515
@@ -24,7 +24,6 @@ MORE_SECONDS = 15.0
 """Above the measuring itself: opening the device, registering memory, finding each other."""
 
 AGAIN_SECONDS = 0.3
-ROOT = "/sys/class/infiniband"
 NOT_YET = re.compile(r"(?i)couldn't connect|connection refused|unable to init the socket")
 
 
@@ -92,18 +91,8 @@ def parse(text: str) -> Optional[float]:
 
 
 def active_device(root: str) -> Optional[str]:
-    """The first device that has a port in the state ACTIVE (`4: ACTIVE`, the kernel's sysfs-class-infiniband)."""
-    try:
-        devices = sorted(os.listdir(root))
-    except OSError:
-        return None
-    for device in devices:
-        ports = os.path.join(root, device, "ports")
-        try:
-            for port in sorted(os.listdir(ports)):
-                with open(os.path.join(ports, port, "state"), encoding="ascii") as file:
-                    if file.read().startswith("4"):
-                        return device
-        except OSError:
-            continue
+    """The first device with an active port."""
+    for name, device in devices(root).items():
+        if any(port["state"] == "ACTIVE" for port in device["ports"].values()):
+            return name
     return None
