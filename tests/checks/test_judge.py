@@ -240,15 +240,15 @@ def test_a_script_of_ones_own_is_asked_for_with_its_json():
 
 
 def test_paths_of_a_container_are_looked_at_on_the_host():
-    from allranks.checks.fact_request import place
+    from allranks.checks.fact_request import path_on_node
     from allranks.spec import Container
 
     found = cluster("a100")
     mounts = ("/nfs:/nfs:ro", "/home/ubuntu:/host_home", "/data/x:/host_home/data", "/:/host")
     run = in_run(found.run, ["container"], Container("docker", "image", mounts))
-    assert place(run, "/host_home/runs") == "/home/ubuntu/runs"
-    assert place(run, "/host_home/data/a") == "/data/x/a", "the deepest mount counts"
-    assert place(run, "/host_homes/runs") is None and place(run, "/host/tmp") == "/tmp"
+    assert path_on_node(run, "/host_home/runs") == "/home/ubuntu/runs"
+    assert path_on_node(run, "/host_home/data/a") == "/data/x/a", "the deepest mount counts"
+    assert path_on_node(run, "/host_homes/runs") is None and path_on_node(run, "/host/tmp") == "/tmp"
     asked = checks.request(run, None)["node-0"]
     assert asked["model"] == "/nfs/DeepSeek-V3-bf16" and asked["paths"] == [], "save.to is in no mount"
     assert asked["imports"] == [] and asked["python"] is None and asked["engine"] == "docker"

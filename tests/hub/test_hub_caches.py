@@ -132,7 +132,7 @@ def test_a_huge_or_broken_config_is_not_read(machine: Path) -> None:
 def test_of_a_container_the_cache_is_asked_for_that_is_mounted(machine: Path) -> None:
     def asked(more: str, **arguments):
         run = a_run(f"container: {{image: x/y:1, mounts: [{machine}/models:/models]}}\n{more}", **arguments)
-        return checks.fact_request.of_hub(run)
+        return checks.fact_request.hub_question(run)
 
     assert asked("env: {HF_HOME: /models/hf}")["cache"] == f"{machine}/models/hf/hub"
     assert asked("", cache_dir="/models/c")["cache"] == f"{machine}/models/c"
@@ -140,9 +140,9 @@ def test_of_a_container_the_cache_is_asked_for_that_is_mounted(machine: Path) ->
 
 
 def test_a_folder_and_a_model_of_another_hub_are_not_asked_for() -> None:
-    assert checks.fact_request.of_hub(a_run(model_name_or_path="/models/x")) is None
-    assert checks.fact_request.of_hub(a_run('env: {USE_MODELSCOPE_HUB: "1"}')) is None
-    assert checks.fact_request.of_hub(a_run()) == {"id": MODEL, "revision": "main", "cache": None}
+    assert checks.fact_request.hub_question(a_run(model_name_or_path="/models/x")) is None
+    assert checks.fact_request.hub_question(a_run('env: {USE_MODELSCOPE_HUB: "1"}')) is None
+    assert checks.fact_request.hub_question(a_run()) == {"id": MODEL, "revision": "main", "cache": None}
 
 
 # ---- whether a node lacks it, and whether the Hub answers to the node ----

@@ -48,7 +48,7 @@ def total(plan) -> int:
     host=st.integers(1, 4 * 2**40),
     host_usable=st.one_of(st.none(), st.integers(1, 4 * 2**40)),
     on_gpu=st.booleans(),
-    beside=st.sampled_from(["", "a reference model"]),
+    uncounted=st.sampled_from(["", "a reference model"]),
 )
 def test_fits_means_that_all_of_it_was_seen_to_fit(needed, usable, host, host_usable, on_gpu, beside) -> None:
     phases = {"load": host, "train": 1, "save": 1, "save_stock": 2**60}

@@ -24,7 +24,7 @@ from allranks.checks.lint import Line
 from allranks.checks.lint.run_settings import lines
 from allranks.checks.node_verdict import COLUMNS, Standing
 from allranks.checks.node_verdict import standings as standings_of
-from allranks.checks.phrases import named
+from allranks.checks.phrases import harmless
 from allranks.core import UNKNOWN, WARN, Facts, Finding, Where
 from allranks.core.pages import Page
 from allranks.core.rules import page_of
@@ -48,7 +48,7 @@ def _judged(rule: Rule, context: Context) -> Iterator[Finding]:
     """The rule's findings under its own id, with what nodes said made harmless to a terminal."""
     try:
         for finding in rule.check(context) if rule.applies(context) else ():
-            yield named(finding, rule.id)
+            yield harmless(finding, rule.id)
     except Exception as error:
         failed = Finding(
             id=rule.id,
@@ -57,7 +57,7 @@ def _judged(rule: Rule, context: Context) -> Iterator[Finding]:
             why="it has judged nothing.",
             fix="report it with the facts: allranks check FILE --save-facts DIR",
         )
-        yield named(failed, rule.id)
+        yield harmless(failed, rule.id)
 
 
 def settings(facts: Sequence[Facts], plan: Any, run: Run) -> list[tuple[Line, Where]]:

@@ -33,12 +33,8 @@ def all_rules() -> dict[str, Rule]:
             module=module,
             check=module.check,
             needs=tuple(getattr(module, "NEEDS", ())),
-            applies=getattr(module, "applies", _always),
+            applies=getattr(module, "applies", lambda context: True),
             unknown_blocks=bool(getattr(module, "UNKNOWN_BLOCKS", True)),
         )
         for rule_id, module in modules("allranks.checks.rules").items()
     }
-
-
-def _always(_context: Any) -> bool:
-    return True

@@ -156,6 +156,11 @@ class Context:
         return tuple(group[0] for group in self.hosts)
 
     @cached_property
+    def ranks_by_machine(self) -> list[tuple[View, int]]:
+        """One node of each machine, and the ranks of all its nodes."""
+        return [(group[0], sum(view.node.gpus for view in group)) for group in self.hosts]
+
+    @cached_property
     def ranks(self) -> Mapping[str, list[Mapping[str, Any]]]:
         """The plan's ranks by node."""
         found: dict[str, list[Mapping[str, Any]]] = {}

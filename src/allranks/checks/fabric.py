@@ -13,8 +13,8 @@ TCP = ("tcp", "socket", "ethernet")
 
 
 def several_machines(context: Context) -> bool:
-    """Whether the network between nodes matters. Where `same_host` is said and wrong, that is one finding and not
-    one of each network check; where a scheduler chooses the machines, their addresses are not known yet."""
+    """Whether the network between nodes matters. A wrong `same_host` is one finding, and not one of each network
+    check; the addresses of machines that a scheduler chooses are not known yet."""
     return len(context.hosts) > 1 and not context.run.same_host and context.run.nodes_known
 
 
@@ -26,7 +26,7 @@ def wants_infiniband(context: Context) -> bool:
     )
 
 
-def interface(context: Context, view: View) -> str | None:
+def interface_of_ranks(context: Context, view: View) -> str | None:
     """The interface that this node's ranks are told to use, else the one that leads to the head."""
     environment = context.environment(view)
     told = environment.get("GLOO_SOCKET_IFNAME") or environment.get("NCCL_SOCKET_IFNAME")
@@ -43,20 +43,17 @@ def interfaces(view: View) -> Mapping[str, Any]:
     return view.map("network.interfaces")
 
 
-def named(view: View, spec: str) -> list[str]:
+def matching_interfaces(view: View, spec: str) -> list[str]:
     """The interfaces that NCCL takes for a value of NCCL_SOCKET_IFNAME (its user guide): prefixes, `=` exact,
     `^` all others; loopback and docker only if they are named."""
     listed = spec[1:] if spec[:1] in "^=" else spec
     parts = [part for part in listed.split(",") if part]
     exact = spec.startswith("=") or spec.startswith("^=")
-    names = [name for name in interfaces(view)]
 
     def matches(name: str) -> bool:
         return any(name == part.lstrip("=") if exact else name.startswith(part) for part in parts)
 
-    if spec.startswith("^"):
-        return [name for name in names if not matches(name)]
-    return [name for name in names if matches(name)]
+    return [name for name in interfaces(view) if matches(name) is not spec.startswith("^")]
 
 
 def ports(view: View) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
@@ -66,17 +63,17 @@ def ports(view: View) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
             yield name, number, mapping(port)
 
 
-def active(view: View) -> list[tuple[str, str, Mapping[str, Any]]]:
+def active_ports(view: View) -> list[tuple[str, str, Mapping[str, Any]]]:
     return [one for one in ports(view) if one[2].get("state") == "ACTIVE"]
 
 
-def meant(context: Context, view: View) -> list[tuple[str, str, Mapping[str, Any]]]:
+def chosen_ports(context: Context, view: View) -> list[tuple[str, str, Mapping[str, Any]]]:
     """The ports, active or not, that this node's ranks may use: those of NCCL_IB_HCA, or all."""
     spec = context.environment(view).get("NCCL_IB_HCA")
-    return [one for one in ports(view) if not spec or takes(spec, one[0], one[1])]
+    return [one for one in ports(view) if not spec or chooses(spec, one[0], one[1])]
 
 
-def takes(spec: str, device: str, number: str) -> bool:
+def chooses(spec: str, device: str, number: str) -> bool:
     """Whether NCCL takes this port for a value of NCCL_IB_HCA (its user guide): prefixes, `=` exact, `^` without,
     `:port`."""
     exact, without = spec.startswith(("=", "^=")), spec.startswith("^")
@@ -89,7 +86,7 @@ def takes(spec: str, device: str, number: str) -> bool:
 
 
 def address_of(text: Any) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """An address without its prefix length; None for what is none."""
+    """An address without its prefix length; None for anything else."""
     try:
         return ipaddress.ip_address(str(text).partition("/")[0])
     except ValueError:

@@ -48,7 +48,7 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
     if run.train.kind == "llamafactory":
         asked["model"] = model(run)
         asked["dataset"] = dataset(run)
-        asked["hub"] = of_hub(run)
+        asked["hub"] = hub_question(run)
         if run.container is None:
             planned = getattr(plan, "trainer", None) or {}
             asked["configuration"] = library_trial.question(run, planned, getattr(plan, "deepspeed", None))
@@ -74,7 +74,7 @@ def trusts_remote_code(run: Run) -> bool:
 def model(run: Run) -> str | None:
     """The model's folder on a node; None for a model of the Hub, and for one that is in the image alone."""
     name = run.train.arguments.get("model_name_or_path")
-    path = place(run, name) if isinstance(name, str) else None
+    path = path_on_node(run, name) if isinstance(name, str) else None
     return path if path and path.startswith(("/", "~")) else None
 
 
@@ -101,11 +101,11 @@ def hub_cache(run: Run) -> str | None:
     return hub.cache(run.env) if of_run and run.container is not None else None
 
 
-def of_hub(run: Run) -> dict[str, Any] | None:
+def hub_question(run: Run) -> dict[str, Any] | None:
     """What a node is asked about a model of the Hub. Of a container's cache it knows what is mounted from the node."""
     model = hub_model(run)
     cache = hub_cache(run)
-    folder = place(run, cache) if cache else None
+    folder = path_on_node(run, cache) if cache else None
     is_found = folder.startswith(("/", "~")) if folder else cache is None and run.container is None
     if model is None or not is_found:
         return None
@@ -145,37 +145,37 @@ def paths(run: Run) -> list[str]:
         run.save.copy_to,
         run.resume if run.resume not in ("auto", "true", "false") else None,
     ]
-    places = [place(run, path) for path in wanted if path and ":" not in path]
+    places = [path_on_node(run, path) for path in wanted if path and ":" not in path]
     return [path for path in places if path]
 
 
 def files(run: Run, plan: Any, node: Node) -> list[str]:
     """Small files that settings name and whose content is judged, and the folder that the ranks start in."""
-    own = [path for path, is_shipped in [*of_command(run), *of_workdir(run)] if not is_shipped]
+    own = [path for path, is_shipped in [*command_paths(run), *workdir_paths(run)] if not is_shipped]
     return [path for path in [environment(plan, node).get("NCCL_TOPO_FILE"), *own] if path]
 
 
 def command_files(run: Run) -> list[str]:
     """The script of `train.command` and the JSON files among its words (`--deepspeed_config=ds.json`). Of `-m` and a
     module the file that it is, if the folder that ranks start in holds it; it may be installed as well."""
-    return [path for path, _ in of_command(run)]
+    return [path for path, _ in command_paths(run)]
 
 
 def workdir(run: Run) -> str | None:
     """The folder that `train.workdir` names; None if it names none, and if only a container has it."""
-    return next((path for path, _ in of_workdir(run)), None)
+    return next((path for path, _ in workdir_paths(run)), None)
 
 
 def shipped(run: Run) -> list[str]:
     """Those of these files that lie in `code`, and so on this machine: the nodes get them after they were asked."""
-    return [path for path, is_shipped in [*of_command(run), *of_workdir(run)] if is_shipped]
+    return [path for path, is_shipped in [*command_paths(run), *workdir_paths(run)] if is_shipped]
 
 
 CODE = "/\0code"
 """Stands for the shipped code's folder while paths are put together: no path that was read holds a NUL."""
 
 
-def of_command(run: Run) -> list[tuple[str, bool]]:
+def command_paths(run: Run) -> list[tuple[str, bool]]:
     """`(path, whether it lies in code)`, for `command_files`."""
     if run.train.kind != "command" or not run.train.command:
         return []
@@ -183,30 +183,30 @@ def of_command(run: Run) -> list[tuple[str, bool]]:
     first, *rest = run.script(code)
     folder = run.workdir(code)
     words = [word.partition("=")[2] if word.startswith("-") and "=" in word else word for word in rest]
-    named = [at(folder, word) for word in words if word.endswith(".json") and folder is not None]
+    named = [below(folder, word) for word in words if word.endswith(".json") and folder is not None]
     start = code or folder
     if first == "-m" and start is not None:
-        first = at(start, rest[0].replace(".", "/") + ".py")
-    return settled(run, [*([first] if first.endswith(".py") else []), *named])
+        first = below(start, rest[0].replace(".", "/") + ".py")
+    return located(run, [*([first] if first.endswith(".py") else []), *named])
 
 
-def of_workdir(run: Run) -> list[tuple[str, bool]]:
+def workdir_paths(run: Run) -> list[tuple[str, bool]]:
     folder = run.workdir(CODE if run.code else None) if run.train.workdir else None
-    return settled(run, [folder] if folder else [])
+    return located(run, [folder] if folder else [])
 
 
-def settled(run: Run, paths: list[str]) -> list[tuple[str, bool]]:
+def located(run: Run, paths: list[str]) -> list[tuple[str, bool]]:
     """Where each lies: in `code` on this machine, or on the nodes. Left out is what only a container has."""
     found: list[tuple[str, bool]] = []
     for path in paths:
         if path == CODE or path.startswith(CODE + "/"):
             found.append((posixpath.normpath(posixpath.join(run.code or "", path[len(CODE) + 1 :])), True))
-        elif (on_node := place(run, path)) is not None:
+        elif (on_node := path_on_node(run, path)) is not None:
             found.append((on_node, False))
     return found
 
 
-def at(folder: str, path: str) -> str:
+def below(folder: str, path: str) -> str:
     """A path as a program sees it that was started in `folder`."""
     return path if path.startswith(("/", "~")) else posixpath.normpath(posixpath.join(folder, path))
 
@@ -247,12 +247,12 @@ def dataset(run: Run) -> dict[str, Any] | None:
     if not isinstance(folder, str) or folder.startswith(HUBS):
         return None
     start = run.workdir(CODE if run.code else None)
-    folder = at(start, run.here(folder)) if start else folder
-    path = None if folder.startswith(CODE) else place(run, folder)
+    folder = below(start, run.here(folder)) if start else folder
+    path = None if folder.startswith(CODE) else path_on_node(run, folder)
     return {"dir": path, "names": datasets(run)} if path else None
 
 
-def place(run: Run, path: str, bare: bool = False) -> str | None:
+def path_on_node(run: Run, path: str, bare: bool = False) -> str | None:
     """Where a path of the training environment lies on a node; None if only a container has it."""
     path = run.here(path, bare)
     if run.container is None or not path.startswith("/"):

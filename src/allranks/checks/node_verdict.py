@@ -117,7 +117,7 @@ def fabric_text(view: View) -> str:
             number(port.get("rate_gbits")),
             "RoCE" if port.get("layer") == "Ethernet" else str(port.get("layer")),
         )
-        for _, _, port in fabric.active(view)
+        for _, _, port in fabric.active_ports(view)
     )
     texts = [
         f"{count} × {layer}" if rate is None else f"{count} × {rate:g} Gb/s {layer}"
@@ -128,7 +128,7 @@ def fabric_text(view: View) -> str:
 
 def interface_text(context: Context, view: View) -> str:
     """`eth0 100 Gb/s` (virtual interfaces tell no speed): what the node's ranks meet over."""
-    name = fabric.interface(context, view)
+    name = fabric.interface_of_ranks(context, view)
     if not isinstance(name, str):
         return UNREAD
     speed = number(mapping(fabric.interfaces(view).get(name)).get("speed_mbits"))

@@ -13,7 +13,7 @@ MOST = 2000
 """Characters of one text of a finding."""
 
 
-def named(finding: Finding, rule_id: str) -> Finding:
+def harmless(finding: Finding, rule_id: str) -> Finding:
     """A rule's finding under the rule's own id, with what nodes said made harmless to a terminal."""
     texts = {name: printable(getattr(finding, name), MOST) for name in ("saw", "expected", "why", "fix")}
     evidence = tuple(printable(line, MOST) for line in finding.evidence)

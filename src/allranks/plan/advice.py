@@ -109,11 +109,11 @@ def _faster(case: Case) -> Iterator[Change]:
 def _smoke_test_off(case: Case) -> Change:
     """NVLink and shared memory within a node, InfiniBand between nodes where there is any."""
     made = dataclasses.replace(case, smoke_test=False, tcp_only=False)
-    cost, beside = "", case.hardware.beside
-    if case.tcp_only and len(case.nodes) > 1 and beside is not None:
-        networks = (beside, *(one for one in case.hardware.networks if one.name != beside.name))
+    cost, better = "", case.hardware.without_tcp
+    if case.tcp_only and len(case.nodes) > 1 and better is not None:
+        networks = (better, *(one for one in case.hardware.networks if one.name != better.name))
         made = dataclasses.replace(made, hardware=dataclasses.replace(case.hardware, networks=networks))
-        cost = f"if the nodes have {beside.name}" if beside.assumed else ""
+        cost = f"if the nodes have {better.name}" if better.assumed else ""
     paste = "remove NCCL_P2P_DISABLE, NCCL_SHM_DISABLE and NCCL_IB_DISABLE from env"
     return Change("the smoke test's network settings off", paste, made, cost)
 

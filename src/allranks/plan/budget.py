@@ -255,14 +255,14 @@ def _needs_deepspeed(run: Run, version: tuple[int, ...] | None, asked: bool) -> 
 
 
 def _stage_findings(run: Run, case: Case) -> list[Finding]:
-    if not case.setting.beside:
+    if not case.setting.uncounted:
         return []
     return [
         Finding(
             id="stage-not-planned",
             verdict=UNKNOWN,
             where=run.where("train.llamafactory.stage"),
-            saw=f"stage: {case.setting.stage} keeps {case.setting.beside} beside the model, which is not counted.",
+            saw=f"stage: {case.setting.stage} keeps {case.setting.uncounted} beside the model, which is not counted.",
             expected="pt, sft, rm, or dpo and kto with LoRA",
             why="the run needs more than the printed figures; whether it fits cannot be said.",
             fix=f"allranks run --smoke --accept stage-not-planned {run.named}",

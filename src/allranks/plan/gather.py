@@ -177,7 +177,8 @@ class _Coordinator:
             index, step = self.queue.popleft()
             self.recent[index] = step
             dropped.add(index)
-        room = min(self.zero.max_live - self.available, self._bucket())
+        bucket = self.zero.prefetch_bucket
+        room = min(self.zero.max_live - self.available, min(bucket, 1) if self.zero.sequential else bucket)
         wanted: list[int] = []
         ahead = 0
         while self.queue and ahead < room:
@@ -188,9 +189,6 @@ class _Coordinator:
                 ahead += self.params[index].elements
         if wanted:
             self._gather(wanted)
-
-    def _bucket(self) -> int:
-        return 1 if self.zero.sequential and self.zero.prefetch_bucket else self.zero.prefetch_bucket
 
     def release(self, node: Node, backward: bool, recomputed: list[int]) -> None:
         for index in node.params:

@@ -88,7 +88,7 @@ class Hardware:
     gpu: Gpu | None
     host_bytes: int | None
     networks: tuple[Network, ...]
-    beside: Network | None = None
+    without_tcp: Network | None = None
     """What the nodes could use where the run is held to TCP: their InfiniBand ports, or what is usual."""
 
     @property
@@ -121,7 +121,7 @@ def hardware_of(run: Run, uses_gpu: bool, facts: Mapping[str, Facts] | None = No
         gpu=gpu,
         host_bytes=min(hosts) if hosts and len(hosts) == len(run.cluster.nodes) else None,
         networks=_networks(run, facts),
-        beside=_fastest(run, facts or {}, tcp=False) or INFINIBAND_8X200,
+        without_tcp=_fastest(run, facts or {}, tcp=False) or INFINIBAND_8X200,
     )
 
 
@@ -147,16 +147,13 @@ def _networks(run: Run, facts: Mapping[str, Facts] | None) -> tuple[Network, ...
     compared = (ETHERNET_100, INFINIBAND_8X200)
     if len(run.cluster.nodes) > 1 and all(is_loopback(node.address) for node in run.cluster.nodes):
         return (LOOPBACK, *compared)
-    found = _fastest(run, facts or {}, tcp=_tcp(run))
+    tcp = run.network.fabric.lower() in TCP_FABRICS or run.env.get("NCCL_IB_DISABLE") == "1"
+    found = _fastest(run, facts or {}, tcp=tcp)
     if found is not None:
         return (found, *compared)
     if run.network.fabric.lower() in ("ib", "infiniband", "roce", "rdma"):
         return (INFINIBAND_8X200, ETHERNET_100)
     return compared
-
-
-def _tcp(run: Run) -> bool:
-    return run.network.fabric.lower() in TCP_FABRICS or run.env.get("NCCL_IB_DISABLE") == "1"
 
 
 def _fastest(run: Run, facts: Mapping[str, Facts], tcp: bool) -> Network | None:

@@ -53,7 +53,7 @@ class Memory:
     host: Mapping[str, int]
     host_usable: int | None
     on_gpu: bool
-    beside: str = ""
+    uncounted: str = ""
     """What the run keeps on top and the plan does not count."""
 
     @property
@@ -93,7 +93,7 @@ class Memory:
                 return None
         known = [verdict for verdict in found if verdict]
         worst = max(known, key=(FITS, TOO_CLOSE, DOES_NOT_FIT).index) if known else None
-        return None if worst == FITS and (self.host_in_doubt or self.beside) else worst
+        return None if worst == FITS and (self.host_in_doubt or self.uncounted) else worst
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -153,7 +153,7 @@ def memory_of(case: Case) -> Memory:
         host=host_memory(case, sum(whole.values())),
         host_usable=case.hardware.host_bytes,
         on_gpu=on_gpu,
-        beside=case.setting.beside,
+        uncounted=case.setting.uncounted,
     )
 
 

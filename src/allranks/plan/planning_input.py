@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Any
 
 from allranks.plan.activations import Activations, activations_of
 from allranks.plan.gather import NON_REENTRANT, NONE, REENTRANT, Gathered, replay
@@ -43,7 +45,7 @@ class Case:
     padded_to: int = 0
     """The ranks whose parts pad what is gathered; a what-if about more ranks keeps it: that changes nothing to speak of
     and saves replaying the step. 0 means the case's own."""
-    done: dict = field(default_factory=dict, compare=False, repr=False)
+    computed: dict = field(default_factory=dict, compare=False, repr=False)
     """What was computed, by what it depends on; what-ifs made with `replace` share it."""
 
     @property
@@ -119,25 +121,29 @@ class Case:
         widths = (int(self.setting.weight_bytes), self.adapter_width)
         holds = self.versions.holds_recomputed
         key = (self.zero.gathering, self.checkpointing, holds, widths, self.adapters, ranks, self.at_once)
-        if key not in self.done:
-            self.done[key] = replay(self._steps(widths), self.zero, ranks, self.checkpointing, holds)
-        return self.done[key]
+        return self._once(
+            key, lambda: replay(self._steps(widths), self.zero, ranks, self.checkpointing, holds)
+        )
+
+    def _once(self, key: Any, make: Callable[[], Any]) -> Any:
+        if key not in self.computed:
+            self.computed[key] = make()
+        return self.computed[key]
 
     def _steps(self, widths: tuple[int, int]) -> Steps:
-        threshold = self.zero.persistence_threshold
-        key = ("steps", threshold, widths, self.adapters, self.at_once)
-        if key not in self.done:
-            self.done[key] = steps_of(
-                self.model, self.trained, threshold, self.adapters, at_once=self.at_once, widths=widths
-            )
-        return self.done[key]
+        threshold, at_once = self.zero.persistence_threshold, self.at_once
+        return self._once(
+            ("steps", threshold, widths, self.adapters, at_once),
+            lambda: steps_of(
+                self.model, self.trained, threshold, self.adapters, at_once=at_once, widths=widths
+            ),
+        )
 
     @property
     def activations(self) -> Activations:
-        key = (self.setting, self.zero.stage == 3)
-        if key not in self.done:
-            self.done[key] = activations_of(self.model, self.trained, self.setting, self.zero.stage == 3)
-        return self.done[key]
+        is_zero3 = self.zero.stage == 3
+        make = partial(activations_of, self.model, self.trained, self.setting, is_zero3)
+        return self._once((self.setting, is_zero3), make)
 
     @cached_property
     def base_bytes(self) -> float:

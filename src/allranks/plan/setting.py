@@ -54,7 +54,7 @@ class Setting:
         return self.micro_batch * (2 if self.stage in PAIRED else 1)
 
     @property
-    def beside(self) -> str:
+    def uncounted(self) -> str:
         """What the stage keeps beside the model and the plan does not count; empty if there is nothing
         (LLaMA-Factory 0.9.5, `train/trainer_utils.py`: `create_ref_model`, `create_reward_model`)."""
         if self.stage == "ppo":

@@ -124,7 +124,7 @@ def enough(case: Case, other: Case) -> bool:
     """Whether the other case fits. Where the hosts are in doubt either way, whether its GPUs do and its hosts need no
     more than before: then the doubt is said with it."""
     memory, own = memory_of(other), memory_of(case)
-    if memory.verdict is None and memory.host_in_doubt and own.host_in_doubt and not memory.beside:
+    if memory.verdict is None and memory.host_in_doubt and own.host_in_doubt and not memory.uncounted:
         return memory.gpu_fits and memory.host_total <= own.host_total
     return memory.verdict == FITS
 
@@ -162,8 +162,7 @@ def _joined(*pastes: str) -> str:
 
 def _combined(case: Case) -> Iterator[Change]:
     """Each setting alone, then each on top of those before it."""
-    singles = list(_smaller(case))
-    yield from singles
+    yield from (change for step in _STEPS if (change := step(case)) is not None)
     names: list[str] = []
     paste, planned = "", case
     for step in _STEPS:
@@ -174,13 +173,6 @@ def _combined(case: Case) -> Iterator[Change]:
         paste = _joined(paste, change.paste)
         planned = change.case
         yield Change(", ".join(names), paste, planned, change.cost)
-
-
-def _smaller(case: Case) -> Iterator[Change]:
-    for step in _STEPS:
-        change = step(case)
-        if change is not None:
-            yield change
 
 
 def _sequential(case: Case) -> Change | None:

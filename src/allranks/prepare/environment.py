@@ -55,24 +55,19 @@ class Activated:
         return is_hidden(frozenset(secrets), name, self.variables[name])
 
 
-def is_activated(run: Run) -> bool:
-    own = run.environment
-    return run.container is None and bool(own.modules or own.activate or own.conda)
-
-
 async def activate_all(nodes: Nodes, run: Run, python: str) -> tuple[dict[str, Activated], list[Finding]]:
     """Every node's activated environment, and why it fails on the others; nothing if none is asked for.
 
     A node that cannot be reached is left to the caller's next call, which fails in the same way.
     """
-    if not is_activated(run):
+    own = run.environment
+    if run.container is not None or not (own.modules or own.activate or own.conda):
         return {}, []
     found: dict[str, Activated] = {}
     findings: list[Finding] = []
 
     async def one(node: Node, program: NodeProgram) -> None:
         try:
-            own = run.environment
             shell = own.modules or own.activate
             made = await activate(program, run, python) if shell else Activated(python)
             found[node.name] = await in_conda(program, own.conda, made) if own.conda else made

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partialmethod
 
-from allranks.checks.phrases import named
+from allranks.checks.phrases import harmless
 from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Finding, Where
 from allranks.core import OK as FINE
 from allranks.core.net import is_loopback
@@ -22,7 +22,7 @@ from allranks.spec import Run
 def judge(results: Results, run: Run) -> list[Finding]:
     """All findings, in the order of their ids; what nodes sent is made harmless to a terminal."""
     context = Context(results, run)
-    return [named(found, rule_id) for rule_id, rule in all_rules().items() for found in rule.check(context)]
+    return [harmless(found, rule_id) for rule_id, rule in all_rules().items() for found in rule.check(context)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,6 +25,7 @@ HARMLESS = re.compile(
 )
 """They print, look, or change the shell itself alone; the training does not need them."""
 
+PIPES = ("|", "|&")
 PRINTING = ("tee", "grep", "cat", "ts", "sed", "less", "tail", "head", "awk")
 """Behind a pipe they show the output, and change nothing."""
 
@@ -123,7 +124,8 @@ def starts(session: Session, found: list[Statement]) -> list[Started]:
     before: Statement | None = None
     for statement in found:
         runs = branches.runs(statement)
-        after_pipe, before = is_piped(before), statement
+        after_pipe = before is not None and before.end in PIPES
+        before = statement
         if runs is False or not statement.words:
             continue
         if statement.first == "eval":
@@ -152,15 +154,15 @@ def evaluated(session: Session, statement: Statement) -> None:
         statement.words = inner[0].words
 
 
-def is_launcher(words: list[str], but: Sequence[str]) -> bool:
-    return commands.form_of(words) is not None and posixpath.basename(words[0]) not in but
-
-
 def chosen(started: list[Started], end: Session) -> Session:
     """The one command that starts the training, as it would run. Notes of what follows it are kept."""
     for names in ((*PREPARING, "bash", "sh"), PREPARING):
         # A launcher is surer than a script beside it, and that surer than a bare Python.
-        strong = [one for one in started if is_launcher(one[2].program(one[0]), names)]
+        strong = [
+            one
+            for one in started
+            if commands.form_of(words := one[2].program(one[0])) and posixpath.basename(words[0]) not in names
+        ]
         if strong:
             started = strong
             break
@@ -203,20 +205,9 @@ def own_folders(found: list[Statement], folder: str) -> dict[str, str | list[str
     }
 
 
-def is_piped(statement: Statement | None) -> bool:
-    return statement is not None and statement.end in ("|", "|&")
-
-
 def is_beside(name: str) -> bool:
-    return bool(HARMLESS.fullmatch(name)) or name in (
-        *DECLARING,
-        "cd",
-        "source",
-        ".",
-        "module",
-        "ml",
-        "conda",
-    )
+    others = ("cd", "source", ".", "module", "ml", "conda")
+    return bool(HARMLESS.fullmatch(name)) or name in (*DECLARING, *others)
 
 
 def is_training(words: list[str], is_script: bool) -> bool:
@@ -348,7 +339,7 @@ def launch(session: Session, statement: Statement) -> None:
         session.left_out.append(
             (" ".join(statement.redirections), "each rank has its own log.", "allranks logs")
         )
-    if statement.end in ("|", "|&"):
+    if statement.end in PIPES:
         session.left_out.append(("the commands after |", "no shell runs on the nodes.", "allranks logs"))
     if statement.end == "&":
         session.left_out.append(("&", "a launched run no longer needs a shell.", "allranks run --detach"))

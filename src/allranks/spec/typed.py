@@ -71,7 +71,8 @@ def load(
         typed = replace(typed, file=typed.file or beside())
         tree, reading, text = from_file(typed.file or BESIDE)
     else:
-        tree, reading = from_words(typed.words), Reading(LABEL, Problems())
+        tree = mapping({"train": {"command": list(typed.words)}})
+        reading = Reading(LABEL, Problems())
     name_keys(tree, typed)
     pasted.expand(tree, reading)
     if text is None:
@@ -111,10 +112,6 @@ def refuse_script(path: str) -> None:
     word = path if path.endswith(".py") else f"bash {path}"
     do = f"a command after `--`: allranks run -- {word}"
     raise refused(f"{shown(path)} is {kind}, not a run file.", do=do)
-
-
-def from_words(words: Iterable[str]) -> Table:
-    return mapping({"train": {"command": list(words)}})
 
 
 def mapping(value: Mapping[str, object]) -> Table:
@@ -160,7 +157,8 @@ def complete(
     if tree.get("nodes") is None and "nodes" not in said:
         add |= machines(tree, reading, environ)
     tree.entries.update(mapping(add).entries)
-    local = names_this_machine(tree.get("nodes"))
+    nodes = tree.get("nodes")
+    local = isinstance(nodes, Scalar) and is_loopback(nodes.raw)
     if tree.get("gpus") is None and "gpus" not in said and local:
         tree.entries.update(mapping({"gpus": gpus_here() or 1}).entries)
     elif tree.get("gpus") is None and "gpus" not in said:
@@ -213,10 +211,6 @@ def machines(tree: Table, reading: Reading, environ: Mapping[str, str]) -> dict[
     if isinstance(launch, Scalar) and launchers.find(launch.raw).chooses_nodes:
         return {"nodes": wanted}
     return {"nodes": "localhost"}
-
-
-def names_this_machine(nodes: Tree | None) -> bool:
-    return isinstance(nodes, Scalar) and is_loopback(nodes.raw)
 
 
 def place(train: Table) -> None:

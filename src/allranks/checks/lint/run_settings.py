@@ -13,7 +13,7 @@ from allranks.plan.versions import parse
 
 
 @functools.lru_cache(maxsize=4)
-def held(context: Context) -> frozenset[str] | None:
+def library_names(context: Context) -> frozenset[str] | None:
     """The names in the libraries of any node; None if no node has sent any."""
     found: set[str] = set()
     for view in context.machines:
@@ -49,7 +49,7 @@ def accepted(context: Context, what: str) -> frozenset[str] | None:
 
 def variable_lines(context: Context) -> Iterator[tuple[Line, Where]]:
     """Of what the user wrote in `env` and under nodes, not of what the plan adds."""
-    names, transformers = held(context), version(context, "transformers")
+    names, transformers = library_names(context), version(context, "transformers")
     major = transformers[0] if transformers else None
     for name, value in context.run.env.items():
         yield variables.line(name, str(value), names, major), context.run.where(f"env.{name}")

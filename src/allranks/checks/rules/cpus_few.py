@@ -29,10 +29,8 @@ UNKNOWN_BLOCKS = False
 
 def check(context: Context) -> Findings:
     workers = number(context.arguments.get("dataloader_num_workers")) or 0
-    for group in context.hosts:
-        view = group[0]
+    for view, ranks in context.ranks_by_machine:
         usable, online = view.number("system.cpus.usable"), view.number("system.cpus.online")
-        ranks = sum(one.node.gpus for one in group)
         wanted = ranks * (1 + min(workers, 1)) if context.uses_gpu else min(ranks, 2)
         if usable is not None and usable < wanted:
             masked = f" of {online:.0f} (by its affinity)" if online and online > usable else ""

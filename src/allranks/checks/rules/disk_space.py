@@ -23,7 +23,7 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings, View
-from allranks.checks.fact_request import place
+from allranks.checks.fact_request import path_on_node
 from allranks.checks.phrases import gib
 from allranks.core.untrusted import mapping, number
 
@@ -66,7 +66,7 @@ def check(context: Context) -> Findings:
 def target(context: Context, view: View) -> str:
     """The folder that checkpoints go to on this node; empty if only the container has it."""
     if context.run.save.to:
-        return place(context.run, context.run.save.to) or ""
+        return path_on_node(context.run, context.run.save.to) or ""
     return view.text("system.allranks_home") or ""
 
 

@@ -20,7 +20,7 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.checks import fabric, versions
-from allranks.checks.context import Context, Findings, View
+from allranks.checks.context import Context, Findings
 
 NEEDS = ("infiniband.devices", "driver.modules")
 UNKNOWN_BLOCKS = False
@@ -29,7 +29,11 @@ applies = fabric.wants_infiniband
 
 def check(context: Context) -> Findings:
     for view in context.machines:
-        if fabric.active(view) and not has_peermem(view) and not has_dmabuf(view):
+        modules = view.list("driver.modules")
+        has_peermem = "nvidia_peermem" in modules or "nv_peer_mem" in modules
+        new_kernel = versions.at_least(view.text("system.kernel"), (5, 12))
+        has_dmabuf = view.get("driver.module.open") is True and new_kernel
+        if fabric.active_ports(view) and not has_peermem and not has_dmabuf:
             yield context.warn(
                 view,
                 saw=f"{view.name} has InfiniBand and neither nvidia_peermem nor DMA-BUF",
@@ -37,13 +41,3 @@ def check(context: Context) -> Findings:
                 why="every message between nodes is copied through host memory, at about half the speed.",
                 fix=f"as root on {view.name}: modprobe nvidia_peermem",
             )
-
-
-def has_peermem(view: View) -> bool:
-    return any(name in view.list("driver.modules") for name in ("nvidia_peermem", "nv_peer_mem"))
-
-
-def has_dmabuf(view: View) -> bool:
-    return view.get("driver.module.open") is True and bool(
-        versions.at_least(view.text("system.kernel"), (5, 12))
-    )

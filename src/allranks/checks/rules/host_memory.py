@@ -32,15 +32,14 @@ BASE_BYTES = 700 << 20
 
 
 def check(context: Context) -> Findings:
-    for group in context.hosts:
-        view = group[0]
+    for view, ranks in context.ranks_by_machine:
         available, source = room(view)
-        wanted = needed(context, sum(one.node.gpus for one in group))
+        wanted = needed(context, ranks)
         if available is not None and available < wanted:
             yield context.block(
                 view,
                 saw=f"{view.name} has {gib(available)} of memory for the run ({source})",
-                expected=f"{gib(wanted)} for {sum(one.node.gpus for one in group)} ranks",
+                expected=f"{gib(wanted)} for {ranks} ranks",
                 why="the kernel would end a rank (exit code -9), hours into the run.",
                 fix=f"free memory on {view.name}, fewer ranks there, or deepspeed: zero3 where offload takes it",
             )

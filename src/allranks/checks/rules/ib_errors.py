@@ -34,7 +34,7 @@ MOST = {"link_downed": 10, "symbol_error": 1000, "port_rcv_errors": 1000, "link_
 
 def check(context: Context) -> Findings:
     for view in context.machines:
-        for device, index, port in fabric.meant(context, view):
+        for device, index, port in fabric.chosen_ports(context, view):
             if port.get("state") != "ACTIVE":
                 continue
             counters = mapping(port.get("counters"))

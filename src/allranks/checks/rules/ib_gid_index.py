@@ -34,7 +34,7 @@ def check(context: Context) -> Findings:
         value = context.environment(view).get("NCCL_IB_GID_INDEX")
         if value is None or not value.isdigit():
             continue
-        ports = fabric.active(view)
+        ports = fabric.active_ports(view)
         roce = [one for one in ports if one[2].get("layer") == "Ethernet"]
         if ports and not roce:
             yield context.note(

@@ -31,7 +31,7 @@ def check(context: Context) -> Findings:
         spec = context.environment(view).get("NCCL_IB_HCA")
         if not spec:
             continue
-        taken = [one for one in fabric.active(view) if fabric.takes(spec, one[0], one[1])]
+        taken = [one for one in fabric.active_ports(view) if fabric.chooses(spec, one[0], one[1])]
         names = list(view.map("infiniband.devices"))
         if not taken:
             yield context.warn(

@@ -28,7 +28,7 @@ applies = fabric.wants_infiniband
 
 def check(context: Context) -> Findings:
     for view in context.machines:
-        ports = fabric.active(view)
+        ports = fabric.active_ports(view)
         verbs = [name for name in view.list("infiniband.verbs") if str(name).startswith("uverbs")]
         if ports and not verbs:
             yield context.warn(

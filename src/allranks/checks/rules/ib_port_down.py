@@ -27,7 +27,7 @@ applies = fabric.wants_infiniband
 
 
 def check(context: Context) -> Findings:
-    ports = {view: fabric.meant(context, view) for view in context.machines}
+    ports = {view: fabric.chosen_ports(context, view) for view in context.machines}
     counts = {view: sum(one[2].get("state") == "ACTIVE" for one in found) for view, found in ports.items()}
     most = max(counts.values(), default=0)
     for view in context.machines:

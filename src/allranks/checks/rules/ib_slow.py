@@ -33,7 +33,7 @@ applies = fabric.wants_infiniband
 
 
 def check(context: Context) -> Findings:
-    rates = {view: of(context, view) for view in context.machines}
+    rates = {view: port_rates(context, view) for view in context.machines}
     if len({tuple(sorted(found.values())) for found in rates.values()}) < 2:
         return
     for view, found in rates.items():
@@ -52,11 +52,11 @@ def check(context: Context) -> Findings:
                 )
 
 
-def of(context: Context, view: View) -> dict[tuple[str, str, str], float]:
+def port_rates(context: Context, view: View) -> dict[tuple[str, str, str], float]:
     """`(device, port, hardware)` to Gb/s, of the active ports."""
     kinds = {name: str(mapping(one).get("type")) for name, one in view.map("infiniband.devices").items()}
     return {
         (device, index, kinds.get(device, "")): rate
-        for device, index, port in fabric.meant(context, view)
+        for device, index, port in fabric.chosen_ports(context, view)
         if port.get("state") == "ACTIVE" and (rate := number(port.get("rate_gbits"))) is not None
     }

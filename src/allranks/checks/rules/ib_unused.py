@@ -32,9 +32,9 @@ def applies(context: Context) -> bool:
 
 def check(context: Context) -> Findings:
     off = context.environment(context.head).get("NCCL_IB_DISABLE", "0") not in ("0", "")
-    if not off or not all(fabric.active(view) for view in context.machines):
+    if not off or not all(fabric.active_ports(view) for view in context.machines):
         return
-    rates = [number(port.get("rate_gbits")) or 0 for *_, port in fabric.active(context.machines[0])]
+    rates = [number(port.get("rate_gbits")) or 0 for *_, port in fabric.active_ports(context.machines[0])]
     yield context.warn(
         key="env.NCCL_IB_DISABLE" if "NCCL_IB_DISABLE" in context.run.env else "network.fabric",
         saw=f"NCCL_IB_DISABLE=1, and every node has {len(rates)} active InfiniBand ports ({sum(rates):g} Gb/s)",

@@ -62,7 +62,7 @@ def named(context: Context, view: View) -> Iterator[tuple[str, str]]:
 def trouble_of(view: View, spec: str, exact: bool) -> str | None:
     if exact and (spec.startswith("^") or "," in spec):
         return "gloo takes one exact name, which this is not" if spec.startswith("^") else None
-    names = [spec.lstrip("=")] if exact else fabric.named(view, spec)
+    names = [spec.lstrip("=")] if exact else fabric.matching_interfaces(view, spec)
     found = [mapping(fabric.interfaces(view).get(name)) for name in names if name in fabric.interfaces(view)]
     if not found:
         return "there is none of that name"

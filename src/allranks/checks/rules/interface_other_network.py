@@ -32,14 +32,16 @@ applies = fabric.several_machines
 
 
 def check(context: Context) -> Findings:
-    used = {view: fabric.interface(context, view) or "" for view in context.machines}
-    networks = {view: of(view, name) for view, name in used.items()}
+    used = {view: fabric.interface_of_ranks(context, view) or "" for view in context.machines}
+    networks = {view: networks_of(view, name) for view, name in used.items()}
     counts = Counter(network for found in networks.values() for network in found)
     shared = {network for network, count in counts.items() if 2 * count > len(networks)}
     for view, name in used.items():
         if not shared or not networks[view] or networks[view] & shared:
             continue
-        better = [other for other in fabric.interfaces(view) if other != name and of(view, other) & shared]
+        better = [
+            other for other in fabric.interfaces(view) if other != name and networks_of(view, other) & shared
+        ]
         if better:
             usual = min(shared, key=str)
             yield context.block(
@@ -52,7 +54,7 @@ def check(context: Context) -> Findings:
             )
 
 
-def of(view: View, name: str) -> set[ipaddress.IPv4Network]:
+def networks_of(view: View, name: str) -> set[ipaddress.IPv4Network]:
     """The IPv4 networks of an interface that is up; link-local ones are left out."""
     interface = mapping(fabric.interfaces(view).get(name))
     found = set()

@@ -21,13 +21,12 @@ Topic: settings
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings, View
+from allranks.checks.rules import library_refuses
 from allranks.core import UNKNOWN, WARN, Finding
 from allranks.core.untrusted import mapping
 from allranks.plan.library_trial import Answer, answer_of
 
-
-def applies(context: Context) -> bool:
-    return context.llamafactory and context.on_host
+applies = library_refuses.applies
 
 
 def check(context: Context) -> Findings:

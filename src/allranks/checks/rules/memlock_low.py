@@ -37,7 +37,7 @@ def check(context: Context) -> Findings:
         soft = number(pair[0]) if pair else None
         # Root is not held to it (CAP_IPC_LOCK).
         root = view.number("system.user.uid") == 0
-        if soft is not None and soft < LEAST and fabric.active(view) and not root:
+        if soft is not None and soft < LEAST and fabric.active_ports(view) and not root:
             hard = number(pair[1]) if len(pair) > 1 else None
             yield context.block(
                 view,

@@ -22,7 +22,7 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings, View
-from allranks.checks.fact_request import of_hub
+from allranks.checks.fact_request import hub_question
 from allranks.checks.phrases import listed
 from allranks.core import BLOCK, WARN
 from allranks.node import hub_cache
@@ -36,11 +36,11 @@ EXPECTED = "the whole model in the cache of every node, or a folder that every n
 def applies(context: Context) -> bool:
     if not context.llamafactory or name_of(context).startswith(("/", "~", "./", "../")):
         return False
-    return context.run.container is None or of_hub(context.run) is not None
+    return context.run.container is None or hub_question(context.run) is not None
 
 
 def check(context: Context) -> Findings:
-    if of_hub(context.run) is None and len(context.machines) > 1:
+    if hub_question(context.run) is None and len(context.machines) > 1:
         yield context.warn(
             KEY,
             saw=f"{name_of(context)} is not the path of a folder, and whether the nodes have it is not known",
@@ -51,7 +51,7 @@ def check(context: Context) -> Findings:
     views = [view for view in context.machines if view.map("hub.model")]
     lacking = [view for view in views if view.list("hub.model.lacks")]
     for view in lacking:
-        yield from of_node(context, view)
+        yield from lacking_on(context, view)
     commits = {commit for view in views if view not in lacking and (commit := view.text("hub.model.commit"))}
     if len(commits) > 1:
         yield context.warn(
@@ -67,7 +67,7 @@ def name_of(context: Context) -> str:
     return str(context.arguments.get("model_name_or_path") or "/")
 
 
-def of_node(context: Context, view: View) -> Findings:
+def lacking_on(context: Context, view: View) -> Findings:
     said = trouble(context, view)
     if said is None:
         return

@@ -23,23 +23,20 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings
-from allranks.checks.fact_request import model as folder
 from allranks.checks.phrases import gib
+from allranks.checks.rules import model_missing
 from allranks.checks.rules.model_missing import is_weights
 from allranks.core.text import plural
 from allranks.core.untrusted import mapping, number
 
 NEEDS = ("storage.model",)
 UNKNOWN_BLOCKS = False
+applies = model_missing.applies
 KEY = "train.llamafactory.model_name_or_path"
 
 SMALL_BYTES, SMALL_TARGETS = 10**9, 8
 MEDIUM_BYTES, MEDIUM_TARGETS = 10 * 10**9, 24
 LARGE_BYTES, LARGE_TARGETS = 100 * 10**9, 72
-
-
-def applies(context: Context) -> bool:
-    return context.llamafactory and folder(context.run) is not None
 
 
 def check(context: Context) -> Findings:

@@ -28,7 +28,7 @@ applies = fabric.several_machines
 
 
 def check(context: Context) -> Findings:
-    names = {view: name for view in context.machines if (name := fabric.interface(context, view))}
+    names = {view: name for view in context.machines if (name := fabric.interface_of_ranks(context, view))}
     known = {
         view: number(mapping(fabric.interfaces(view).get(name)).get("mtu")) for view, name in names.items()
     }

@@ -31,8 +31,7 @@ PER_RANK = 512
 
 
 def check(context: Context) -> Findings:
-    for group in context.hosts:
-        view = group[0]
+    for view in context.machines:
         pair = view.list("system.limits.nofile")
         soft = number(pair[0]) if pair else None
         # The limit is a process's, not the node's: world size and workers decide.

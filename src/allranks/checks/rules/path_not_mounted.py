@@ -20,7 +20,7 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings
-from allranks.checks.fact_request import place
+from allranks.checks.fact_request import path_on_node
 from allranks.checks.phrases import listed
 
 
@@ -37,7 +37,7 @@ def check(context: Context) -> Findings:
     )
     mounts = context.run.container.mounts if context.run.container else ()
     for key, path, written in wanted:
-        if isinstance(path, str) and path.startswith("/") and place(context.run, path) is None:
+        if isinstance(path, str) and path.startswith("/") and path_on_node(context.run, path) is None:
             say = context.block if written else context.warn
             yield say(
                 key,

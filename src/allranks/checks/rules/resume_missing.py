@@ -20,7 +20,7 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings
-from allranks.checks.fact_request import place
+from allranks.checks.fact_request import path_on_node
 from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.paths",)
@@ -31,7 +31,7 @@ def applies(context: Context) -> bool:
 
 
 def check(context: Context) -> Findings:
-    path = place(context.run, str(context.run.resume)) or ""
+    path = path_on_node(context.run, str(context.run.resume)) or ""
     trainers_own = "checkpoint-not-resumable" in context.run.accept
     for view in context.machines if trainers_own else (context.head,):
         state = mapping(view.map("storage.paths").get(path))

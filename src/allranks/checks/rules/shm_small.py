@@ -40,9 +40,7 @@ REMOUNT = "as root: mount -o remount,size=16G /dev/shm"
 
 
 def check(context: Context) -> Findings:
-    for group in context.hosts:
-        view = group[0]
-        ranks = sum(one.node.gpus for one in group)
+    for view, ranks in context.ranks_by_machine:
         shm = mapping(view.map("storage.paths").get("/dev/shm"))
         size, free = number(shm.get("total_bytes")), number(shm.get("free_bytes"))
         least = max(LEAST_A_RANK * ranks, ON_GPUS if context.uses_gpu else 0)

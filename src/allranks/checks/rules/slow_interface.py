@@ -29,13 +29,13 @@ UNKNOWN_BLOCKS = False
 
 def applies(context: Context) -> bool:
     return fabric.several_machines(context) and not (
-        fabric.wants_infiniband(context) and all(fabric.active(view) for view in context.machines)
+        fabric.wants_infiniband(context) and all(fabric.active_ports(view) for view in context.machines)
     )
 
 
 def check(context: Context) -> Findings:
     for view in context.machines:
-        name = fabric.interface(context, view) or ""
+        name = fabric.interface_of_ranks(context, view) or ""
         speed = number(mapping(fabric.interfaces(view).get(name)).get("speed_mbits"))
         faster = [
             (number(one.get("speed_mbits")) or 0, other)

@@ -27,7 +27,7 @@ UNKNOWN_BLOCKS = False
 
 
 def applies(context: Context) -> bool:
-    return context.uses_gpu and any(sum(v.node.gpus for v in group) > 1 for group in context.hosts)
+    return context.uses_gpu and any(ranks > 1 for _, ranks in context.ranks_by_machine)
 
 
 def check(context: Context) -> Findings:
