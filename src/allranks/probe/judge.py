@@ -22,7 +22,9 @@ from allranks.spec import Run
 def judge(results: Results, run: Run) -> list[Finding]:
     """All findings, in the order of their ids; what nodes sent is made harmless to a terminal."""
     context = Context(results, run)
-    return [harmless(found, rule_id) for rule_id, rule in all_rules().items() for found in rule.check(context)]
+    return [
+        harmless(found, rule_id) for rule_id, rule in all_rules().items() for found in rule.check(context)
+    ]
 
 
 @dataclass(frozen=True, eq=False)
