@@ -116,6 +116,7 @@ def test_what_each_kind_of_behaviour_is_declared_for() -> None:
         "rank-crashed-first", "rank-sigkilled", "rank-exited-early", "rank-terminated", "ray-worker-died",
         "torchelastic-signal", "peer-node-network-broken", "rendezvous-timeout",
     }  # fmt: skip
+    assert those(holds_after_the_end=True) == {"collective-timeout-straggler"}
     assert those(asks_ranks=True) == {"no-progress", "rank-exited-early", "rank-silent"}
     assert those(by_kill=True) == {"cpu-oom-killed", "rank-sigkilled"}
     assert those(of_one_end=True) == {

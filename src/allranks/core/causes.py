@@ -40,6 +40,9 @@ class Cause:
     outlasts_the_end: bool = False
     """A training that came to its end does not disprove it."""
 
+    holds_after_the_end: bool = False
+    """A line of it that follows the training's end still counts: ranks that leave in turn do not print it."""
+
     hearsay: bool = False
     """Whom it is about is known only when all nodes have been heard."""
 

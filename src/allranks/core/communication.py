@@ -22,6 +22,7 @@ _TEXTS = re.compile(
     r"|timed out waiting \d{1,9} ?ms|application timeout caused pair closure"
     # NCCL
     r"|NCCL error in:|NCCL Error [236]:|ncclSystemError|ncclRemoteError|ncclInternalError|ncclUnhandledCudaError"
+    r"|Horovod has been shut down"
     r"|ncclCommAbort|ncclUniqueId|NCCL communicator was aborted|remote process exited"
     # torch: its stores, its watchdog, its barriers
     r"|TCPStore|TCP client failed to connect|the (?:client|server) socket has|timed out waiting for clients"

@@ -279,7 +279,11 @@ class Evidence(Store):
             return True
         if not self.ended_well:
             return False
-        return self._before_end(hit) or (isinstance(hit, Hit) and is_warning(hit.weight))
+        if self._before_end(hit):
+            return True
+        if not isinstance(hit, Hit):
+            return False
+        return is_warning(hit.weight) and not cause(hit.symptom).holds_after_the_end
 
     @property
     def ended_well(self) -> bool:

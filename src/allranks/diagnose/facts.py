@@ -6,6 +6,7 @@ A fact names no cause by itself; the symptoms' `judge` functions compare facts o
 from __future__ import annotations
 
 import re
+import signal
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from allranks.diagnose import figures
@@ -56,6 +57,13 @@ def _row_exit(seen: Store, line: Line, match: Any) -> None:
     rank, local, at = row.get("rank"), row.get("local"), row.get("at")
     _exit(seen, line, int(match.group(1)), rank, local, int(match.group(2)), at)
     row.clear()
+
+
+def _spawned_exit(seen: Store, line: Line, match: Any) -> None:
+    """A process of torch.multiprocessing.spawn, whose number is its rank on one node, or of Composer's launcher."""
+    told = match.groupdict()
+    value = int(told["code"]) if told["code"] else -int(getattr(signal, told["signal"], 0))
+    _exit(seen, line, value, int(match.group("rank")), None, None)
 
 
 def _raised_of(seen: Store, line: Line, match: Any) -> None:
@@ -259,6 +267,18 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         _agent_exit,
     ),
     (Pattern("terminated with the following error", r"Process (\d{1,7}) terminated with"), _raised_of),
+    (
+        Pattern(
+            "terminated with",
+            r"process (?P<rank>\d{1,7}) terminated with "
+            r"(?:signal (?P<signal>SIG[A-Z]{2,8})|exit code (?P<code>\d{1,3}))",
+        ),
+        _spawned_exit,
+    ),
+    (
+        Pattern("crashed with", r"Rank (?P<rank>\d{1,7}) crashed with exit code (?P<code>-?\d{1,3})"),
+        _spawned_exit,
+    ),
     (Pattern("Traceback (most recent call last", r"\(RANK (\d{1,7})\)"), _raised_of),
     (Pattern("exits with return code", r"exits with return code = (-?\d{1,5})"), _launch_exit),
     (
@@ -345,6 +365,7 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         Pattern("monitoredBarrier", r"[Rr]anks? ([\d, ]{1,400}) failed to pass monitoredBarrier"),
         _barrier_missing,
     ),
+    (Pattern("missing ranks", r"\[missing ranks: ?([\d, ]{1,400})\]"), _barrier_missing),
 )
 
 

@@ -1,4 +1,5 @@
 FIRES = (
+    "OSError: Unable to load weights from pytorch checkpoint file for '/x/pytorch_model.bin'\n",
     "[rank1]: Traceback (most recent call last):\n[rank1]: "
     "safetensors._safetensors_rust.SafetensorError: Error while "
     "deserializing header: incomplete metadata, file not fully covered\n"

@@ -8,6 +8,12 @@ def _silent(count: int) -> str:
 
 
 FIRES = (
+    ("[1,0]<stderr>:Stalled ops:HorovodBroadcast_dense_1_bias_0 [missing ranks: 1]\n", 1),
+    "{'train_runtime': 119.8, 'train_loss': 1.2, 'epoch': 2.57}\n"
+    "[E ProcessGroupNCCL.cpp:828] [Rank 0] Watchdog caught collective operation timeout: "
+    "WorkNCCL(SeqNum=2778, OpType=_ALLGATHER_BASE, Timeout(ms)=1800000) ran for 1801649 "
+    "milliseconds before timing out.\n"
+    "terminate called after throwing an instance of 'std::runtime_error'\n",
     "".join(f"[rank{r}] init world_size=4\n[rank{r}] process group ready\n" for r in range(4))
     + "[rank2] evaluating on the full validation set\n"
     + "".join(

@@ -1,4 +1,5 @@
 FIRES = (
+    "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock\n",
     "slurmstepd: error: pyxis: child 4411 failed with error code: 1\n"
     "slurmstepd: error: pyxis: failed to import docker image\n"
     "srun: error: gpu-3: task 1: Exited with exit code 1\n",

@@ -1,4 +1,5 @@
 FIRES = (
+    "RuntimeError: CUDA error: the provided PTX was compiled with an unsupported toolchain.\n",
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: RuntimeError: The NVIDIA driver on your system is too old (found "
     "version 12020). Please update your GPU driver\n",

@@ -1,4 +1,6 @@
 FIRES = (
+    "Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.00GiB\n",
+    "errors_impl.ResourceExhaustedError: OOM when allocating tensor with shape[32,512] and type float\n",
     "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to "
     "allocate 42 bytes.\n",
     "[rank5]: Traceback (most recent call last):\n"

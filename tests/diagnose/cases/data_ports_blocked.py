@@ -1,4 +1,5 @@
 FIRES = (
+    "node2:10:20 [0] socket.cc:540 NCCL WARN Net : Connection to 10.0.0.3<41234> failed : No route to host\n",
     "RuntimeError: [/b/gloo/transport/tcp/pair.cc:611] Connect timeout [172.17.27.13]:27023\n",
     "gpu-node-02: [2026-11-20 23:17:20] [rank2] init_process_group backend=gloo world_size=4\n"
     "gpu-node-02: RuntimeError: Gloo connectFullMesh failed with "

@@ -1,4 +1,7 @@
 FIRES = (
+    "Dataset does not exist: /data/text/part-01\n"
+    "Traceback (most recent call last):\n"
+    "AttributeError: 'NoneType' object has no attribute 'sizes'\n",
     "gpu-node-02: [rank2]: Traceback (most recent call last):\n"
     "gpu-node-02: [rank2]: FileNotFoundError: [Errno 2] No such file or directory: '/srv/run/train.bin'\n"
     "gpu-node-01: [rank0]: Traceback (most recent call last):\n"

@@ -5,6 +5,7 @@ _JOINED = (
 
 
 FIRES = (
+    "MisconfigurationException: You requested gpu: [0, 1]\n But your machine only has: [0]\n",
     "Traceback (most recent call last):\n"
     "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 1/16 clients joined.\n",
     "usage: run.py [-h] [--nnodes NNODES] training_script ...\n"

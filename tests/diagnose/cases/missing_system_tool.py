@@ -1,4 +1,5 @@
 FIRES = (
+    "/bin/sh: 1: nvcc: not found\n",
     "please install the numactl package with apt\nTraceback (most recent call last):\n"
     "FileNotFoundError: [Errno 2] No such file or directory: 'numactl'\n",
 )

@@ -1,4 +1,5 @@
 FIRES = (
+    "node1:100:200 [1] transport.cc:154 NCCL WARN Cuda failure 'invalid argument'\n",
     "[rank1]: Traceback (most recent call last):\n"
     "[rank1]: torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1691, unhandled system error "
     "(run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5\n"

@@ -1,4 +1,6 @@
 FIRES = (
+    "Traceback (most recent call last):\n"
+    "AbortedError: Horovod has been shut down. This was caused by an exception on one of the ranks.\n",
     "[rank5]:[E207 19:37:09.983 ProcessGroupNCCL.cpp:681] [Rank 5] Some NCCL operations have failed "
     "or timed out.\n"
     "[rank5]:[E207 19:37:09.983 ProcessGroupNCCL.cpp:695] [Rank 5] To avoid data inconsistency, we "

@@ -1,4 +1,5 @@
 FIRES = (
+    ("torch.multiprocessing.spawn.ProcessExitedException: process 2 terminated with signal SIGSEGV\n", 2),
     "[rank3]: Traceback (most recent call last):\n[rank3]:     return "
     "F.embedding(\n[rank3]: IndexError: index out of range\n"
     "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: "

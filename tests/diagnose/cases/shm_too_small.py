@@ -1,4 +1,5 @@
 FIRES = (
+    ("ERROR:composer.cli.launcher:Rank 2 crashed with exit code -7.\n", 2),
     "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: Caught "
     "RuntimeError in DataLoader worker process 0.\n"
     "[rank2]: Original Traceback (most recent call last):\n"

@@ -1,4 +1,5 @@
 FIRES = (
+    "NotImplementedError: Cannot copy out of meta tensor; no data!\n",
     "[rank1]: Traceback (most recent call last):\n"
     "[rank1]: RuntimeError: Expected all tensors to be on the same device, but found at least "
     "two devices, cuda:0 and cuda:1!\n",

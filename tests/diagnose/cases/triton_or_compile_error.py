@@ -1,4 +1,5 @@
 FIRES = (
+    "RuntimeError: Triton Error [CUDA]: device kernel image is invalid\n",
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: "
     "180224, Hardware limit: 166912\n",

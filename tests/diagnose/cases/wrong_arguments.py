@@ -1,3 +1,11 @@
-FIRES = ("train.py: error: unrecognized arguments: --lora_ranks 8\n",)
+FIRES = (
+    "failed (exitcode: 2) local_rank: 0 (pid: 3623) of binary: /opt/env/bin/python\n",
+    "Error: Missing option '--config'.\n",
+    "train.py: error: unrecognized arguments: --lora_ranks 8\n",
+)
 
-SILENT = ("torchrun: error: step 1 loss 2.0\nstep 2 loss 2.0\n",)
+SILENT = (
+    "failed (exitcode: 3) local_rank: 0 (pid: 3623) of binary: /opt/env/bin/python\n",
+    "failed (exitcode: 1) local_rank: 0 (pid: 3623) of binary: /opt/env/bin/python\n",
+    "torchrun: error: step 1 loss 2.0\nstep 2 loss 2.0\n",
+)

@@ -42,6 +42,7 @@ PATTERNS = (
     Pattern("_legacy_load", weight=CRASH + 5, frame=("_legacy_load", "")),
     Pattern("pickle_module.load", weight=CRASH + 5),
     Pattern("not a ZIP archive", weight=90),
+    Pattern("load weights from pytorch checkpoint file", weight=90),
     Pattern("File is not a zip file", weight=84),
     Pattern("load paths", r"Client provided checkpoint load paths: .{0,400} does not exist"),
     Pattern("find a valid checkpoint", r"Can't find a valid checkpoint at"),

@@ -2,8 +2,8 @@
 
 ## How it is found
 NCCL: `Watchdog caught collective operation timeout: WorkNCCL(SeqNum=*, OpType=*, ...) ran for *
-milliseconds`; Gloo: `Timed out waiting *ms for recv|send operation`; monitoredBarrier names the missing
-ranks. The late rank itself prints nothing and only gets SIGTERM.
+milliseconds`; Gloo: `Timed out waiting *ms for recv|send operation`; monitoredBarrier and Horovod
+(`[missing ranks: 1]`) name the missing ranks. The late rank itself prints nothing and only gets SIGTERM.
 
 Easily confused with dataset-preprocessing-timeout, collective-mismatch, moe-expert-not-used-hang,
 peer-node-network-broken: each of them looks like this first.
@@ -30,6 +30,7 @@ from allranks.diagnose.symptom import ECHO, Case, Pattern
 CAUSE = Cause(
     __name__,
     kind=BLAME,
+    holds_after_the_end=True,
     hearsay=True,
     restart=PASSES,
     fix_of_rank="look at that line on {node}; its whole stack is in stacks/rank-{rank}.txt.",
@@ -56,6 +57,7 @@ PATTERNS = (
     Pattern("watchdog got stuck for", weight=ECHO),
     Pattern("Socket Timeout", weight=ECHO),
     Pattern("training is not progressing", weight=ECHO),
+    Pattern("missing ranks", r"\[missing ranks: ?[\d, ]{1,400}\]", weight=ECHO),
 )
 RIVALS = 4
 

@@ -38,6 +38,7 @@ PATTERNS = (
         weight=92,
     ),
     Pattern("manifest unknown", weight=92),
+    Pattern("connect to the Docker daemon", weight=92),
     Pattern("container creation failed", weight=96),
     Pattern(
         "FATAL", r"FATAL:\s{1,8}(?:While|Unable|could not|Couldn't|image|Image|failed).{0,200}", weight=84

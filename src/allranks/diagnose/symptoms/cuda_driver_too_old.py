@@ -19,7 +19,7 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.no_nvidia_driver import CAUSE as NO_NVIDIA_DRIVER
 
 CAUSE = Cause(__name__, explains=(NO_NVIDIA_DRIVER,))
@@ -27,5 +27,5 @@ PATTERNS = (
     Pattern("driver on your system is too old", weight=90),
     Pattern("driver version is insufficient for CUDA"),
     Pattern("forward compatibility was attempted", weight=90),
-    Pattern("unsupported PTX", r"compiled with an unsupported (?:PTX )?toolchain", weight=WEAK),
+    Pattern("compiled with an unsupported", r"compiled with an unsupported (?:PTX )?toolchain", weight=92),
 )

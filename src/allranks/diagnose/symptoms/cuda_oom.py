@@ -33,5 +33,7 @@ PATTERNS = (
     Pattern("CUDA_ERROR_OUT_OF_MEMORY"),
     Pattern("out of memory", r"(?:CUDA|HIP|NPU|XPU|cuMemCreate|cudaMalloc).{0,60}out of memory", weight=90),
     Pattern("RESOURCE_EXHAUSTED", r"(?i)out of memory|allocat|\bhbm\b|exceeds", weight=96),
+    Pattern("ran out of memory trying to allocate", weight=96),
+    Pattern("OOM when allocating tensor", weight=96),
     Pattern("Failed to CUDA", r"Failed to CUDA (?:c|m|host )?alloc", weight=WEAK),
 )

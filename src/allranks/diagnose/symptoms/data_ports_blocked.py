@@ -47,6 +47,7 @@ PATTERNS = (
         without=_OWN,
     ),
     Pattern("Connect to", r"Connect to \S{1,120} failed : " + _UNREACHABLE, weight=90, without=_OWN),
+    Pattern("Connection to", r"Connection to \S{1,120} failed : " + _UNREACHABLE, weight=90, without=_OWN),
     Pattern("connect to", r"connect to \S{1,120} failed.{0,40}" + _UNREACHABLE, weight=90, without=_OWN),
     Pattern(
         "Connect to",

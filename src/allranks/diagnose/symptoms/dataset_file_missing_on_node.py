@@ -37,6 +37,7 @@ PATTERNS = (
     Pattern("No such file or directory", r"FileNotFoundError.{0,40}" + _DATA, without=_NO_DATA),
     Pattern("find a dataset", r"(?i)couldn'?t find (?:a |any )?dataset"),
     Pattern("DatasetNotFoundError"),
+    Pattern("Dataset does not exist", weight=STRONG),
     Pattern("Undefined dataset"),
     Pattern("dataset_info.json", r"(?i)cannot (?:open|find)|No such|not found|does not exist"),
     Pattern("Unable to find", r"Unable to find '[^']{1,300}'", raised=True),

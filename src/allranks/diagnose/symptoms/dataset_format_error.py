@@ -32,6 +32,7 @@ PATTERNS = (
     ),
     Pattern("Couldn't cast", raised=True, weight=88),
     Pattern("JSONDecodeError", raised=True, weight=84),
+    Pattern("match expected format", r"Index file doesn't match expected format", weight=92),
     Pattern("Cannot find valid samples", weight=96),
     Pattern("Undefined dataset", weight=96),
 )

@@ -27,6 +27,7 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("Must flatten tensors with"),
+    Pattern("FSDP instance", r"^\w{1,40}Error: Non-root FSDP instance", weight=90),
     Pattern("Cannot flatten integer dtype tensors"),
     Pattern("uneven sharding", r"(?i)not support.{0,160}uneven|uneven sharding.{0,80}not (?:yet )?supported"),
     Pattern("find the transformer layer class"),

@@ -39,6 +39,12 @@ PATTERNS = (
     ),
     Pattern("install the", r"(?i)please install the [\w.+-]{1,80} package", weight=90),
     Pattern("command not found", weight=80, without=("pdsh", "orted", "prted", "ssh: command")),
+    Pattern(
+        "not found",
+        r"\bsh: (?:line )?\d{1,6}: (?P<tool>[\w.+-]{1,60}): not found",
+        weight=80,
+        without=_OTHERS,
+    ),
     Pattern("executable file not found in $PATH", weight=90, without=_OTHERS),
     Pattern("No such file or directory", r"execve|exec format|env: ", weight=WEAK, without=_OTHERS),
 )

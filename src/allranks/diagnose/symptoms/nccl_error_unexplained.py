@@ -30,4 +30,5 @@ PATTERNS = (
     Pattern("unhandled cuda error", weight=ECHO - 4),
     Pattern("ncclUnhandledCudaError", weight=ECHO - 4),
     Pattern("NCCL internal error", weight=ECHO - 4),
+    Pattern("Cuda failure", r"NCCL WARN Cuda failure", weight=ECHO - 4),
 )

@@ -33,6 +33,7 @@ PATTERNS = (
     Pattern("Connection closed by remote peer", weight=ECHO),
     Pattern("Connection closed by peer", weight=ECHO),
     Pattern("Connection reset by peer", r"gloo|NCCL|c10d|TCPStore|socket|recvValue|pair\.cc", weight=ECHO),
+    Pattern("Horovod has been shut down", weight=ECHO - 2),
     Pattern("recvValue failed", weight=ECHO - 2),
     Pattern("Broken pipe", r"c10d|TCPStore|socket|gloo|NCCL|sendBytes|write", weight=ECHO - 2),
     Pattern("recvBytes failed", weight=ECHO - 2),

@@ -30,6 +30,7 @@ PATTERNS = (
         r"Input type \(.{1,60}\) and (?:weight|bias) type \(.{1,60}\) should be the same",
         weight=94,
     ),
+    Pattern("copy out of meta tensor", weight=84),
     Pattern("must have the same dtype", weight=80, raised=True),
     Pattern("to have the same dtype", weight=80, raised=True),
 )

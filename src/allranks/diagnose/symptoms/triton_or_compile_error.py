@@ -32,6 +32,8 @@ PATTERNS = (
     Pattern("OutOfResources", r"out of resource: ", weight=98),
     Pattern("triton.compiler", r"triton\.compiler\.errors\.\w{1,40}", raised=True, weight=94),
     Pattern("Failed to find C compiler"),
+    Pattern("Triton Error", weight=94),
+    Pattern("find a working triton installation", weight=94),
     Pattern("BackendCompilerFailed", raised=True, weight=94),
     Pattern("torch._dynamo.exc", r"torch\._dynamo\.exc\.\w{1,60}", raised=True, weight=92),
     Pattern("torch._inductor", r"torch\._inductor\.exc\.\w{1,60}", raised=True, weight=92),

@@ -20,8 +20,11 @@ Topic: settings
 
 from __future__ import annotations
 
+from typing import Optional
+
 from allranks.core.causes import Cause
-from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import ECHO, Case, Hit, Pattern
 
 CAUSE = Cause(__name__)
 PATTERNS = (
@@ -33,5 +36,22 @@ PATTERNS = (
     Pattern("ConfigAttributeError", raised=True, weight=94),
     Pattern("ConfigKeyError", raised=True, weight=94),
     Pattern("validation error for", r"^\d{1,3} validation errors? for (?!DeepSpeed)", weight=80),
+    Pattern("Missing option", r"(?:Error|error): Missing option", weight=94),
+    Pattern("yaml", r"^yaml\.\w{1,20}\.\w{1,40}Error", weight=88),
     Pattern("No such option", r"(?:Error|error): No such option", weight=94),
 )
+USAGE = 2
+"""The exit code of argparse, click and Python itself if they do not understand their arguments."""
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """Also: all processes end with that exit code before a step, and no line gives a reason."""
+    case = seen.case("wrong-arguments")
+    failed = [e for e in seen.exits if e.code not in (0, -15)]
+    if case is not None or seen.steps or not failed or any(e.code != USAGE for e in failed):
+        return case
+    hits = tuple(Hit("wrong-arguments", ECHO - 6, e.line, e.order, e.at, 0) for e in failed[:4])
+    why = (
+        f"Exit code {USAGE} is how a program refuses its arguments, and Python a script that it cannot open."
+    )
+    return Case("wrong-arguments", ECHO - 6, hits, "likely", why=why)
