@@ -6,6 +6,7 @@ import json
 import random
 import struct
 import subprocess
+import zlib
 from pathlib import Path
 
 NOUNS, REST = (
@@ -49,6 +50,22 @@ config = BertConfig(
 )
 BertForMaskedLM(config).save_pretrained(sys.argv[1])
 """
+ZERO2 = {
+    "zero_optimization": {"stage": 2},
+    "zero_allow_untested_optimizer": True,
+    "train_micro_batch_size_per_gpu": "auto",
+    "gradient_accumulation_steps": "auto",
+}
+DIGITS = """
+import sys
+from pathlib import Path
+import torch
+folder = Path(sys.argv[1]) / "MNIST" / "complete"
+folder.mkdir(parents=True)
+for name, count in (("training", 60000), ("test", 200)):
+    images = torch.randint(0, 255, (count, 28, 28), dtype=torch.uint8)
+    torch.save((images, torch.arange(count) % 10), folder / f"{name}.pt")
+"""
 GLUE = """---
 configs:
 - config_name: mrpc
@@ -56,6 +73,18 @@ configs:
   - {split: train, path: mrpc/train.jsonl}
   - {split: validation, path: mrpc/test.jsonl}
 ---
+"""
+METRIC = """
+import datasets
+import evaluate
+
+class Share(evaluate.Metric):
+    def _info(self):
+        kinds = datasets.Features({"predictions": datasets.Value("int64"), "references": datasets.Value("int64")})
+        return evaluate.MetricInfo(description="", citation="", features=kinds, inputs_description="")
+
+    def _compute(self, predictions, references):
+        return {"accuracy": sum(a == b for a, b in zip(predictions, references)) / len(references)}
 """
 
 
@@ -68,6 +97,8 @@ def made(folder: Path, python: str) -> dict[str, str]:
         subprocess.run([python, "-c", MODEL, str(model), " ".join(WORDS)], check=True, timeout=300)
     if not (bert / "config.json").exists():
         subprocess.run([python, "-c", BERT, str(bert), str(model)], check=True, timeout=300)
+    if not (folder / "digits").exists():
+        subprocess.run([python, "-c", DIGITS, str(folder / "digits")], check=True, timeout=300)
     if not (folder / "text.txt").exists():
         tables(folder, draw)
         mnist(folder / "mnist" / "MNIST" / "raw", draw)
@@ -111,6 +142,8 @@ def tables(folder: Path, draw: random.Random) -> None:
         (folder / f"ner_{part}.json").write_text("".join(json.dumps(row) + "\n" for row in tags))
         orders = [{"instruction": sentence(draw), "input": "", "output": sentence(draw)} for _ in many]
         (folder / f"alpaca_{part}.json").write_text(json.dumps(orders))
+        (folder / "orders").mkdir(exist_ok=True)
+        (folder / "orders" / f"{part}.json").write_text(json.dumps(orders))
         short = [{"text": sentence(draw), "summary": sentence(draw)} for _ in many]
         (folder / f"summary_{part}.json").write_text("".join(json.dumps(row) + "\n" for row in short))
         glue = [{**row, "label": int(str(row["label"])), "idx": n} for n, row in enumerate(labels)]
@@ -118,6 +151,11 @@ def tables(folder: Path, draw: random.Random) -> None:
         (folder / "plain_text" / f"{part}.txt").parent.mkdir(exist_ok=True)
         (folder / "plain_text" / f"{part}.txt").write_text("".join(sentence(draw) + "\n" for _ in many))
     (folder / "glue" / "README.md").write_text(GLUE)
+    for name in ("glue", "accuracy", "f1", "seqeval", "rouge"):
+        (folder / "metrics" / name).mkdir(parents=True)
+        (folder / "metrics" / name / f"{name}.py").write_text(METRIC)
+    (folder / "orders" / "dataset_info.json").write_text(json.dumps({"orders": {"file_name": "train.json"}}))
+    (folder / "zero2.json").write_text(json.dumps(ZERO2))
     (folder / "text.txt").write_text("".join(sentence(draw) + "\n" for _ in range(1200)))
     (folder / "dev.txt").write_text("".join(sentence(draw) + "\n" for _ in range(200)))
 
@@ -133,13 +171,17 @@ def mnist(folder: Path, draw: random.Random) -> None:
 
 
 def pictures(folder: Path, draw: random.Random) -> None:
-    """A folder of images by their classes, 48 × 48 pixels of noise each, as uncompressed BMP."""
+    """A folder of images by their classes, 48 × 48 pixels of noise each, as PNG."""
     side = 48
-    head = b"BM" + struct.pack(
-        "<IHHIIiiHHIIiiII", 54 + 3 * side * side, 0, 0, 54, 40, side, side, 1, 24, 0, 0, 0, 0, 0, 0
-    )
+
+    def chunk(name: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+
+    head = chunk(b"IHDR", struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0))
     for part, count in (("train", 30), ("val", 6)):
         for kind in ("cat", "dog"):
             (folder / part / kind).mkdir(parents=True, exist_ok=True)
             for number in range(count):
-                (folder / part / kind / f"{number}.bmp").write_bytes(head + draw.randbytes(3 * side * side))
+                rows = b"".join(b"\0" + draw.randbytes(3 * side) for _ in range(side))
+                data = head + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+                (folder / part / kind / f"{number}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + data)

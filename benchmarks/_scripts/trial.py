@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -161,8 +162,9 @@ def last_words(folder: Path) -> str:
         for path in sorted(folder.glob("hand-*.log"))
         for line in path.read_text(errors="replace").splitlines()
     ]
+    why = re.compile(r"Error\b|: error: ")
     told = [
-        line for line in lines if "Error" in line and "ChildFailedError" not in line and "  File" not in line
+        line for line in lines if why.search(line) and "ChildFailedError" not in line and "  File" not in line
     ]
     return (told or lines or [""])[-1].strip()[:300]
 
@@ -206,7 +208,6 @@ def by_allranks(
         return {**answer, "ok": False, "said": json.dumps(bad or told)[:900]}
     run = told["runs"][0]
     answer |= of_run(run)
-    subprocess.run([*allranks, "clean", run["id"], "-y"], cwd=here, capture_output=True, timeout=120)
     return answer
 
 

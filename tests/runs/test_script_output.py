@@ -35,6 +35,14 @@ def test_a_scripts_saves_are_verified_gone_on_from_and_left_by_clean(runner: Des
     assert sorted(path.name for path in mine.iterdir()) == [f"step_{n}.pt" for n in (1, 2, 3, 4)]
 
 
+def test_a_save_that_the_script_renamed_is_found_under_its_new_name(runner: Desk, tmp_path: Path) -> None:
+    """As timm does: each save goes to a temporary name first."""
+    env = {"RENAMES": "1"}
+    run = runner.run(runner.light(tmp_path / "mine", script=SAVER, nodes="node-0", env=env), code=0)
+    (saved,) = run["saves"]
+    assert (Path(saved["path"]).name, saved["whole"]) == ("last.pt", True)
+
+
 def test_a_restart_goes_on_from_the_scripts_own_save_in_the_runs_output(runner: Desk) -> None:
     words = ("{output}", "--resume", "{resume}")
     keys = {"launch": {"with": "local", "restarts": 1}, "env": {"FAIL_AT": "2"}}

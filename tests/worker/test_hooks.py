@@ -16,6 +16,7 @@ from allranks.worker import (
     model_loading,
     moe,
     rank_identity,
+    saver_hooks,
     settings,
     torch_hooks,
     transformers_hooks,
@@ -456,3 +457,16 @@ def test_the_first_step_is_saved_only_where_the_keeper_looks(monkeypatch, output
     rehearsal = transformers_hooks.Rehearsal()
     assert rehearsal.is_due(types.SimpleNamespace(**model), output_dir) is is_due
     assert rehearsal.is_due(types.SimpleNamespace(peft_config={}), "/out/run-1") is False, "once"
+
+
+def test_a_save_of_lightning_is_told_with_its_path(tmp_path, monkeypatch):
+    """It saves to memory, and writes that."""
+    told = []
+    rank = a_rank()
+    monkeypatch.setattr(rank, "emit", told.append)
+    module = types.SimpleNamespace(_atomic_save=lambda checkpoint, filepath: filepath.write_bytes(checkpoint))
+    saver_hooks.on_lightning(rank, module)
+    path = tmp_path / "epoch=0.ckpt"
+    module._atomic_save(b"x", path)
+    assert [one.path for one in told] == [str(path)] * 2
+    assert told[1].inode == path.stat().st_ino

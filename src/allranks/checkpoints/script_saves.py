@@ -7,6 +7,7 @@ here; the script loads it itself, as it would by hand.
 from __future__ import annotations
 
 import os
+from itertools import islice
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from allranks.checkpoints import resuming
@@ -17,6 +18,9 @@ from allranks.node.paths import RunDirectory, read_object
 
 MOST = 20
 """So many saves are looked at, the newest first."""
+
+MOST_ENTRIES = 10_000
+"""So many names of a folder are looked at for a file that was renamed."""
 
 STATE_OF_ADAPTERS = ("optimizer.pt", "optimizer.bin", "latest", "allranks-resume.json")
 
@@ -40,6 +44,21 @@ def find_save(
     against = [f.as_json() for f in report.findings if f.verdict not in ("ok", "note", "warn")]
     found = None if against else {**report.as_json(), "path": wanted}
     return {"found": found, "findings": against, "passed_over": passed_over}
+
+
+def where_now(path: str, inode: Optional[int]) -> Optional[str]:
+    """Where a file is that was saved under this path: many scripts save to a temporary name, and rename it in the same
+    folder. None if it is gone. An inode may be used again, so who asks must look at what the file is."""
+    if os.path.lexists(path):
+        return path
+    if inode is None:
+        return None
+    try:
+        with os.scandir(os.path.dirname(path)) as entries:
+            names = [one.path for one in islice(entries, MOST_ENTRIES) if one.inode() == inode]
+    except OSError:
+        return None
+    return min(names, default=None)
 
 
 def judged(path: str, expect: Mapping[str, Any]) -> Tuple[Optional[Report], str]:

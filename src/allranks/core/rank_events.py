@@ -117,6 +117,7 @@ class Saved(Saving, kind="saved", by="rank"):
     """A save has ended."""
 
     seconds: Optional[float] = None
+    inode: Optional[int] = None  # of the file, which the script may rename
 
 
 class SaveSkipped(Payload, kind="save-skipped", by="rank"):

@@ -155,20 +155,28 @@ def _verify(folder: str, expect: Mapping[str, Any]) -> Dict[str, Any]:
     return checkpoints.verify(folder, wanted).as_json()
 
 
-def _kinds(paths: List[str], most: int, expect: Mapping[str, Any]) -> Dict[str, Any]:
-    """The reports of the first `most` of these that are there."""
+def _kinds(paths: List[Tuple[str, Optional[int]]], most: int, expect: Mapping[str, Any]) -> Dict[str, Any]:
+    """The reports of the first `most` of these (path, inode) that are there; `was` is the path that was told."""
     from allranks import checkpoints
+    from allranks.checkpoints.script_saves import where_now
 
-    there = [path for path in paths if os.path.lexists(path)][:most]
-    return {"found": [{**checkpoints.verify(path, expect).as_json(), "path": path} for path in there]}
+    places: Dict[str, str] = {}
+    for told, inode in paths:
+        now = where_now(told, inode) if len(places) < most else None
+        if now is not None:
+            places.setdefault(now, told)
+    reports = [(now, told, checkpoints.verify(now, expect).as_json()) for now, told in places.items()]
+    is_its = [one for one in reports if one[0] == one[1] or one[2]["kind"]]
+    return {"found": [{**report, "path": now, "was": told} for now, told, report in is_its]}
 
 
 def _script_save(
-    run_id: str, own: List[str], wanted: Optional[str], expect: Mapping[str, Any]
+    run_id: str, own: List[Tuple[str, Optional[int]]], wanted: Optional[str], expect: Mapping[str, Any]
 ) -> Dict[str, Any]:
     from allranks.checkpoints import script_saves
 
-    return script_saves.find_save(run_id, own, wanted, expect)
+    now = [script_saves.where_now(path, inode) or path for path, inode in own]
+    return script_saves.find_save(run_id, now, wanted, expect)
 
 
 def _newest(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:

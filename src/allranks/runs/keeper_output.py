@@ -24,6 +24,7 @@ class Output:
         self.expect = {"world_size": (job["keep"].get("expect") or {}).get("world_size")}
         self.run_id, self.resume = str(job["run_id"]), job["keep"].get("resume")
         self._saved: Dict[str, Dict[str, Any]] = {}
+        self._inodes: Dict[str, Optional[int]] = {}
 
     def add(self, event: Event) -> None:
         path = event.payload.path if event.kind == "saved" else None
@@ -33,20 +34,22 @@ class Output:
         is_head = event.node == self.node or (before is not None and before["node"] == self.node)
         node = self.node if is_head else str(event.node)
         self._saved[path] = {"path": path, "step": event.payload.step, "node": node}
+        self._inodes[path] = event.payload.inode
         if len(self._saved) > MOST_PATHS:
-            del self._saved[next(iter(self._saved))]
+            del self._inodes[next(iter(self._saved))], self._saved[next(iter(self._saved))]
 
     def look(self, goes_on: Optional[GoesOn] = None) -> Steps[List[Dict[str, Any]]]:
         """The newest saves that are still there, newest first, each judged."""
         places = list(reversed(list(self._saved.values())))
         if not places:
             return []
-        asked = {"paths": [one["path"] for one in places], "most": LOOKED_AT, "expect": self.expect}
+        paths = [[one["path"], self._inodes.get(one["path"])] for one in places]
+        asked = {"paths": paths, "most": LOOKED_AT, "expect": self.expect}
         answer, trouble = yield from keeper_io_worker.call("kinds", asked, goes_on)
         if answer is None:
             unread = {"whole": None, "why": trouble, "title": "", "text": ""}
             return [{**one, **unread} for one in places[:LOOKED_AT]]
-        found = [{**self._saved[one["path"]], **known(one)} for one in answer["found"]]
+        found = [{**self._saved[one["was"]], "path": one["path"], **known(one)} for one in answer["found"]]
         if found:
             return found
         return [
@@ -57,7 +60,7 @@ class Output:
 
     def newest_whole(self, goes_on: Optional[GoesOn] = None) -> Steps[Answer]:
         """From what the script can continue: the newest save of this run, else what `resume` names."""
-        own = [one["path"] for one in reversed(list(self._saved.values()))]
+        own = [[path, self._inodes.get(path)] for path in reversed(list(self._saved))]
         asked = {"run_id": self.run_id, "own": own, "wanted": self.resume, "expect": self.expect}
         return (yield from keeper_io_worker.call("script_save", asked, goes_on))
 

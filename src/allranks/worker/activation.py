@@ -68,6 +68,8 @@ def watch_imports(rank: Rank) -> None:
             "torch.utils.data.dataloader": later("data_loading", "on_dataloader"),
             "torch.distributed.checkpoint.state_dict_saver": later("saver_hooks", "on_distributed"),
             "safetensors.torch": later("saver_hooks", "on_safetensors"),
+            "lightning.fabric.utilities.cloud_io": later("saver_hooks", "on_lightning"),
+            "lightning_fabric.utilities.cloud_io": later("saver_hooks", "on_lightning"),
             "torch.amp.grad_scaler": later("torch_hooks", "on_grad_scaler"),
             "transformers.trainer": later("transformers_hooks", "on_trainer"),
             "transformers.modeling_utils": later("model_loading", "on_modeling"),

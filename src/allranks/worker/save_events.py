@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
 from typing import Any, Callable, Optional, Tuple
 
@@ -33,7 +34,17 @@ def finish(rank: Rank, begun: Optional[Begun]) -> None:
         entered, path = begun
         seconds = rank.leave(entered)
         if not rank.left_out:
-            rank.emit(Saved(step=rank.step, path=path, seconds=round(seconds, 3)))
+            told = Saved(step=rank.step, path=path, seconds=round(seconds, 3), inode=inode_of(path))
+            rank.emit(told)
+
+
+def inode_of(path: Optional[str]) -> Optional[int]:
+    """Many scripts save to a temporary name and rename it: the file is found again by this."""
+    try:
+        found = None if path is None else os.lstat(path)
+    except OSError:
+        return None
+    return found.st_ino if found is not None and stat.S_ISREG(found.st_mode) else None
 
 
 def watch(rank: Rank, owner: Any, name: str, before: Callable[[Any, Any], Any]) -> None:

@@ -1,4 +1,4 @@
-"""Saves besides torch.save: torch's distributed checkpoints, and files that safetensors writes."""
+"""Saves besides torch.save: torch's distributed checkpoints, Lightning's, and files that safetensors writes."""
 
 from __future__ import annotations
 
@@ -66,6 +66,16 @@ def watch_future(rank: Rank, path: Optional[str], answer: Any, later: Set[Option
             rank.emit(Saved(step=step, path=where, seconds=round(time.monotonic() - begun, 3)))
 
     future.add_done_callback(guard.guarded(ended))
+
+
+def on_lightning(rank: Rank, module: Any) -> None:
+    """lightning.fabric.utilities.cloud_io: Fabric and Trainer save to memory and write that, so torch.save hears no
+    path."""
+
+    def before(args: Any, kwargs: Any) -> Any:
+        return save_events.begin(rank, args[1] if len(args) > 1 else kwargs.get("filepath"))
+
+    save_events.watch(rank, module, "_atomic_save", before)
 
 
 def on_safetensors(rank: Rank, module: Any) -> None:

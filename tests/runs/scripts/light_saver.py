@@ -27,6 +27,8 @@ for step in range(first + 1, first + 3):
         with open(path, "wb") as file:
             file.write(archive.getvalue())
         save_events.finish(rank, begin)
+        if os.environ.get("RENAMES"):
+            os.rename(path, os.path.join(folder, "last.pt"))
     rank.end_step(step, 1e-3, 1.0 / step)
     rank.release()
     if os.environ.get("FAIL_AT") == str(step) and os.environ.get("ALLRANKS_ATTEMPT", "0") == "0":
