@@ -47,7 +47,7 @@ def find_save(
 
 
 def where_now(path: str, inode: Optional[int]) -> Optional[str]:
-    """The present path of a file that was saved under this path: many scripts save to a temporary name, and rename it in
+    """The present path of a file that was saved under this one: many scripts save to a temporary name, and rename it in
     the same folder. None if it is gone. An inode may be used again, so the caller must look at what the file is."""
     if os.path.lexists(path):
         return path
