@@ -106,6 +106,13 @@ def test_what_launchers_say_becomes_keys(line: str) -> None:
     assert ids(run) == []
 
 
+def test_an_option_of_srun_beside_the_run_files_own_is_a_contradiction() -> None:
+    file = "nodes: node[1-2]\ngpus: 8\nlaunch: {with: slurm, extra: [--qos=x]}\n"
+    run = loads(file + "train: {command: 'srun --gres=lustre:1 torchrun t.py'}\n", "r.yaml")
+    assert run.launch.extra == ("--qos=x",)
+    assert [note.id for note in run.notes] == ["launcher-contradicts", "launcher-dropped"]
+
+
 CONSOLE = {
     "swift sft --model m": ("swift.cli.sft", "--model", "m"),
     "megatron sft --model m": ("swift.cli._megatron.sft", "--model", "m"),

@@ -229,48 +229,43 @@ def write_back(tree: Table, train: Table, entry: Entry, command: Command, readin
     """The script in place of the command, and its launchers' keys beside it, if nothing says them yet."""
     node = entry.node
     said_by: list[str] = []
-    for name, value in command.keys.items():
-        found = at(tree, name)
-        if found is None:
-            put(tree, name, tree_of(value, node), entry)
-            said_by.append(f"{name}: {inline(value)}")
-        elif not same(found, value):
-            clash(reading, entry, command.said[name], f"{name}: {shown_tree(found)}")
-            reading.clashes |= name == "gpus"
+    settings = [
+        (key, value, command.said[key], f"{key}: {inline(value)}") for key, value in command.keys.items()
+    ]
     for name, value in command.env.items():
-        found = at(tree, f"env.{name}")
+        settings.append((f"env.{name}", value, f"{name}={value}", f"env: {{{name}: {inline(value)}}}"))
+    for key, value, said, pasteable in settings:
+        found = at(tree, key)
         if found is None:
-            put(tree, f"env.{name}", tree_of(value, node), entry)
-            said_by.append(f"env: {{{name}: {inline(value)}}}")
-        elif not (isinstance(found, Scalar) and found.raw == value):
-            clash(reading, entry, f"{name}={value}", f"env.{name}: {shown_tree(found)}")
+            put(tree, key, tree_of(value, node), entry)
+            said_by.append(pasteable)
+        elif not same(found, value):
+            clash(reading, entry, said, f"{key}: {shown_tree(found)}")
+            reading.clashes |= key == "gpus"
     if command.trainer is not None:
         del train.entries["command"]
         trainer = command.trainer
         trained = tree_of(trainer, node) if isinstance(trainer, str) else trainer_tree(trainer, node)
         train.entries["llamafactory"] = Entry(entry.file, entry.line, trained)
         change(train, command.changes, entry, reading)
-        mended = "llamafactory: " + (
-            command.trainer if isinstance(command.trainer, str) else "its arguments as keys"
-        )
+        trains = f"llamafactory: {trainer if isinstance(trainer, str) else 'its arguments as keys'}"
     else:
         train.entries["command"] = Entry(entry.file, entry.line, tree_of(list(command.words), node))
-        mended = f"command: [{', '.join(command.words)}]"
+        trains = f"command: [{', '.join(command.words)}]"
     reading.counts = dict(command.counts)
     reading.head = command.said.get("head")
     for one in command.notes:
         say = reading.note if one.verdict == NOTE else reading.warn
         say(one.id, entry.node, f"train.command: {one.saw}", one.why, one.fix)
-    given = command.said["given"]
-    if given != shlex.join(command.words):
-        tail = shlex.join(command.words)
+    given, tail = command.said["given"], shlex.join(command.words)
+    if given != tail:
         gone = given.removesuffix(tail).strip() if given.endswith(tail) else given
         reading.note(
             "launcher-dropped",
             entry.node,
             f"train.command: {shown(gone, 200)} is left out.",
             "allranks starts torchrun on every node, with the environment's Python and the ranks that `gpus` says.",
-            shown("; ".join([*said_by, mended]), 400),
+            shown("; ".join([*said_by, trains]), 400),
         )
 
 
@@ -280,12 +275,8 @@ def change(train: Table, changes: Mapping[str, str], entry: Entry, reading: Read
         return
     training.splice(train, reading)
     table = train.get("llamafactory")
-    for name, value in changes.items():
-        if isinstance(table, Table):
-            place = entry.node
-            table.entries[name] = Entry(
-                entry.file, entry.line, trainer_tree({name: value}, place).entries[name].node
-            )
+    if isinstance(table, Table):
+        table.entries.update(trainer_tree(changes, entry.node).entries)
 
 
 def clash(reading: Reading, entry: Entry, one: str, ours: str) -> None:

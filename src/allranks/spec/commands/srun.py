@@ -37,12 +37,18 @@ def gpus(command: Command, value: str, said: str) -> None:
     command.counts.setdefault("gpus of a node", (int(number), said))
 
 
+def hand_on(command: Command, word: str) -> None:
+    """Gives the word to SLURM as it is."""
+    command.keys.setdefault("launch.extra", []).append(word)
+    command.said.setdefault("launch.extra", "srun's options")
+
+
 def gres(command: Command, value: str, said: str) -> None:
     for one in value.split(","):
         if one.startswith("gpu"):
-            gpus(command, type(value)(one) if type(value) is str else value, said)
+            gpus(command, value if isinstance(value, Unknown) else one, said)
         else:
-            command.keys.setdefault("launch.extra", []).append(f"--gres={one}")
+            hand_on(command, f"--gres={one}")
 
 
 def extra(takes: int = 1) -> Option:
@@ -53,8 +59,7 @@ def extra(takes: int = 1) -> Option:
             return
         _, word, *rest = said.split(" ", 2)
         long = f"{word}={rest[0]}" if rest and word.startswith("--") else "".join((word, *rest))
-        command.keys.setdefault("launch.extra", []).append(long)
-        command.said.setdefault("launch.extra", "srun's options")
+        hand_on(command, long)
 
     return Option(takes, act)
 

@@ -8,6 +8,7 @@ from allranks.spec.commands._command import (
     Command,
     Form,
     Option,
+    Unknown,
     count,
     each,
     key,
@@ -23,7 +24,7 @@ def nodes(command: Command, value: str, said: str) -> None:
     if high and low != high:
         command.counts.setdefault("most nodes", (int(high) if high.isdigit() else 0, said))
         return
-    command.count("nodes", type(value)(low) if type(value) is str else value, said)
+    command.count("nodes", value if isinstance(value, Unknown) else low, said)
 
 
 def endpoint(command: Command, value: str, said: str) -> None:
