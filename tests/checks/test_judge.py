@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks import checks
+from allranks.checks import fact_request
 from allranks.checks.catalogue import all_rules
 from allranks.checks.context import Context
 from allranks.checks.node_verdict import standings
@@ -237,6 +238,38 @@ def test_a_script_of_ones_own_is_asked_for_with_its_json():
     asked = checks.request(run, None)["node-0"]
     assert asked["files"] == ["/opt/train.py", "/opt/ds.json"] and asked["imports"] == ["torch"]
     assert "model" not in asked and "dataset" not in asked
+    question = asked["configuration"]
+    assert (question["kind"], question["path"]) == ("deepspeed", "/opt/ds.json")
+    assert question["deepspeed"] is None and question["filled"] is False
+    assert question["world_size"] == run.cluster.world_size
+
+
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        (("--deepspeed", "ds.json"), ("/opt/ds.json", False, True)),
+        (("--deepspeed=/etc/ds.json", "--lr", "1"), ("/etc/ds.json", False, True)),
+        (("--deepspeed", "--deepspeed_config", "ds.json"), ("/opt/ds.json", False, False)),
+        (("--config", "ds.json"), None),
+        (("--deepspeed",), None),
+        ((), None),
+    ],
+)
+def test_the_json_of_a_script_that_deepspeed_is_asked_about(words, found):
+    run = in_run(cluster("cpu").run, ["train", "kind"], "command")
+    assert fact_request.deepspeed_json(in_run(run, ["train", "command"], ("/opt/train.py", *words))) == found
+
+
+def test_a_shipped_json_goes_to_the_nodes_with_the_question(tmp_path):
+    (tmp_path / "ds.json").write_text('{"train_batch_size": 3}')
+    run = in_run(cluster("cpu").run, ["train", "kind"], "command")
+    run = in_run(run, ["train", "command"], ("train.py", "--deepspeed", "ds.json"))
+    run = dataclasses.replace(run, code=str(tmp_path))
+    asked = fact_request.configuration(run, None)
+    assert asked is not None and asked["deepspeed"] == {"train_batch_size": 3} and asked["filled"] is True
+    (tmp_path / "ds.json").write_text("[1")
+    asked = fact_request.configuration(run, None)
+    assert asked is not None and asked["deepspeed"] == {}
 
 
 def test_paths_of_a_container_are_looked_at_on_the_host():

@@ -36,8 +36,8 @@ def question(*words, deepspeed=None, **changes):
     return {**asked, **changes}
 
 
-def alone(deepspeed):
-    return {"kind": "deepspeed", "deepspeed": deepspeed, "world_size": 6}
+def alone(deepspeed, **changes):
+    return {"kind": "deepspeed", "deepspeed": deepspeed, "world_size": 6, **changes}
 
 
 ACCEPTED = {
@@ -46,6 +46,16 @@ ACCEPTED = {
     "on processors": question("--use_cpu=true", deepspeed=ZERO3, cpu=True),
     "pure_bf16 under zero2": question("--pure_bf16=true", deepspeed=ZERO2),
     "a script's": alone({"train_batch_size": 12}),
+    "a script's that transformers fills": alone(
+        {
+            "train_batch_size": "auto",
+            "train_micro_batch_size_per_gpu": "auto",
+            "zero_optimization": {"stage": 3, "reduce_bucket_size": "auto"},
+        },
+        filled=True,
+    ),
+    "evaluation": question("--eval_strategy=steps", "--eval_steps=10", "--val_size=0.1"),
+    "template": question("--template=llama3"),
 }
 REFUSED = {
     "unknown argument": (question("--lora_rnak=8"), "arguments", "--lora_rnak=8"),
@@ -59,6 +69,23 @@ REFUSED = {
         "arguments",
         "incompatible with DeepSpeed ZeRO-3",
     ),
+    "template of a fork": (question("--template=moss"), "template", "Template moss does not exist"),
+    "evaluation of nothing": (
+        question("--eval_strategy=steps", "--eval_steps=10", deepspeed=ZERO3),
+        "arguments",
+        "eval_dataset",
+    ),
+    "auto that nobody fills": (
+        alone({"train_batch_size": 12, "zero_optimization": {"stage": 3, "reduce_bucket_size": "auto"}}),
+        "deepspeed",
+        "reduce_bucket_size",
+    ),
+    "a filled script's": (
+        alone({"train_batch_size": "auto", "zero_optimization": {"staeg": 1}}, filled=True),
+        "deepspeed",
+        "Extra inputs are not permitted",
+    ),
+    "mixture_of_depths": (question("--mixture_of_depths=convert"), "arguments", "mixture-of-depth"),
     "optimizer's package": (question("--optim=paged_adamw_8bit"), "optimizer", "bitsandbytes"),
     "quantizer's package": (question("--quantization_bit=4"), "quantization", "bitsandbytes"),
     "logger's package": (question("--report_to=wandb"), "report_to", "wandb"),
@@ -110,6 +137,11 @@ def told(tmp_path_factory):
     )
     own = question(f"--model_name_or_path={quantized}", deepspeed=ZERO3)
     asked = {**ACCEPTED, **{name: one for name, (one, *_) in REFUSED.items()}, "quantized": own}
+    for kind in ("llama", "mamba"):
+        (here / kind).mkdir()
+        (here / kind / "config.json").write_text(json.dumps({"model_type": kind}))
+        asked[kind] = question(f"--model_name_or_path={here / kind}", "--shift_attn=true")
+    asked["no model"] = question("--shift_attn=true")
     script = (
         imports.TRIAL + "\nimport json\nprint('ANSWERS' + json.dumps(answers(json.load(sys.stdin), 240)))"
     )
@@ -123,7 +155,7 @@ def told(tmp_path_factory):
         check=True,
     )
     row = next(row for row in done.stdout.splitlines() if row.startswith("ANSWERS"))
-    assert sorted(path.name for path in here.iterdir()) == ["quantized"], (
+    assert sorted(path.name for path in here.iterdir()) == ["llama", "mamba", "quantized"], (
         "nothing is left in the working folder"
     )
     return dict(zip(asked, json.loads(row[len("ANSWERS") :]), strict=True))
@@ -156,6 +188,12 @@ def test_a_base_with_its_own_quantization_is_refused_under_zero3(told):
         "incompatible with PTQ-quantized" in told["quantized"]["said"]
         and told["quantized"]["step"] == "quantization"
     )
+
+
+def test_what_only_some_models_need_is_asked_about_the_runs_own(told):
+    assert told["llama"]["step"] == "shift_attn" and "transformers>=4" in told["llama"]["said"]
+    assert told["mamba"]["refused"] is False, "LLaMA-Factory warns, and goes on without it"
+    assert told["no model"]["refused"] is False and "shift_attn" in told["no model"]["skipped"]
 
 
 def test_the_answer_comes_with_the_imports_and_is_kept_until_the_question_changes(

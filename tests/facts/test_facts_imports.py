@@ -119,3 +119,17 @@ def test_without_a_place_for_the_cache_it_is_asked_each_time(home, package):
 )
 def test_a_damaged_cache_is_no_answer(kept):
     assert not imports.usable(kept, began=0.0) or imports.failures(kept.get("answer", {})) == []
+
+
+def test_the_deepspeed_json_of_a_script_is_read_where_the_script_runs(tmp_path):
+    path = tmp_path / "ds.json"
+    question = {"configuration": {"kind": "deepspeed", "path": str(path), "deepspeed": None}}
+    assert imports.asked(question) == {}, "there is none"
+    for other in ('{"learning_rate": 1}', "[1]", "{"):
+        path.write_text(other)
+        assert imports.asked(question) == {}, "another program's"
+    path.write_text('{"zero_optimization": {"stage": 3}}')
+    assert imports.asked(question)["deepspeed"] == {"zero_optimization": {"stage": 3}}
+    sent = {"configuration": {**question["configuration"], "deepspeed": {"train_batch_size": 3}}}
+    assert imports.asked(sent)["deepspeed"] == {"train_batch_size": 3}, "what was sent is not read again"
+    assert imports.asked({"configuration": None}) == imports.asked({}) == {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
 from typing import Any
 
 from allranks.core import Node
@@ -45,14 +47,55 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
         asked.update(python=None, imports=[], libraries=False, engine=run.container.engine)
     elif run.environment.python:
         asked["python"] = run.environment.python
+    asked["configuration"] = None if run.container is not None else configuration(run, plan)
     if run.train.kind == "llamafactory":
         asked["model"] = model(run)
         asked["dataset"] = dataset(run)
         asked["hub"] = hub_question(run)
-        if run.container is None:
-            planned = getattr(plan, "trainer", None) or {}
-            asked["configuration"] = library_trial.question(run, planned, getattr(plan, "deepspeed", None))
     return asked
+
+
+def configuration(run: Run, plan: Any) -> dict[str, Any] | None:
+    """What the training libraries of a node are asked about the run's configuration; None if there is nothing."""
+    if run.train.kind == "llamafactory":
+        planned = getattr(plan, "trainer", None) or {}
+        return library_trial.question(run, planned, getattr(plan, "deepspeed", None))
+    found = deepspeed_json(run)
+    if found is None:
+        return None
+    path, is_shipped, filled = found
+    return library_trial.question_of_script(run, path, filled, local_object(path) if is_shipped else None)
+
+
+def deepspeed_json(run: Run) -> tuple[str, bool, bool] | None:
+    """The DeepSpeed JSON that a script's command names after `--deepspeed` or `--deepspeed_config`: its path, whether
+    it lies in `code`, and whether transformers fills its `auto` in. That is so after `--deepspeed`, the argument of
+    transformers' trainer; DeepSpeed's own is `--deepspeed_config`. None if it names none that way."""
+    code = CODE if run.code else None
+    folder = run.workdir(code) if run.train.kind == "command" and run.train.command else None
+    words = run.script(code)[1:] if folder is not None else []
+    for name, value in flags(words):
+        if name in ("--deepspeed", "--deepspeed_config") and value.endswith(".json") and folder is not None:
+            for path, is_shipped in located(run, [below(folder, value)]):
+                return path, is_shipped, name == "--deepspeed"
+    return None
+
+
+def flags(words: list[str]) -> Iterator[tuple[str, str]]:
+    """Each word that has a value, as `--key=value` or as `--key value`, with it."""
+    for word, following in zip_longest(words, words[1:], fillvalue=""):
+        name, sign, value = word.partition("=")
+        yield name, value if sign else following
+
+
+def local_object(path: str) -> dict[str, Any]:
+    """A JSON object of this machine; empty if there is none."""
+    try:
+        with open(path, encoding="utf-8") as file:
+            value = json.load(file)
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def code(run: Run) -> dict[str, Any]:

@@ -34,6 +34,21 @@ class Refused(Exception):
         self.step, self.error, self.printed = step, error, printed
 
 
+BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
+
+
+def without_auto(config: Dict[str, Any]) -> Dict[str, Any]:
+    """A JSON without the values that transformers fills in. Batch sizes follow each other: none is left if one goes."""
+    kept: Dict[str, Any] = {}
+    for key, value in config.items():
+        if value != "auto":
+            kept[key] = without_auto(value) if isinstance(value, dict) else value
+    if any(config.get(key) == "auto" for key in BATCH):
+        kept = {key: value for key, value in kept.items() if key not in BATCH}
+        kept["train_micro_batch_size_per_gpu"] = 1
+    return kept
+
+
 class Trial:
     """`skipped`: the steps that could not be tried, with the reason."""
 
@@ -59,8 +74,11 @@ class Trial:
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(config, file)
             words.append("--deepspeed=" + path)
-        model, _, training, finetuning, _ = self.step("arguments", get_train_args, words)
-        self._quantization(model, finetuning)
+        model, data, training, finetuning, _ = self.step("arguments", get_train_args, words)
+        self._template(data)
+        base = self._base(model)
+        self._quantization(model, base)
+        self._patches(model, finetuning, base.get("model_type"))
         if config is not None:
             self._filled_deepspeed(training)
         if config is None or "optimizer" not in config:
@@ -90,11 +108,43 @@ class Trial:
 
         setattr(TrainingArguments, "_setup_devices", property(setup))  # noqa: B010  # a cached property's place
 
-    def _quantization(self, model: Any, finetuning: Any) -> None:
-        """The base's own `quantization_config`, or the quantizer that is asked for."""
-        import inspect
+    def _template(self, data: Any) -> None:
+        """Only one that the library does not know: any other one wants the model's tokenizer."""
+        from llamafactory.data import template
 
-        from llamafactory.model.model_utils.quantization import configure_quantization
+        known = getattr(template, "TEMPLATES", None)
+        if known is None:
+            self.skipped["template"] = "LLaMA-Factory keeps its templates in another way"
+        elif data.template is not None and data.template not in known:
+            self.step("template", template.get_template_and_fix_tokenizer, AllranksStandIn(), data)
+
+    def _patches(self, model: Any, finetuning: Any, model_type: Optional[str]) -> None:
+        """What is imported and compared before the weights are loaded. Liger's kernels come in one package for all
+        models: of one that is not known here, a Llama's are imported."""
+        config = AllranksStandIn(model_type=model_type or "llama")
+        if getattr(model, "shift_attn", False) and model_type is None:
+            self.skipped["shift_attn"] = "the model's type is not known"
+        elif getattr(model, "shift_attn", False):
+            from llamafactory.model.model_utils.longlora import configure_longlora
+
+            self.step("shift_attn", configure_longlora, config, copy.copy(model), True)
+        if getattr(model, "enable_liger_kernel", False):
+            from llamafactory.model.model_utils.liger_kernel import apply_liger_kernel
+
+            logits = finetuning.stage not in ("pt", "sft")
+            self.step("enable_liger_kernel", apply_liger_kernel, config, model, True, logits)
+        if getattr(model, "mixture_of_depths", None) is not None:
+            from llamafactory.model.model_utils.mod import convert_pretrained_model_to_mod
+
+            try:
+                nobodys = AllranksStandIn(model_type=None)
+                self.step("mixture_of_depths", convert_pretrained_model_to_mod, None, nobodys, model)
+            except Refused as refused:
+                if not isinstance(refused.error, ValueError):  # that no model is none that it knows
+                    raise
+
+    def _base(self, model: Any) -> Dict[str, Any]:
+        """The model's config.json; empty if it is not at hand."""
         from transformers import PretrainedConfig
 
         try:
@@ -106,8 +156,16 @@ class Trial:
             )
         except Exception as error:
             self.skipped["quantization"] = "the model's config.json: %s" % str(error).splitlines()[0][:200]
-            found = {}
-        parts = {key: found[key] for key in ("quantization_config", "model_type") if key in found}
+            return {}
+        return found
+
+    def _quantization(self, model: Any, base: Dict[str, Any]) -> None:
+        """The base's own `quantization_config`, or the quantizer that is asked for."""
+        import inspect
+
+        from llamafactory.model.model_utils.quantization import configure_quantization
+
+        parts = {key: base[key] for key in ("quantization_config", "model_type") if key in base}
         given = {
             "config": AllranksStandIn(**parts),
             "tokenizer": None,

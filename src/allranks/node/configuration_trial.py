@@ -11,6 +11,7 @@ A question is a JSON object:
 | key | what |
 |---|---|
 | `kind` | `llamafactory`; or `deepspeed`: a JSON as a script of the user's own hands it to DeepSpeed |
+| `filled` | of `deepspeed`: transformers replaces its `auto`, by values that are not known here |
 | `words` | LLaMA-Factory's command line, without `output_dir` and `deepspeed` |
 | `deepspeed` | the DeepSpeed JSON, or null |
 | `world_size` | the run's ranks |
@@ -33,7 +34,7 @@ import time
 import traceback
 from typing import Any, Dict, List, Optional
 
-from allranks.node.configuration_steps import Refused, Trial
+from allranks.node.configuration_steps import Refused, Trial, without_auto
 
 QUESTION_SECONDS = 60.0
 """One question's limit. It takes 0.1 s; a logger that is imported for the first time took up to 20 s."""
@@ -43,8 +44,12 @@ LIBRARIES = ("llamafactory", "transformers", "accelerate", "deepspeed")
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
 
 
-def answers(questions: List[Dict[str, Any]], seconds: float) -> List[Dict[str, Any]]:
-    """One answer a question, in their order, within so many seconds. Never raises because of what a library does."""
+def answers(
+    questions: List[Dict[str, Any]], seconds: float, doubts: Optional[Dict[str, Optional[str]]] = None
+) -> List[Dict[str, Any]]:
+    """One answer a question, in their order, within so many seconds. Never raises because of what a library does.
+
+    `doubts` keeps what was heard of the questions that must be accepted, for the next call."""
     deadline = time.monotonic() + seconds
     for load in (_import_deepspeed, _import_llamafactory):
         if any(load is not _import_llamafactory or q.get("kind") == "llamafactory" for q in questions):
@@ -54,7 +59,7 @@ def answers(questions: List[Dict[str, Any]], seconds: float) -> List[Dict[str, A
                 return [{"unknown": "%s: %s" % (type(error).__name__, str(error)[:MOST_CHARACTERS])}] * len(
                     questions
                 )
-    doubts: Dict[str, Optional[str]] = {}
+    doubts = {} if doubts is None else doubts
     found = []
     for question in questions:
         control = _control(question)
@@ -191,7 +196,8 @@ def _answer(question: Dict[str, Any], folder: str) -> Dict[str, Any]:
     trial = Trial(int(question["world_size"]), folder)
     try:
         if question.get("kind") == "deepspeed":
-            trial.deepspeed(dict(question["deepspeed"]))
+            config = dict(question["deepspeed"])
+            trial.deepspeed(without_auto(config) if question.get("filled") else config)
         else:
             trial.llamafactory([str(word) for word in question["words"]], question.get("deepspeed"))
     except Refused as refused:

@@ -61,10 +61,25 @@ def question(run: Run, planned: Mapping[str, Any], deepspeed: Mapping[str, Any] 
     }
 
 
+def question_of_script(run: Run, path: str, filled: bool, config: Mapping[str, Any] | None) -> dict[str, Any]:
+    """The same of a script of the user's own, about the DeepSpeed JSON that its command names. The node reads `path`
+    itself unless `config`, what it holds, is known. If `filled`, transformers fills its `auto` in."""
+    return {
+        "digest": digest(run, None),
+        "kind": "deepspeed",
+        "path": path,
+        "deepspeed": None if config is None else dict(config),
+        "filled": filled,
+        "world_size": run.cluster.world_size,
+        "cpu": run.on_cpu,
+    }
+
+
 def digest(run: Run, deepspeed: Mapping[str, Any] | None) -> str:
     """Of what the user wrote. A profile counts by its name: its sizes follow what the nodes said in the meantime."""
     named = run.deepspeed if is_profile(run.deepspeed) else deepspeed or None
     about = [dict(run.train.arguments), named, run.cluster.world_size, run.on_cpu, run.save.every]
+    about += [list(run.train.command)] if run.train.kind == "command" else []
     text = json.dumps(about, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 

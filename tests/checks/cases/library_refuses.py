@@ -1,4 +1,5 @@
 from tests.checks.case import Remove, fires, silent
+from tests.checks.cases.script_missing import FILE
 
 
 def says(said, step="arguments", library="llamafactory", error="ValueError"):
@@ -12,7 +13,23 @@ MATPLOTLIB = (
 )
 EXTRA = "1 validation error for DeepSpeedZeroConfig\nstaeg\n  Extra inputs are not permitted [type=extra_forbidden]"
 
+SCRIPT = {
+    "run/gpus/model": "cpu",
+    "run/train/kind": "command",
+    "run/train/arguments": {},
+    FILE: {"exists": True, "text": "print(1)\n"},
+    "*/imports/configuration": says(EXTRA, "deepspeed", "deepspeed", "ValidationError"),
+}
+
 CASES = (
+    # A script's DeepSpeed JSON is asked about as a run's own is.
+    fires(
+        "cpu",
+        {**SCRIPT, "run/train/command": ("/opt/train.py", "--deepspeed", "/opt/ds.json")},
+        verdict="block",
+        saw="DeepSpeed on node-2 refuses the run's DeepSpeed JSON: 1 validation error for DeepSpeedZeroConfig staeg",
+    ),
+    silent("cpu", {**SCRIPT, "run/train/command": ("/opt/train.py", "--data", "/opt/ds.json")}),
     fires(
         "cpu",
         {

@@ -2,24 +2,30 @@ from __future__ import annotations
 
 import json
 
-from tests.checks.case import fires, silent
+from tests.checks.case import Remove, fires, silent
 from tests.checks.cases.script_missing import FILE
 
 COMMAND = {
     "run/gpus/model": "cpu",
     "run/train/kind": "command",
-    "run/train/command": ("/opt/train.py", "--deepspeed_config=/opt/ds.json"),
     "run/train/arguments": {},
     FILE: {"exists": True, "text": "print(1)\n"},
 }
 
 
-def _json(config: dict) -> dict:
+def _json(config: dict, flag: str = "--deepspeed_config", **more) -> dict:
     return {
         **COMMAND,
+        "run/train/command": ("/opt/train.py", f"{flag}=/opt/ds.json"),
         ("*", "storage", "files", "/opt/ds.json"): {"exists": True, "text": json.dumps(config)},
+        "*/imports/configuration": Remove,
+        **more,
     }
 
+
+ACCEPTED = {"*/imports/configuration": {"digest": "", "answer": {"refused": False, "skipped": {}}}}
+NESTED = {"train_batch_size": 3, "optimizer": {"type": "AdamW", "params": {"lr": "auto"}}}
+STAGEE = {"train_batch_size": 3, "zero_optimization": {"stagee": 3}}
 
 CASES = (
     fires("cpu", _json({"train_micro_batch_size_per_gpu": "auto"}), verdict="block", saw="only transformers"),
@@ -32,4 +38,13 @@ CASES = (
     ),
     silent("cpu", _json({"train_batch_size": 3, "zero_optimization": {"stage": 3, "overlap_comm": True}})),
     silent("cpu", _json({"anything": 1})),
+    fires("cpu", _json(NESTED), verdict="block", saw="optimizer.params.lr: only transformers"),
+    # What an unknown argument of a script does with the file, nobody knows.
+    fires("cpu", _json(NESTED, "--config"), verdict="warn", saw="only transformers"),
+    # It is transformers' own argument, and it fills these in.
+    silent("cpu", _json(NESTED, "--deepspeed")),
+    # DeepSpeed itself was asked, and takes it.
+    silent("cpu", _json(STAGEE, **ACCEPTED)),
+    fires("cpu", _json(STAGEE, "--config", **ACCEPTED), verdict="block", saw="stagee"),
+    fires("cpu", _json(NESTED, **ACCEPTED), verdict="block", saw="optimizer.params.lr: only transformers"),
 )

@@ -7,6 +7,7 @@ Read from DeepSpeed 0.19.8 (`runtime/config.py`, `runtime/zero/config.py`: `extr
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from allranks.checks.lint.line import COSTLY, SET, VOID, WRONG, Line, nearest
@@ -140,6 +141,7 @@ NESTED: dict[str, str] = {
     "total_num_steps": "steps of the whole schedule",
     "params": "its parameters",
 }
+UNFILLED = "only transformers replaces auto by a number"
 TRUE_COSTS = {
     "wall_clock_breakdown": "synchronizes the GPU at each part of a step, so that nothing overlaps",
     "memory_breakdown": "prints at each part of a step, and synchronizes for it",
@@ -152,11 +154,13 @@ def lines(
     """One line a key, nested ones as `zero_optimization.stage`. `zero_keys` are those the installed one accepts."""
     for key, value in config.items():
         line = top(str(key), value, transformers)
-        yield line
         if key == "zero_optimization" and isinstance(value, Mapping):
-            yield from zero(value, frozenset(zero_keys) if zero_keys else ZERO_KEYS)
+            below = zero(value, frozenset(zero_keys) if zero_keys else ZERO_KEYS)
         else:
-            yield from nested(str(key), value, line)
+            below = nested(str(key), value, line)
+        for one in (line, *below):
+            nobody_fills = not transformers and one.value == "auto" and one.status == SET
+            yield replace(one, status=WRONG, why=UNFILLED, do="a number") if nobody_fills else one
 
 
 def said(name: str, value: Any, status: str, why: str, do: str = "") -> Line:
@@ -176,8 +180,6 @@ def top(key: str, value: Any, transformers: bool) -> Line:
         return said(key, value, COSTLY, TRUE_COSTS[key], f"{key}: false once it has been looked at")
     if transformers and key in UNDER_TRANSFORMERS:
         return said(key, value, VOID, UNDER_TRANSFORMERS[key], "take it out")
-    if value == "auto" and not transformers:
-        return said(key, value, WRONG, "only transformers replaces auto by a number", "a number")
     if key in TOP:
         return said(key, value, SET, TOP[key])
     return said(

@@ -3,8 +3,9 @@
 ## How it is found
 LLaMA-Factory, transformers and DeepSpeed of the node read the run's arguments and its DeepSpeed JSON, as its first
 rank would. This covers LLaMA-Factory's parser, the values that transformers fills into the JSON, DeepSpeed's
-configuration for this number of ranks, the quantizer, the optimizer, the schedule and the loggers. No model is
-loaded, no GPU and no network is used.
+configuration for this number of ranks, the chat template, the quantizer, the optimizer, the schedule and the loggers.
+No model is loaded, no GPU and no network is used. Of a script of your own it is the DeepSpeed
+JSON that its command names after `--deepspeed` or `--deepspeed_config`.
 
 ## Why it matters
 Every rank would end with the same error, after every node has imported torch and the libraries. Examples are
@@ -28,11 +29,12 @@ from __future__ import annotations
 import re
 
 from allranks.checks.context import Context, Findings, View
+from allranks.checks.fact_request import deepspeed_json
 from allranks.checks.lint import WRONG
 from allranks.checks.lint.arguments import names, near
 from allranks.checks.lint.deepspeed import nearest
 from allranks.checks.lint.run_settings import accepted, argument_lines
-from allranks.core import Finding
+from allranks.core import Finding, Where
 from allranks.plan.deepspeed_keys import ZERO_KEYS
 from allranks.plan.library_trial import Answer, answer_of
 
@@ -57,7 +59,7 @@ under another name than the package's own. It only says where: that the package 
 
 
 def applies(context: Context) -> bool:
-    return context.llamafactory and context.on_host
+    return context.on_host and (context.llamafactory or deepspeed_json(context.run) is not None)
 
 
 def check(context: Context) -> Findings:
@@ -73,9 +75,10 @@ def refusal(context: Context, view: View, answer: Answer) -> Finding:
     key = f"train.llamafactory.{argument}" if argument else "deepspeed" if of_json else "train"
     who = {"llamafactory": "LLaMA-Factory", "deepspeed": "DeepSpeed"}.get(answer.library, answer.library)
     what = "the run's DeepSpeed JSON" if of_json else "the run's arguments"
+    script = None if context.llamafactory else deepspeed_json(context.run)
+    place = {"at": view, "key": key} if script is None else {"at": Where(node=view.name, file=script[0])}
     return context.block(
-        view,
-        key=key,
+        **place,
         saw=f"{who or 'the trainer'} on {view.name} refuses {what}: {answer.words or answer.error}",
         expected="a configuration that the installed libraries take",
         why="every rank would end with these words right after its start.",

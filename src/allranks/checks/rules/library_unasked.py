@@ -34,6 +34,8 @@ def check(context: Context) -> Findings:
         if not imported(view):
             continue  # environment-import says why
         answer = answer_of(context.run, context.deepspeed, view.facts)
+        if answer is None and not context.llamafactory:
+            continue  # no DeepSpeed configuration is there: script-missing and the like say why
         if answer is None or answer.refused is None:
             yield unasked(context, view, answer)
 

@@ -1,7 +1,10 @@
 """The DeepSpeed JSON of your own script has keys that DeepSpeed refuses, ignores or cannot fill.
 
 ## How it is found
-JSON files that `train.command` names, read as a DeepSpeed configuration without transformers.
+JSON files that `train.command` names, read as a DeepSpeed configuration. After `--deepspeed`, the argument of
+transformers' trainer, `"auto"` is filled in; after `--deepspeed_config`, DeepSpeed's own, it is not; after any other
+word nobody knows, and `"auto"` is a warning. If the node's DeepSpeed was asked about the file and accepted it, its keys
+are not judged (`library-refuses` tells what it refused).
 
 ## Why it matters
 `"auto"` is replaced by transformers alone: DeepSpeed itself fails over it. A key that it does not know in
@@ -20,18 +23,15 @@ from __future__ import annotations
 
 from allranks.checks import scripts
 from allranks.checks.context import Context, Findings
+from allranks.checks.fact_request import deepspeed_json
 from allranks.checks.lint import VOID, WRONG
 from allranks.checks.lint.deepspeed import lines
 from allranks.checks.lint.run_settings import accepted
 from allranks.core import Where
+from allranks.node.facts.imports import DEEPSPEED_MARKS
+from allranks.plan import library_trial
 
 UNKNOWN_BLOCKS = False
-MARKS = (
-    "zero_optimization",
-    "train_micro_batch_size_per_gpu",
-    "train_batch_size",
-    "gradient_accumulation_steps",
-)
 
 
 def applies(context: Context) -> bool:
@@ -39,18 +39,27 @@ def applies(context: Context) -> bool:
 
 
 def check(context: Context) -> Findings:
+    named = deepspeed_json(context.run)
+    taken = library_trial.accepted(context.run, None, [view.facts for view in context.machines])
     for path, config in scripts.json_files(context):
-        if not any(mark in config for mark in MARKS):
+        if not any(mark in config for mark in DEEPSPEED_MARKS):
             continue  # another program's
-        for line in lines(config, transformers=False, zero_keys=accepted(context, "zero_keys")):
+        asked, filled = (path == named[0], named[2]) if named else (False, False)
+        zero_keys = accepted(context, "zero_keys")
+        for line in lines(config, transformers=asked and filled, zero_keys=zero_keys):
+            if asked and taken and line.status == WRONG and line.value != "auto":
+                continue
             if line.status in (WRONG, VOID):
-                say = context.block if line.status == WRONG else context.warn
+                is_sure = line.status == WRONG and (asked or line.value != "auto")
+                say = context.block if is_sure else context.warn
                 yield say(
                     Where(file=path),
                     saw=f"{line.name}: {line.why}",
                     expected="keys and values that DeepSpeed itself reads",
-                    why="every rank would end at deepspeed.initialize."
-                    if line.status == WRONG
-                    else "it has no effect.",
+                    why="it has no effect."
+                    if line.status == VOID
+                    else "every rank would end at deepspeed.initialize."
+                    if is_sure
+                    else "if the script hands this file to DeepSpeed itself, every rank would end there.",
                     fix=line.do,
                 )

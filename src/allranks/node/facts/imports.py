@@ -25,6 +25,14 @@ from allranks.node.facts import _environment, _reader_processes
 from allranks.node.facts._reading import Reading, Unreadable
 
 ASKED, NOTHING = "imports", {"modules": {}}
+DEEPSPEED_MARKS = (
+    "zero_optimization",
+    "train_micro_batch_size_per_gpu",
+    "train_batch_size",
+    "gradient_accumulation_steps",
+)
+"""A JSON object with one of these keys is a DeepSpeed configuration."""
+
 SECONDS = 180.0
 
 _ENVIRONMENT = r"""
@@ -123,9 +131,15 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 
 
 def asked(request: Mapping[str, Any]) -> Dict[str, Any]:
-    """The configuration that the libraries shall read; empty where none was sent."""
+    """The configuration that the libraries shall read; empty where none was sent, and where the JSON that it names is
+    none of DeepSpeed's. (Whether the file is there, and is JSON, is said by others.)"""
     question = request.get("configuration")
-    return dict(question) if isinstance(question, Mapping) else {}
+    found = dict(question) if isinstance(question, Mapping) else {}
+    if found.get("kind") != "deepspeed":
+        return found
+    if found.get("deepspeed") is None:
+        found["deepspeed"] = paths.read_object(os.path.expanduser(str(found.get("path"))))
+    return found if any(mark in found["deepspeed"] for mark in DEEPSPEED_MARKS) else {}
 
 
 def imported(request: Mapping[str, Any], names: List[str]) -> Dict[str, Any]:
