@@ -1,7 +1,7 @@
 """Events in, statements out: what a run does now, what is wrong with it, why it ended.
 
-Pure: nothing here reads a clock, a file or a process; times come with the events, in seconds on the
-head's clock. Standard library alone, Python 3.8 and up.
+Pure: nothing here reads a clock, a file or a process. Times come with the events, in seconds on the head's clock. Only
+the standard library, Python 3.8 and up.
 """
 
 from allranks.monitor import event_handlers, start_patience

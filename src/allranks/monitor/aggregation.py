@@ -1,4 +1,4 @@
-"""One statement about many ranks: what more than a few say is one fact."""
+"""One statement about many ranks: if more than a few report the same, it is one fact."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from allranks.core.text import spans
 from allranks.monitor.run_state import RankState
 
 FEW = 3
-"""So many ranks, or GPUs of a node, get a statement each; more of them share one."""
+"""Up to so many ranks, or GPUs of a node, get a statement each; more of them share one."""
 
 One = TypeVar("One")
 
@@ -20,7 +20,7 @@ def grouped(ranks: Iterable[RankState]) -> List[List[RankState]]:
 
 
 def apart(known: List[One]) -> List[List[One]]:
-    """Each one alone, or all in one where they are more than `FEW`; in the order given."""
+    """Each one alone, or all in one if they are more than `FEW`; in the given order."""
     return [[one] for one in known] if len(known) <= FEW else [known]
 
 
@@ -30,7 +30,7 @@ def gpus_named(names: Sequence[str]) -> str:
 
 
 def where_of(ranks: Sequence[RankState]) -> Where:
-    """One rank's place; of several, the node that they share, or none."""
+    """One rank's place; of several, the node if they share it."""
     nodes = {rank.node for rank in ranks}
     return Where(
         node=ranks[0].node if len(nodes) == 1 else None, rank=ranks[0].rank if len(ranks) == 1 else None
@@ -38,17 +38,17 @@ def where_of(ranks: Sequence[RankState]) -> Where:
 
 
 def numbers(ranks: Iterable[RankState]) -> str:
-    """`0-5, 8`: the ranks' numbers, runs of them as such."""
+    """`0-5, 8`: the ranks' numbers."""
     return spans(rank.rank for rank in ranks).replace(",", ", ")
 
 
 def on(ranks: Sequence[RankState]) -> str:
-    """` on 24 ranks (0-23)`, for a sentence; nothing of one, whose place is told beside it."""
+    """` on 24 ranks (0-23)`, for a sentence; empty for one rank, whose place is shown beside it."""
     return f" on {len(ranks)} ranks ({numbers(ranks)})" if len(ranks) > 1 else ""
 
 
 def gathered(memory: Dict[Any, Any], holds: bool, now: float, seconds: float) -> bool:
-    """Whether something has held for so long that all who share it have said so. `memory` is the detector's own."""
+    """Whether something has held for so long that all ranks concerned have reported it. `memory` is the detector's."""
     since: Optional[float] = memory.get("since") if holds else None
     if since is None or now < since:
         since = now

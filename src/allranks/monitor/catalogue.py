@@ -1,8 +1,8 @@
-"""The detectors: one file each under `detectors/`, found without being listed, also inside a zip.
+"""The detectors: every module of `detectors/` is one, also inside a zip.
 
-A detector's id is its file's name with `-` for `_`. The file has a docstring (its page), and one or both of
-`after(run, event)` with `AFTER`, the kinds of events it looks after, and `detect(run, now)`, called at each tick.
-Both return findings; what they return again is said once. Its cases are in `tests/monitor/cases/`.
+A detector's id is its file's name with `-` for `_`. The file has a docstring (its page), and one or both of `after(run,
+event)` with `AFTER`, the kinds of events that it handles, and `detect(run, now)`, called at each tick. Both return
+findings; the same finding is reported once. Its cases are in `tests/monitor/cases/`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ catalogue.include(_package)
 SOURCE = (
     "The events that ranks and supervisors report during the run; docs/architecture.md has a table of them."
 )
-"""Of a detector that names no other source."""
+"""For detectors that name no other source."""
 
 
 def rules() -> Dict[str, ModuleType]:

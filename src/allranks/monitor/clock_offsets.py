@@ -1,5 +1,4 @@
-"""What the watcher knows of time: how far the nodes' clocks are from its own, when it heard nobody itself, and how late
-the living were of late."""
+"""The nodes' clock offsets, when the watcher itself heard nobody, and how late living nodes and ranks have been."""
 
 from __future__ import annotations
 
@@ -7,21 +6,21 @@ from collections import deque
 from typing import Deque, Optional, Tuple
 
 CLOCK_SECONDS = 30
-"""Seconds in which a node was heard that count for its clock. More than a burst of late messages lasts; a clock that
-is set back is known after as many."""
+"""The last seconds in which a node was heard that count for its clock: more than a burst of late messages lasts. A
+clock that is set back is noticed after as many."""
 
 
 class NodeClock:
-    """How far a node's clock is behind ours: the smallest difference seen in the last `CLOCK_SECONDS` seconds in which
-    it was heard, since a message can be late but not early. A silence makes nothing forgotten: what comes after it
-    may have waited as long."""
+    """How far a node's clock is behind the watcher's: the smallest difference in the last `CLOCK_SECONDS` seconds in
+    which it was heard, since a message can be late but not early. A silence does not count: a message after it may have
+    waited as long."""
 
     def __init__(self) -> None:
         self._minima: Deque[Tuple[int, float]] = deque(maxlen=CLOCK_SECONDS)
         self._before = float("inf")
 
     def offset(self, told: float, received: float) -> float:
-        """Takes a message in, told at `told` by the node's clock; what to add to the node's times."""
+        """Takes a message that was sent at `told` by the node's clock; returns what to add to the node's times."""
         second, late = int(received), received - told
         if self._minima and self._minima[-1][0] == second:
             self._minima[-1] = (second, min(late, self._minima[-1][1]))
@@ -32,11 +31,11 @@ class NodeClock:
 
 
 DEAF_SECONDS = 2.0
-"""Every supervisor says each second that it lives: who hears nobody for two was away."""
+"""Every supervisor sends a sign of life each second: a watcher that hears nobody for two seconds was away."""
 
 
 class Ears:
-    """When the watcher itself last heard nobody at all: that time says nothing about those it did not hear."""
+    """When the watcher last heard nobody at all: that time does not count as anybody's silence."""
 
     def __init__(self) -> None:
         self._heard_at: Optional[float] = None
@@ -48,21 +47,21 @@ class Ears:
         self._heard_at = at
 
     def silence(self, since: float, at: float) -> float:
-        """Seconds between the two in which others were heard; none below zero."""
+        """Seconds between the two times in which others were heard."""
         deaf = min(at, self._deaf[1]) - max(since, self._deaf[0])
         return max(0.0, at - since - max(0.0, deaf))
 
 
 HALF_LIFE_SECONDS = 600.0
-"""Of what lateness allows, half is gone after ten minutes. With the factor of four that `pace` allows, what comes late
-at least every twenty minutes never alarms twice, and one hiccup is forgotten within the hour."""
+"""The allowance for lateness halves every ten minutes. With the factor of four in `hang_thresholds`, lateness that
+comes back within twenty minutes never alarms twice, and one hiccup is forgotten within the hour."""
 
 
 class Lateness:
-    """The longest silence of a living one, fading; one hiccup is not for ever."""
+    """The longest silence of a living node or rank; it fades with time."""
 
     def __init__(self, most: float) -> None:
-        """A silence counts `most` seconds at most."""
+        """A silence counts for at most `most` seconds."""
         self.most, self._seconds, self._at = most, 0.0, 0.0
 
     def add(self, seconds: float, at: float) -> None:

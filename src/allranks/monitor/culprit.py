@@ -1,4 +1,4 @@
-"""Which rank or node it was: one judge for each way in which a run ends, from events alone."""
+"""The guilty rank or node: one judge for each way in which a run ends, by events alone."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from allranks.monitor.rank_stacks import place_of
 from allranks.monitor.run_state import RankState, RunState
 
 LATE_SECONDS = 0.5
-"""Clocks of nodes are corrected to about a network round trip; deaths closer than this are told apart by kind."""
+"""Clocks of nodes are corrected to about a network round trip; of deaths closer than this the kind decides."""
 
 
 def is_communication(event: Event) -> bool:
-    """Whether an `exception` event only says that somebody else is gone or late."""
+    """Whether an `exception` event only reports that a peer is lost or late."""
     raised: Raised = event.payload
     if raised.communication is not None:
         return raised.communication
@@ -29,7 +29,7 @@ def is_communication(event: Event) -> bool:
 
 
 def place(event: Event) -> Tuple[str, str]:
-    """What two ranks' exceptions are compared by: the type and the place in the code."""
+    """By which two ranks' exceptions are compared: the type and the place in the code."""
     file, line, _ = last_frame(event)
     return event.payload.type, f"{file}:{line}"
 
@@ -93,7 +93,7 @@ def peer_of(lost: Collection[Where]) -> str:
 
 
 def _frames(event: Event) -> List[str]:
-    """The innermost three, and before them the newest of the user's own code, if it is further out."""
+    """The innermost three, and before them the innermost one of the user's own code if it is further out."""
     frames = list(event.payload.innermost)
     shown = frames[-3:]
     own = place_of(frames)
@@ -103,7 +103,7 @@ def _frames(event: Event) -> List[str]:
 
 
 def _where(rank: RankState, event: Event) -> Where:
-    """The newest line of the user's own code: a line of a library is where it came to light."""
+    """The innermost line of the user's own code."""
     file, line, _ = place_of(list(event.payload.innermost)) or last_frame(event)
     return Where(node=rank.node, rank=rank.rank, file=file, line=line)
 
@@ -112,9 +112,9 @@ def _where(rank: RankState, event: Event) -> Where:
 
 
 def by_stall(run: RunState) -> Optional[Diagnosis]:
-    """The rank that held up the others, where nothing has moved since it was named.
+    """The rank that held up the others, if nothing has moved since it was named.
 
-    What comes after it are its consequences: time-outs that blame each other, a watchdog's SIGABRT, our stop.
+    Later errors are its consequences: time-outs that blame each other, a watchdog's SIGABRT, the stop by allranks.
     """
     if run.held_up is None:
         return None
@@ -141,7 +141,7 @@ def by_stall(run: RunState) -> Optional[Diagnosis]:
     )
 
 
-# ---- an end without a word ----
+# ---- an end without a message ----
 
 
 NO_EXCEPTION = " and no exception was heard"
@@ -168,7 +168,7 @@ def by_exit_code(run: RunState) -> Optional[Diagnosis]:
 
 
 def by_communication(run: RunState, waited: Collection[int] = ()) -> Optional[Diagnosis]:
-    """`waited`: ranks that a watchdog ended because they waited; they blame as much as those that raise."""
+    """`waited`: ranks that a watchdog ended because they waited; they blame others like those that raise."""
     blaming = [r for r in run.ranks.values() if r.exceptions or r.rank in waited]
     if not blaming:
         return None
@@ -193,7 +193,7 @@ def by_communication(run: RunState, waited: Collection[int] = ()) -> Optional[Di
             *map(clean, sockets.lines(run, rank.rank)),
         ),
         collateral=collateral(run, [rank]),
-        why="the others waited for it in a collective until a time-out; it never said anything itself.",
+        why="the others waited for it in a collective until a time-out; it reported nothing itself.",
         fix=f"look at what rank {rank.rank} does there: allranks logs, its stack in stacks/rank-{rank.rank}.txt.",
     )
 
@@ -201,8 +201,8 @@ def by_communication(run: RunState, waited: Collection[int] = ()) -> Optional[Di
 def _one_of(
     run: RunState, blaming: List[RankState], suspects: List[RankState], seen: float, first: str
 ) -> Diagnosis:
-    """Several ranks say nothing, and none is behind the others: to name one of them would be chance. Their node, if
-    it is one."""
+    """Several ranks report nothing, and none is behind the others, so none is named; but their node, if they share
+    it."""
     nodes = {r.node for r in suspects}
     who = f"ranks {numbers(suspects)}" + (f" on {suspects[0].node}" if len(nodes) == 1 else "")
     return Diagnosis(
@@ -226,7 +226,7 @@ def _report(ranks: List[RankState]) -> str:
 
 
 def _blamed(rank: RankState) -> Tuple[float, str]:
-    """When a rank blamed another one, and its words."""
+    """When a rank blamed another one, and its message."""
     if not rank.exceptions:
         return (
             rank.ended_at or 0.0,
@@ -263,7 +263,7 @@ def end_of_rank(
 
 
 def collateral(run: RunState, culprits: Iterable[RankState]) -> Tuple[Where, ...]:
-    """The ranks that ended after, by a communication error or our SIGTERM."""
+    """The other ranks that ended with an error: by a lost peer or a SIGTERM."""
     guilty = {r.rank for r in culprits}
     hurt = [r for r in run.ranks.values() if r.exceptions or r.code not in (None, 0)]
     return tuple(

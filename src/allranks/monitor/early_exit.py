@@ -1,4 +1,4 @@
-"""A rank that left with 0 while the others went on: it stands in no table, and all the others blame each other."""
+"""A rank that left with 0 while the others continued: no table lists it, and the others blame each other."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from allranks.monitor.hang_thresholds import step_seconds
 from allranks.monitor.run_state import RankState, RunState
 
 SOON_SECONDS = 120.0
-"""How long after a rank's end the others' trouble may come from it: gloo tells at once, a stall is noticed after 15 s
-or five steps. Where nobody has moved since then, it does not matter how long after."""
+"""How long after a rank's end the others' errors may come from it: gloo reports at once, a stall is noticed after 15 s
+or five steps. If nobody has moved since then, the time does not matter."""
 
 MOVED_SECONDS = 5.0
-"""Others may end a step after it (or two)."""
+"""Others may still end a step or two."""
 
 
 def by_early_exit(run: RunState) -> Optional[Diagnosis]:
-    """A rank that left with 0 before the last step, while others did not."""
+    """A rank that left with 0 before the last step, while others stayed."""
     staying = _staying(run)
     left = [r for r in run.ranks.values() if r.code == 0 and _before_the_end(r, run, staying)]
     numbers = {r.rank for r in left}
@@ -47,7 +47,7 @@ def _total(rank: RankState, run: RunState) -> Optional[int]:
 
 
 class _Staying(NamedTuple):
-    """The ranks that are not done: how many, when they were in trouble, and when one of them moved last."""
+    """The ranks that are not done: how many, when they reported errors, and when one of them moved last."""
 
     ranks: int
     trouble: List[float]
@@ -63,9 +63,9 @@ def _staying(run: RunState) -> _Staying:
 
 
 def _before_the_end(rank: RankState, run: RunState, staying: _Staying) -> bool:
-    """Whether steps were left. Every rank that ends with 0 says that it is done; where one says so too early, the
-    others, at least as many, lose it as a peer soon (gloo), or stand still (NCCL) until they are asked, aborted or
-    stopped. Else its script ended as it should, and who works on alone has trouble of its own."""
+    """Whether steps were left. Every rank that ends with 0 reports that it is done. If one does so too early, the
+    others, at least as many, soon lose it as a peer (gloo), or stand still (NCCL) until they are asked, aborted or
+    stopped. Else its script ended as it should, and a rank that continues alone has its own fault."""
     total = _total(rank, run)
     if rank.step is not None and total is not None and rank.step >= total:
         return False
@@ -74,11 +74,11 @@ def _before_the_end(rank: RankState, run: RunState, staying: _Staying) -> bool:
     if 2 * staying.ranks < len(run.ranks):
         return False
     end = rank.ended_at or 0.0
-    heard = max(end, rank.ended_heard_at or 0.0)  # the watcher may have been away since then
+    heard = max(end, rank.ended_heard_at or 0.0)  # the watcher may have been away meanwhile
     still = staying.moved_at <= heard + max(MOVED_SECONDS, 2 * (step_seconds(run) or 0.0))
     return any(end - LATE_SECONDS <= at and (still or at <= end + SOON_SECONDS) for at in staying.trouble)
 
 
 def _lost_a_peer(ranks: List[RankState]) -> List[float]:
-    """When they told of an exception; another than of communication has been judged before."""
+    """When they reported an exception; only communication errors are left here."""
     return [event.at for rank in ranks for event in rank.exceptions]

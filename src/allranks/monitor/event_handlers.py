@@ -17,7 +17,8 @@ from allranks.monitor.rank_records import EXCEPTIONS_KEPT, FIRST_LOSSES, MEMORY_
 from allranks.monitor.run_state import RunState
 
 AWAY_SECONDS = 1800.0
-"""So much longer than we heard it a phase may have taken: we were away. More is a clock that was set."""
+"""A phase may have taken so much longer than it was heard, because the watcher was away. More means that a clock was
+set."""
 
 SAMPLED_RANKS = 16
 
@@ -27,7 +28,7 @@ def _on_start(run: RunState, event: Event, start: Start) -> None:
     identity = (start.host, start.boot_id, start.pid, start.start_time)
     fresh = run.ranks.get(number)
     if fresh is None or fresh.identity != identity or start.pid is None:
-        fresh = run.ranks[number] = RankState(number)  # a restarted rank begins anew
+        fresh = run.ranks[number] = RankState(number)  # a restarted rank
         fresh.started_at = fresh.phase_at = event.at
         fresh.beat_at = fresh.moved_at = fresh.phase_heard_at = run.arrived
         fresh.phase = "importing"
@@ -40,8 +41,8 @@ def _on_start(run: RunState, event: Event, start: Start) -> None:
 
 
 def _note_clashes(run: RunState, fresh: RankState, boot_id: Any, pids: Any) -> None:
-    """Remembers who holds which GPU and which process, so that a second holder is seen in O(1). `pids` is the rank's
-    PID namespace: containers of one machine count their own, and may start in one clock tick."""
+    """Remembers which rank holds which GPU and process, so that a second holder is found in O(1). `pids` is the rank's
+    PID namespace: two containers of a machine may have the same pid and start in the same clock tick."""
     machine = boot_id or fresh.host  # two names of one machine share the boot id
     device = fresh.uuid or fresh.bus_id  # slices of one GPU share the bus id, not the UUID
     if machine and device:
@@ -85,7 +86,7 @@ def _on_beat(run: RunState, event: Event, beat: Beat) -> None:
         _change_phase(run, rank, beat.phase, at)
     rank.operator = beat.operator
     progress = (beat.shard, beat.progress)
-    rank.unread = not beat.has("phase", "step")  # a wrong field was left out: nobody can tell that it stands
+    rank.unread = not beat.has("phase", "step")  # a wrong field was left out: it may be moving
     unknown = rank.unread and not _others_tell(run, rank)
     if unknown or (progress != rank.progress and progress != (None, None)):
         rank.progress = progress
@@ -102,15 +103,15 @@ def _on_beat(run: RunState, event: Event, beat: Beat) -> None:
 
 
 def _others_tell(run: RunState, rank: RankState) -> bool:
-    """Whether the steps of another living rank can be read: none is taken without this one, so a stall shows there. Of
-    the first ranks, since this is asked at each such beat."""
+    """Whether the steps of another living rank can be read: it takes none without this one, so a stall shows there.
+    Only the first ranks are looked at, since this runs at each such heartbeat."""
     others = islice(run.ranks.values(), SAMPLED_RANKS)
     return any(r is not rank and r.alive and not r.unread and r.phase != "done" for r in others)
 
 
 def _change_phase(run: RunState, rank: RankState, phase: str, at: float) -> None:
-    """Remembers how long a phase that lies between the steps took at most: the next one may take as long. By the node's
-    clock or by ours, the longer one: a node's clock may be set meanwhile, and what it says may come all at once."""
+    """Remembers the longest time of a phase between steps: the next one may take as long. By the node's clock or the
+    watcher's, whichever gives more: a node's clock may be set, and its events may come all at once."""
     pause_history.moved(run, rank, run.arrived)
     if rank.phase in ("evaluating", "saving", "compiling") and rank.phase_at is not None:
         heard = run.arrived - (rank.phase_heard_at or run.arrived)
@@ -205,8 +206,8 @@ def _on_flight(run: RunState, event: Event, flight: Flight) -> None:
 
 
 def _on_evidence(run: RunState, event: Event, evidence: Evidence) -> None:
-    """The keeper asks: what was answered before is of another moment."""
-    if evidence.stands:  # what was answered in silence is the answer
+    """The keeper asks all ranks: earlier answers are out of date."""
+    if evidence.stands:  # the answers to the quiet question count
         run.asked_at = run.looked_at
         return
     if evidence.quiet:
@@ -218,7 +219,7 @@ def _on_evidence(run: RunState, event: Event, evidence: Evidence) -> None:
 
 
 def _on_stack(run: RunState, event: Event, stack: Stack) -> None:
-    """A rank's own answer counts before what was seen of it from outside."""
+    """A rank's own answer counts more than its stack as seen from outside."""
     known = run.stacks.get(_number(event))
     if stack.frames or known is None or not known.frames:
         run.stacks[_number(event)] = stack

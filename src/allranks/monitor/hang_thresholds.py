@@ -1,11 +1,12 @@
-"""How fast a run goes and how long its silence may be: shared by the detectors of stalls.
+"""How fast a run goes and how long it may stand still, for all detectors of stalls.
 
-The thresholds answer the contract "a stall is seen within max(15 s, 5 × step time)", less what a beat (1 s),
-its way to the keeper and a tick (1 s) take; a run whose steps vary widely is given longer.
+A stall is seen within max(15 s, 5 × step time); the limits are shorter by a heartbeat (1 s), its way to the keeper and
+a tick (1 s). A run whose steps vary widely gets longer limits.
 """
 
 from __future__ import annotations
 
+from itertools import islice
 from math import exp, log
 from statistics import median
 from typing import List, Optional, Tuple
@@ -17,29 +18,29 @@ from allranks.monitor.run_state import RankState, RunState
 LEAST_SECONDS = 12.5
 STEP_FACTOR = 5.0
 STEP_LATE_SECONDS = 2.5
-"""What a beat, its way and a tick take: so much earlier than five steps the clock runs out."""
+"""For a heartbeat, its way and a tick: the limit ends so much earlier than five steps."""
 
 LONGEST_FACTOR = 1.5
-"""A step may take half as long again as the longest of the last 64: a run with slow steps among fast ones (an
-evaluation that no phase tells, a slow disk) is known by its spread, not by its median."""
+"""A step may take 1.5 times as long as the longest of the last 64, since a run may have slow steps among fast ones (an
+evaluation without a phase, a slow disk)."""
 
 SPREADS = 6.0
-"""And as long as six standard deviations of the steps' logarithms above the median: step times are skewed, and a
-run whose steps vary by a factor is not hanging at five times its median."""
+"""It may also take as long as six standard deviations of the steps' logarithms above the median: step times are skewed,
+and a run whose steps vary by a factor does not hang at five times its median."""
 
 SPREAD_MOST = 3.0
-"""But no longer than three times the longest of them: where every second step is a slow one (a rollout, then an update
-on it), the spread is that of two kinds of steps and would allow days."""
+"""But no longer than three times the longest of them: if every second step is slow (a rollout, then an update), the
+spread would allow days."""
 
 MAD_TO_SIGMA = 1.4826
 FEW_STEPS = 3
 WARM_STEPS = 2
-"""The first steps of a process compile, allocate and fill caches: they say nothing of its pace."""
+"""The first steps of a process compile, allocate and fill caches: they do not show its pace."""
 
 EARLY_STEPS = 10
 EARLY_SECONDS = 60.0
-"""New shapes still compile during the first ten steps: until then a step may take a minute, or half as long again
-as the first one."""
+"""New shapes still compile during the first ten steps: until then a step may take a minute, or 1.5 times as long as the
+first one."""
 
 FIRST_STEP_SECONDS = 600.0
 """NCCL's own default time-out (10 min): in the first five steps (`WARM_STEPS` and `FEW_STEPS`) an honest wait
@@ -51,13 +52,12 @@ step may take as long."""
 
 BETWEEN_SECONDS = 30.0
 BETWEEN_FACTOR = 3.0
-"""An evaluation or a save may take three times as long as the longest so far, and the first one as long as it
-takes until its own limit, `FIRST_BETWEEN_SECONDS`."""
+"""An evaluation or a save may take three times as long as the longest so far, the first one `FIRST_BETWEEN_SECONDS`."""
 
 FIRST_BETWEEN_SECONDS = 900.0
 STARTING = frozenset(("importing", "loading", "preparing"))
 SAMPLED_RANKS = 16
-"""Ranks whose steps are looked at: in data parallelism all take the same step."""
+"""The steps of so many ranks are looked at: in data parallelism all take the same steps."""
 
 
 def alive(run: RunState) -> List[RankState]:
@@ -76,11 +76,9 @@ def longest_step(run: RunState) -> Optional[float]:
 
 
 def _recent(run: RunState) -> List[float]:
-    """The recent steps, without the first ones, of the rank that has measured most of them among the first few."""
+    """The recent steps, without the first ones, of the sampled rank that has measured most."""
     best: List[float] = []
-    for number, rank in enumerate(run.ranks.values()):
-        if number >= SAMPLED_RANKS:
-            break
+    for rank in islice(run.ranks.values(), SAMPLED_RANKS):
         if len(rank.seconds) > len(best):
             gone = rank.steps_seen - len(rank.seconds)
             best = list(rank.seconds)[max(0, WARM_STEPS - gone) :]
@@ -89,7 +87,7 @@ def _recent(run: RunState) -> List[float]:
 
 def steps_seen(run: RunState) -> int:
     """How many steps of this process were measured."""
-    return max((rank.steps_seen for rank in list(run.ranks.values())[:SAMPLED_RANKS]), default=0)
+    return max((rank.steps_seen for rank in islice(run.ranks.values(), SAMPLED_RANKS)), default=0)
 
 
 def allowed_silence(run: RunState) -> Optional[float]:
@@ -116,9 +114,8 @@ def allowed_silence(run: RunState) -> Optional[float]:
     if typical is None or longest is None:
         return FIRST_STEP_SECONDS
     if steps_seen(run) < EARLY_STEPS:
-        first = max(
-            (r.seconds[0] for r in list(run.ranks.values())[:SAMPLED_RANKS] if r.seconds), default=0.0
-        )
+        sampled = islice(run.ranks.values(), SAMPLED_RANKS)
+        first = max((r.seconds[0] for r in sampled if r.seconds), default=0.0)
         return max(EARLY_SECONDS, LONGEST_FACTOR * first, STEP_FACTOR * typical)
     paced = STEP_FACTOR * typical - STEP_LATE_SECONDS
     return max(
@@ -127,8 +124,8 @@ def allowed_silence(run: RunState) -> Optional[float]:
 
 
 def has_trained(run: RunState) -> bool:
-    """Whether the steps are over: all that are left stand at the last one, or more than half of the ranks are done.
-    What a script does then (merging, uploading) takes as long as it takes, often on one rank alone."""
+    """Whether the steps are over: all ranks that are left are at the last one, or more than half of the ranks are done.
+    The script's work after that (merging, uploading) may take long, often on one rank alone."""
     left = _left(run)
     return most_are_done(run) or (
         bool(left)
@@ -137,8 +134,8 @@ def has_trained(run: RunState) -> bool:
 
 
 def most_are_done(run: RunState) -> bool:
-    """Whether more than half of the ranks are done, whatever phase the others stand in: an evaluation that ends the
-    training is told until its rank takes part in something again."""
+    """Whether more than half of the ranks are done, whatever the others' phase: a last evaluation stays the phase until
+    its rank does something else."""
     done = sum(rank.code == 0 or (rank.alive and rank.phase == "done") for rank in run.ranks.values())
     return done > len(_left(run))
 
@@ -148,7 +145,7 @@ def _left(run: RunState) -> List[RankState]:
 
 
 def _spread(seconds: List[float]) -> float:
-    """The step that these steps' own spread still allows."""
+    """The longest step that the spread of these steps allows."""
     logs = [log(max(s, 1e-3)) for s in seconds]
     middle = median(logs)
     far = middle + SPREADS * MAD_TO_SIGMA * median(abs(x - middle) for x in logs)
@@ -156,9 +153,9 @@ def _spread(seconds: List[float]) -> float:
 
 
 def allowed_gap(run: RunState, rank: RankState) -> float:
-    """Seconds in which a rank must beat. Its beats come from a thread of its own, so they stop only where the
-    process is frozen or holds Python's lock in one long call, as loading or a first step may: there only a process
-    that the node has seen stopped since its last beat is called silent as soon."""
+    """Seconds in which a rank must send a heartbeat. A separate thread sends them, so they only stop if the process is
+    frozen or holds Python's lock in one long call, as loading or a first step may. Then the limit is longer, unless the
+    node has seen the process stopped since its last heartbeat."""
     steps = rank.step is not None and rank.phase in ("training", "evaluating", "saving")
     if steps or sampled_state(run, rank) == "T":
         return max(LEAST_SECONDS - 1.5, GAP_FACTOR * run.beat_gap)
@@ -166,7 +163,7 @@ def allowed_gap(run: RunState, rank: RankState) -> float:
 
 
 def sampled_state(run: RunState, rank: RankState) -> Optional[str]:
-    """The process's state in the node's last sample, where that is newer than the rank's last beat."""
+    """The process's state in the node's last sample, if that is newer than the rank's last heartbeat."""
     node = run.nodes.get(rank.node or "")
     if node is None or node.sample_at is None or node.sample_at < (rank.beat_at or 0.0):
         return None
@@ -175,18 +172,17 @@ def sampled_state(run: RunState, rank: RankState) -> Optional[str]:
 
 
 GAP_FACTOR = 4.0
-"""Beats may come four times as late as the latest of the training so far: a loaded machine is late often."""
+"""Heartbeats may come four times as late as the latest so far: a loaded machine is late often."""
 
 FRESH_SECONDS = 5.0
 
-
 SAMPLE_SECONDS = 12.5
-"""Two samples of a node (one each 5 s) and their way: so long what the last one showed counts as now."""
+"""Two samples of a node (one per 5 s) and their way: so long the last one counts as current."""
 
 
 def unheard(run: RunState, now: float) -> Tuple[List[RankState], List[RankState]]:
-    """(ranks whose beats stopped, ranks that are heard), of those that live. If no rank is heard, that may be the
-    keeper's own trouble, and proves nothing about a rank: then those alone that their node has seen stopped."""
+    """(ranks whose heartbeats stopped, ranks that are heard), of the living ones. If no rank is heard, the keeper
+    itself may be the reason: then only ranks that their node has seen stopped count."""
     living = [r for r in run.ranks.values() if r.alive and r.beat_at is not None and r.phase != "done"]
     silent = [r for r in living if now - (r.beat_at or now) > allowed_gap(run, r)]
     fresh = [r for r in living if now - (r.beat_at or 0.0) <= FRESH_SECONDS]
@@ -194,22 +190,22 @@ def unheard(run: RunState, now: float) -> Tuple[List[RankState], List[RankState]
 
 
 def seen_stopped(run: RunState, rank: RankState, now: float) -> bool:
-    """Whether its node shows its process stopped, now and since its last beat: proof by itself, whatever the other
-    ranks do."""
+    """Whether its node shows its process stopped, now and since its last heartbeat: proof, whatever the other ranks
+    do."""
     node = run.nodes.get(rank.node or "")
     fresh = node is not None and node.lost_at is None and now - (node.sample_at or 0.0) <= SAMPLE_SECONDS
     return fresh and sampled_state(run, rank) in STOPPED
 
 
 NODE_SECONDS = 10.0
-"""A supervisor says each second that it lives, and sends a sample every five: two of these and ten of those."""
+"""A supervisor sends a sign of life each second and a sample every five seconds: ten and two of them."""
 
 NODE_MOST_SECONDS = 30.0
 
 
 def silent_nodes(run: RunState, now: float) -> List[str]:
-    """Nodes of which neither a rank nor the supervisor is heard, whatever their ranks do: for ten seconds, or for four
-    times the longest silence of a living node so far. None where nobody is heard: that is the keeper's own trouble."""
+    """Nodes of which neither a rank nor the supervisor was heard for ten seconds, or for four times the longest silence
+    of a living node so far. Empty if nobody is heard: then the keeper itself is the reason."""
     allowed = min(NODE_MOST_SECONDS, max(NODE_SECONDS, GAP_FACTOR * run.node_gap))
     active = [node for node in run.open_nodes if node.seen_at is not None]
     if not any(now - (node.seen_at or 0.0) <= FRESH_SECONDS for node in active):
@@ -218,5 +214,5 @@ def silent_nodes(run: RunState, now: float) -> List[str]:
 
 
 def gone_nodes(run: RunState, now: float) -> List[str]:
-    """The nodes that are silent or that the keeper has lost, before their torchrun's end: the others wait for them."""
+    """The nodes that are silent or lost, before their torchrun's end: the others wait for them."""
     return [*silent_nodes(run, now), *(node.name for node in run.open_nodes if node.lost_at is not None)]

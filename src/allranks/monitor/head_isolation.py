@@ -1,7 +1,7 @@
 """Whether the head itself was cut off: all other nodes fell silent within the same few seconds.
 
-Nodes fail one by one, while one cable at the head takes all of them away at once. Two nodes are needed for that: of one
-other node nobody can say which end it was.
+Nodes fail one by one; a cable at the head takes all of them away at once. With only one other node nobody can say which
+end it was.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from allranks.monitor.hang_thresholds import FRESH_SECONDS, silent_nodes, step_s
 from allranks.monitor.run_state import NodeState, RunState
 
 TOGETHER_SECONDS = 3.0
-"""Each supervisor is heard every second: what was cut at one moment was last heard a second apart, and a loaded
-machine is late."""
+"""Each supervisor is heard every second: nodes that were cut off together were last heard up to a second apart, and a
+loaded machine is late."""
 
 MOVED_SECONDS = 5.0
-"""Ranks may still end a step after a node's last word (or two steps); whoever trains on for longer does not need it."""
+"""Ranks may still end a step or two after a node was last heard; a rank that trains longer does not need it."""
 
 
 class CutOff(NamedTuple):
@@ -28,8 +28,8 @@ class CutOff(NamedTuple):
 
 
 def cut_off(run: RunState, now: float) -> Optional[CutOff]:
-    """The head without all others, now, or before if no step was taken since: when its link is back, what the others
-    then tell (their leases ended) is a consequence."""
+    """The head without all others, now, or before if no step was taken since: when its link is back, the ends of the
+    others' leases are a consequence."""
     found = _now(run, now)
     if found is not None:
         run.cut_off = found
@@ -41,7 +41,7 @@ def cut_off(run: RunState, now: float) -> Optional[CutOff]:
 
 
 def moved_seconds(run: RunState) -> float:
-    """How long after a node's last word steps may still end that had begun with it."""
+    """How long after a node was last heard steps may still end that had begun with it."""
     return max(MOVED_SECONDS, 2 * (step_seconds(run) or 0.0))
 
 
@@ -63,6 +63,6 @@ def _now(run: RunState, now: float) -> Optional[CutOff]:
 
 
 def _on_machines_of_their_own(head: NodeState, others: List[NodeState]) -> bool:
-    """Two other machines or more: one that carries several nodes takes all of them away, too."""
+    """Whether the others are two machines or more: one machine with several nodes takes all of them away, too."""
     machines = {node.boot_id or node.name for node in others}
     return len(machines) > 1 and (head.boot_id or head.name) not in machines

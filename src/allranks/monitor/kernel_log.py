@@ -1,4 +1,4 @@
-"""The kernel's lines as the diagnosis reads them: whose GPU an Xid is about, which lines concern a rank's end."""
+"""The kernel's lines: which GPU an Xid is about, and which lines concern a rank's end."""
 
 from __future__ import annotations
 
@@ -19,14 +19,13 @@ MACHINES_WORDS = re.compile(
     r"|out of memory|no space|read-only file system|sigkill",
     re.IGNORECASE,
 )
-"""An exception in these words may come from the machine; what the kernel said is no reason for a KeyError."""
-
+"""An exception with such words may come from the machine; a KeyError does not."""
 
 OWN_WORDS = ("uncorrectable ECC error", "fallen off the bus", "GPU is lost")
 
 
 def words(node: NodeState, lines: int = 3) -> List[str]:
-    """The kernel's last words as evidence, or that it could not be asked: its silence proves nothing then."""
+    """The kernel's last lines as evidence, or that its log could not be read: then no line proves nothing."""
     kept = [f"kernel of {node.name}: {line}" for line in node.kernel[-lines:]]
     unread = f"the kernel's log of {node.name} could not be read ({node.kernel_unread})"
     return [*kept, unread] if node.kernel_unread else kept
@@ -42,8 +41,8 @@ def bus_of(text: str) -> Tuple[int, ...]:
 
 
 def owner(run: RunState, node: NodeState, line: str) -> Tuple[bool, Optional[RankState]]:
-    """(whether an Xid's GPU may be one of the run's, the rank whose GPU or process it names). Other jobs' GPUs stand
-    in the same log; a pid is the machine's, which in a container is not the rank's own."""
+    """(whether an Xid's GPU may be one of the run's, the rank whose GPU or process it names). The log also has other
+    jobs' GPUs; its pids are the machine's, and not those in a container."""
     found = XID_GPU_FAULT.tells(line)
     if found is None:
         return True, None
@@ -62,9 +61,8 @@ def owner(run: RunState, node: NodeState, line: str) -> Tuple[bool, Optional[Ran
 
 
 def kernel_lines(run: RunState, rank: Optional[RankState] = None) -> Iterator[Line]:
-    """What the kernels said of GPUs and memory, as lines of their nodes, an Xid as its rank's where it names one; of
-    one rank's node alone where a rank is asked for: then without other ranks' GPUs, and all else that its kernel said
-    where the rank itself raised in such words."""
+    """The kernels' lines about GPUs and memory, an Xid as a line of the rank that it names. With `rank` only those of
+    its node, without other ranks' GPUs, and all other lines if the rank's own exception may come from the machine."""
     for node in run.nodes.values():
         if rank is not None and node.name != rank.node:
             continue
@@ -72,7 +70,7 @@ def kernel_lines(run: RunState, rank: Optional[RankState] = None) -> Iterator[Li
         for text in node.kernel:
             ours, who = owner(run, node, text)
             if CPU_OOM_KILLED.tells(text):
-                # What was told before is about another process's end.
+                # An earlier line is about another process.
                 tells = not before and (rank is None or _failed(run, rank))
             elif XID_GPU_FAULT.tells(text):
                 tells = ours and (rank is None or who is rank or (who is None and _failed(run, rank)))
@@ -83,8 +81,8 @@ def kernel_lines(run: RunState, rank: Optional[RankState] = None) -> Iterator[Li
 
 
 def _failed(run: RunState, rank: RankState) -> bool:
-    """Whether it ended by itself; of a rank that only stood still until we stopped it, its node's other processes and
-    GPUs are no reason."""
+    """Whether it ended by itself. If it only stood still until allranks stopped it, its node's other processes and GPUs
+    are not the reason."""
     ended = rank.code not in (None, 0) and (
         run.stopping_at is None or (rank.ended_at or 0.0) < run.stopping_at
     )
@@ -92,7 +90,7 @@ def _failed(run: RunState, rank: RankState) -> bool:
 
 
 def concerns(rank: RankState) -> bool:
-    """Whether what the kernel said can be the reason of this rank's end: not where its own code raised."""
+    """Whether the kernel's lines can explain this rank's end: not if its own code raised."""
     own = any(not e.payload.communication for e in rank.exceptions)
     return not own or _raised_of_the_machine(rank)
 
@@ -103,8 +101,8 @@ def _raised_of_the_machine(rank: RankState) -> bool:
 
 
 def judged(run: RunState, found: Diagnosis) -> Diagnosis:
-    """What a kernel says is certain only where its line names the rank's GPU or process, or the rank itself says so;
-    another job's process or GPU on that node is likely to be the reason at most."""
+    """A kernel's line is certain only if it names the rank's GPU or process, or if the rank reports the same; else it
+    may be about another job on that node, and is only likely."""
     node = run.nodes.get(found.where.node or "")
     lines = [text for text in node.kernel if cause(found.cause).tells(text)] if node is not None else []
     if node is None or found.confidence != "certain" or not lines:

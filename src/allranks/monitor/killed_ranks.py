@@ -1,6 +1,6 @@
-"""Which rank a signal ended: the kernel's want of memory, a fault of native code, or somebody's wish.
+"""Which rank a signal ended: the OOM killer, a fault of native code, or a request.
 
-NCCL's watchdog ends a rank that only waited by SIGABRT: what such a rank's own log says decides who it blames.
+NCCL's watchdog ends a rank that only waited by SIGABRT: that rank's own log decides whom it blames.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from allranks.monitor.lost_nodes import lost_nodes
 from allranks.monitor.run_state import NodeState, RankState, RunState
 
 WISHES = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-"""What somebody sends who wants a process to end: a person, a scheduler, earlyoom, torchrun, we. SIGKILL is mostly the
-kernel's, the others are a fault inside."""
+"""Requests to end, by a person, a scheduler, earlyoom, torchrun or allranks. SIGKILL is mostly the kernel's; other
+signals come from a fault inside the process."""
 
 SAME_SECONDS = 0.05
-"""The ends of two ranks of one node that are closer may have been seen at one look; torchrun looks each 0.1 s."""
+"""Ends of two ranks of one node that are closer may have been seen at the same look; torchrun looks every 0.1 s."""
 
 
 def by_signal(run: RunState, waited: Collection[int] = (), read: Collection[int] = ()) -> Optional[Diagnosis]:
     """`waited` are the ranks that SIGABRT ended because they waited (`log_attribution.aborted_waiting`), `read` those
-    whose log was read: of an abort without a log nobody knows what it was."""
+    whose log was read: without its log the reason of an abort is unknown."""
     dead = [r for r in run.ranks.values() if r.code is not None and r.code < 0 and r.rank not in waited]
     asked = [r for r in dead if -(r.code or 0) in WISHES and is_foreign(run, r)]
     suspects = [r for r in dead if -(r.code or 0) not in WISHES and not _stopped_by_us(run, r)]
@@ -48,8 +48,8 @@ def by_signal(run: RunState, waited: Collection[int] = (), read: Collection[int]
 
 
 def _first(asked: Sequence[RankState], others: Sequence[RankState]) -> RankState:
-    """Of a SIGTERM and another signal the other one, if it did not clearly come later: a rank that loses its peer may
-    be aborted for that."""
+    """Of a SIGTERM and another signal the other one, unless it clearly came later: a rank that loses its peer may be
+    aborted for that."""
 
     def end(rank: RankState) -> Tuple[float, int]:
         return rank.ended_at or 0.0, rank.rank
@@ -111,7 +111,7 @@ def _from_inside(run: RunState, rank: RankState, name: str, read: Collection[int
 
 
 def _unread(run: RunState, rank: RankState) -> List[str]:
-    """Where the kernel could not be asked, that it said nothing proves nothing."""
+    """A note that the kernel's log could not be read: then a missing line proves nothing."""
     node = run.nodes.get(rank.node or "")
     if rank.code != -signal.SIGKILL or node is None or not node.kernel_unread:
         return []
@@ -122,7 +122,7 @@ def _unread(run: RunState, rank: RankState) -> List[str]:
 
 
 def _out_of_memory(run: RunState, rank: RankState) -> List[str]:
-    """What the kernel of its node said of memory when it was asked after this death."""
+    """The lines about memory in its node's kernel log, if that was read after this death."""
     node = run.nodes.get(rank.node or "")
     if rank.code != -signal.SIGKILL or node is None or node.kernel_at is None:
         return []
@@ -131,7 +131,7 @@ def _out_of_memory(run: RunState, rank: RankState) -> List[str]:
 
 
 def _by_kernel(run: RunState, rank: RankState, lines: Sequence[str]) -> Diagnosis:
-    """The pid in the kernel's line is the machine's; in a container the rank's own is another one."""
+    """The pid in the kernel's line is the machine's, which differs from the rank's pid in a container."""
     pid = rank.identity[2] if rank.identity else None
     named = any(re.search(rf"\bprocess {pid}\b|\bpid={pid}\b", line, re.IGNORECASE) for line in lines)
     said = [f"kernel: {clean(line)}" for line in lines[-3:]]
@@ -147,14 +147,14 @@ def _by_kernel(run: RunState, rank: RankState, lines: Sequence[str]) -> Diagnosi
 
 
 def _stopped_by_us(run: RunState, rank: RankState) -> bool:
-    """A process that does not heed SIGTERM (a stopped one cannot) gets SIGKILL when we stop the run."""
+    """A process that ignores SIGTERM (a stopped one cannot handle it) gets SIGKILL when allranks stops the run."""
     return run.stopping_at is not None and (rank.ended_at or 0.0) > run.stopping_at + LATE_SECONDS
 
 
 def is_foreign(run: RunState, rank: RankState) -> bool:
-    """Whether a rank's SIGTERM is neither ours nor torchrun's. On its own node the order of events is exact: ours comes
-    after `stopping`, torchrun's after its own end or that of another of its ranks. A torchrun that ended and names no
-    rank has ended them all itself."""
+    """Whether a rank's SIGTERM is neither allranks' nor torchrun's. On its own node the order of events is exact: that
+    of allranks comes after `stopping`, torchrun's after its own end or that of another of its ranks. A torchrun that
+    ended and names no rank has ended them all itself."""
     at, node = rank.ended_at or 0.0, run.nodes.get(rank.node or "")
     if was_stopped(run, node, at) or went_wrong_elsewhere(run, rank.node, at):
         return False
@@ -164,8 +164,8 @@ def is_foreign(run: RunState, rank: RankState) -> bool:
 
 
 def _made_torchrun_stop(other: RankState, rank: RankState, at: float) -> bool:
-    """Whether torchrun had to end `rank` at `at` because this one of its ranks had failed. Two ends that are seen at
-    one look come in any order."""
+    """Whether torchrun ended `rank` at `at` because its rank `other` had failed. Two ends that are seen at the same
+    look come in any order."""
     ended = other.ended_at
     if other is rank or other.node != rank.node or other.code == 0 or ended is None:
         return False
@@ -175,14 +175,14 @@ def _made_torchrun_stop(other: RankState, rank: RankState, at: float) -> bool:
 
 
 def was_stopped(run: RunState, node: Optional[NodeState], at: float) -> bool:
-    """Whether we were stopping this node at `at`, by its own clock; where its word is missing, by any node's."""
+    """Whether allranks was stopping this node at `at`, by the node's clock; without its event, by any node's."""
     if node is not None and node.stopping_at is not None:
         return node.stopping_at <= at
     return run.stopping_at is not None and run.stopping_at <= at + LATE_SECONDS
 
 
 def went_wrong_elsewhere(run: RunState, node: Optional[str], at: float) -> bool:
-    """Whether another node was in trouble clearly before `at`: what came then may follow from that."""
+    """Whether another node reported an error clearly before `at`, which may be the reason."""
     ends = [n.ended_at for n in run.nodes.values() if n.name != node and n.ended_code]
     for rank in run.ranks.values():
         if rank.node != node:

@@ -1,15 +1,15 @@
-"""What the logs and the exceptions' texts say, joined with what the events say.
+"""Joins the causes in logs and exceptions with the judgement of the events.
 
-Events know who and when; texts know why. The text of the culprit's own rank and node counts before any other's.
+Events show who and when; texts show why. The text of the guilty rank and its node counts more than any other.
 """
 
 from __future__ import annotations
 
 import re
 import signal
-from typing import Dict, FrozenSet, Iterable, List, Mapping, Optional, Sequence, Tuple
+from typing import FrozenSet, Iterable, List, Mapping, Optional, Sequence, Tuple
 
-from allranks.core import Diagnosis, Event, Where
+from allranks.core import Diagnosis, Event
 from allranks.core.communication import blames
 from allranks.core.rank_events import Raised
 from allranks.diagnose import Evidence, Line, Statement, Told, cause, conclude, parse, weighed
@@ -19,19 +19,20 @@ from allranks.monitor.run_state import RankState, RunState
 Logs = Mapping[Tuple[Optional[str], Optional[int], str], Sequence[str]]
 
 LINES_READ = 100_000
-"""Lines looked at for a verdict, some seconds of work: ends of logs, so 250 ranks with 400 lines each."""
+"""Lines read for a verdict, in some seconds: 250 ranks with the last 400 lines of their logs."""
 
 EVIDENCE_LINES = 12
 SHARED_MEMORY = "/dev/shm"
 ROOM_BYTES = 1 << 30
-"""Samples come every five seconds: the ranks of a node seldom fill so much of it in between."""
+"""Samples come every five seconds: the ranks of a node rarely fill so much of it in between."""
 
 OWN_FAULT = re.compile(
     r"CUDA error|illegal memory access|device-side assert|uncorrectable|CUBLAS_STATUS|CUDNN_STATUS"
     r"|Assertion [`'].{0,400}failed"
     r"|double free|free\(\): |malloc\(\)|munmap_chunk\(\)|corrupted (size|double-linked|unsorted)|stack smashing"
 )
-"""A watchdog also ends a rank whose own GPU failed, and glibc one whose heap or stack is broken; then it says so."""
+"""A watchdog also ends a rank whose own GPU failed, and glibc one with a broken heap or stack; these are their
+messages."""
 
 
 def says_why(diagnosis: Diagnosis) -> bool:
@@ -48,7 +49,7 @@ def logs_read(logs: Logs) -> FrozenSet[int]:
 
 
 def aborted_waiting(run: RunState, logs: Logs) -> FrozenSet[int]:
-    """Ranks that SIGABRT ended and whose log only blames others: NCCL's watchdog ends so whoever waited for long."""
+    """Ranks that SIGABRT ended and whose log only blames others: NCCL's watchdog ends ranks that wait too long."""
     aborted = [r for r in run.ranks.values() if r.code == -signal.SIGABRT]
     return frozenset(r.rank for r in aborted if _only_blames(own_logs(logs, r)))
 
@@ -115,13 +116,13 @@ def _add_samples(seen: Evidence, run: RunState) -> None:
 def _feed(
     seen: Evidence, lines: Iterable[str], rank: "int | None", node: "str | None", source: "str | None" = None
 ) -> None:
-    """A log whose rank is known by its file: the lines' own prefixes may still say more."""
+    """A log whose rank is known by its file; the lines' own prefixes may add to that."""
     for line in parse(list(lines), source or None):
         seen.add(line._replace(rank=rank if line.rank is None else line.rank, node=node or line.node))
 
 
 def _add_exceptions(seen: Evidence, ranks: Iterable[RankState]) -> None:
-    """What the ranks told, the earliest first; what an exception was raised from comes before it."""
+    """The ranks' exceptions, the earliest first; the cause of an exception comes before it."""
     raised: List[Tuple[float, RankState, Event]] = [(e.at, r, e) for r in ranks for e in r.exceptions]
     for _, rank, event in sorted(raised, key=lambda item: (item[0], item[1].rank)):
         place = Line("", rank=rank.rank, node=rank.node, source=f"event-{rank.rank}")
@@ -133,30 +134,16 @@ def _add_exceptions(seen: Evidence, ranks: Iterable[RankState]) -> None:
 
 
 def join(who: Optional[Diagnosis], why: Diagnosis) -> Diagnosis:
-    """One statement of two: the place and the time of the events, the cause of the text."""
+    """One diagnosis of two: place and time of the events, cause of the text."""
     if who is None:
         return why
     return Diagnosis(
         cause=why.cause,
         confidence=why.confidence,
-        where=_more(who.where, why.where),
+        where=why.where if who.where.node is None and who.where.rank is None else who.where,
         first_seen=who.first_seen,
-        evidence=_together(who.evidence, why.evidence),
+        evidence=tuple(dict.fromkeys((*who.evidence, *why.evidence)))[:EVIDENCE_LINES],
         collateral=who.collateral,
         why=why.why,
         fix=why.fix,
     )
-
-
-def _more(first: Where, second: Where) -> Where:
-    if first.node is None and first.rank is None:
-        return second
-    return first
-
-
-def _together(*parts: Sequence[str]) -> Tuple[str, ...]:
-    kept: Dict[str, None] = {}
-    for part in parts:
-        for line in part:
-            kept.setdefault(line)
-    return tuple(kept)[:EVIDENCE_LINES]
