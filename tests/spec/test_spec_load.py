@@ -315,7 +315,7 @@ train:
     assert sorted(note.where.line for note in run.notes) == [8, 9, 10, 11, 12, 13]
     first = next(note for note in run.notes if note.where.line == 8)
     assert first.verdict == "note"
-    assert first.saw == "train.llamafactory.output_dir: theirs is not used, since save.to says it."
+    assert first.saw == "train.llamafactory.output_dir: theirs is not used, since save.to is given."
     assert first.fix == "take output_dir or save.to out"
 
 

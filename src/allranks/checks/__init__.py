@@ -67,7 +67,7 @@ def settings(facts: Sequence[Facts], plan: Any, run: Run) -> list[tuple[Line, Wh
 
 
 def standings(facts: Sequence[Facts], plan: Any, run: Run, findings: Iterable[Finding]) -> list[Standing]:
-    """How each node stands after these findings, in rank order."""
+    """The verdict on each node after these findings, in rank order."""
     return standings_of(Context.make(facts, plan, run), findings, run.accept)
 
 

@@ -144,7 +144,7 @@ class Context:
 
     @cached_property
     def hosts(self) -> tuple[tuple[View, ...], ...]:
-        """The nodes by the machine they are: equal boot ids are one kernel. Unknown ones stand alone."""
+        """The nodes of each machine: equal boot ids are one kernel, and a node of unknown boot id is alone."""
         groups: dict[Any, list[View]] = {}
         for view in self.answered:
             groups.setdefault(view.text("system.boot_id") or ("?", view.name), []).append(view)

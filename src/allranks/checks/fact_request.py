@@ -210,7 +210,7 @@ def workdir(run: Run) -> str | None:
 
 
 def shipped(run: Run) -> list[str]:
-    """Those of these files that lie in `code`, and so on this machine: the nodes get them after they were asked."""
+    """The files among them that are in `code` on this machine: the nodes get them only after the check."""
     return [path for path, is_shipped in [*command_paths(run), *workdir_paths(run)] if is_shipped]
 
 
@@ -219,7 +219,7 @@ CODE = "/\0code"
 
 
 def command_paths(run: Run) -> list[tuple[str, bool]]:
-    """`(path, whether it lies in code)`, for `command_files`."""
+    """`(path, whether it is in code)`, for `command_files`."""
     if run.train.kind != "command" or not run.train.command:
         return []
     code = CODE if run.code else None
@@ -239,7 +239,7 @@ def workdir_paths(run: Run) -> list[tuple[str, bool]]:
 
 
 def located(run: Run, paths: list[str]) -> list[tuple[str, bool]]:
-    """Where each lies: in `code` on this machine, or on the nodes. Left out is what only a container has."""
+    """Each path, with whether it is in `code` on this machine. Paths that only a container has are left out."""
     found: list[tuple[str, bool]] = []
     for path in paths:
         if path == CODE or path.startswith(CODE + "/"):

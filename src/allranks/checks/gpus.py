@@ -25,7 +25,7 @@ def distinctive(name: Any) -> tuple[str, ...]:
 
 
 def same_model(asked: Any, name: Any) -> bool:
-    """Whether every distinctive word that was asked for stands in the GPU's name."""
+    """Whether the GPU's name contains every distinctive word that was asked for."""
     has = distinctive(name)
     return all(any(word == other or word in other for other in has) for word in distinctive(asked))
 

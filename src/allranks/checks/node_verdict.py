@@ -1,4 +1,4 @@
-"""How each node stands: its worst finding, whether a launch may use it, and what it is in a few words. Pure.
+"""The verdict on each node: its worst finding, whether a launch may use it, and a short description of it. Pure.
 
 Findings about one node of a machine are about all nodes of that machine: with `same_host` the checks look at
 it once.

@@ -41,7 +41,7 @@ GIB = 2**30
 
 @dataclass(frozen=True)
 class Budget:
-    """`memory` and `traffic` as they stand in the plan's JSON; `advice` likewise; `trainer` are arguments to change."""
+    """`memory`, `traffic` and `advice` as in the plan's JSON; `trainer` are arguments to change."""
 
     memory: Mapping[str, Any]
     traffic: Mapping[str, Any]

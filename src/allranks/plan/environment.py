@@ -1,4 +1,4 @@
-"""The environment each rank gets: ours below, the run file's `env` on it, a node's own `env` on top.
+"""The environment of each rank: allranks' own variables, then the run file's `env`, then the node's own `env`.
 
 torchrun itself sets MASTER_ADDR, MASTER_PORT, RANK, LOCAL_RANK, WORLD_SIZE and LOCAL_WORLD_SIZE.
 """

@@ -16,10 +16,10 @@ PROCESS_GPU_BYTES = 3 * GIB
 """One training process beside its tensors: Python, torch with CUDA libraries, pinned staging: 2.5 to 3.5 GiB."""
 
 PROCESS_CPU_BYTES = int(0.7 * GIB)
-"""The same on CPU: 0.5 GiB of libraries and 0.2 GiB of gloo and DeepSpeed (760 MiB a rank seen with a tiny model)."""
+"""The same on CPU: 0.5 GiB of libraries and 0.2 GiB of gloo and DeepSpeed (760 MiB per rank seen with a tiny model)."""
 
 TRAINER_BYTES = int(0.3 * GIB)
-"""LLaMA-Factory on top on CPU: data sets, pyarrow, the trainer (1,038 MiB a rank seen in the demo)."""
+"""LLaMA-Factory on top on CPU: data sets, pyarrow, the trainer (1,038 MiB per rank seen in the demo)."""
 
 SHARD_FILE_BYTES = 5 * 10**9
 """The largest file of a sharded checkpoint: transformers' `max_shard_size` was 5 GB before version 5."""

@@ -22,7 +22,7 @@ def visible_devices(run: Run, node: Node) -> tuple[str, ...] | None:
 
 
 def rank_map(run: Run, uses_gpu: bool) -> tuple[dict[str, Any], ...]:
-    """One row a rank: {rank, local_rank, node, node_rank, gpu, address}. `gpu` is the device's index on its
+    """One row per rank: {rank, local_rank, node, node_rank, gpu, address}. `gpu` is the device's index on its
     node (or its UUID where CUDA_VISIBLE_DEVICES holds one); None on CPU."""
     rows: list[dict[str, Any]] = []
     for node_rank, node in enumerate(run.cluster.nodes):

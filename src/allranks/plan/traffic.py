@@ -146,7 +146,7 @@ def compute_seconds(case: Case) -> float | None:
 
 
 def traffic_json(case: Case, traffic: Traffic) -> dict[str, Any]:
-    """What stands in the plan. Times are of the first network, None on CPU and if the GPU is not known."""
+    """As in the plan's JSON. Times are of the first network, None on CPU and if the GPU is not known."""
     times = [step_time(case, traffic, network) for network in case.hardware.networks]
     first = times[0]
     timed = first.compute is not None and case.setting.uses_gpu

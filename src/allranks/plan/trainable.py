@@ -16,7 +16,7 @@ from allranks.spec import Run
 
 
 def trained_by(model: Model, setting: Setting, run: Run, findings: list[Finding]) -> Trained | None:
-    """What the run trains; what is wrong with it is appended to `findings`. None if it cannot be told."""
+    """What the run trains; what is wrong with it is appended to `findings`. None if that is unknown."""
     if setting.method == "full":
         return trained_fully(model)
     if setting.method == "freeze":
@@ -29,7 +29,7 @@ def trained_by(model: Model, setting: Setting, run: Run, findings: list[Finding]
                 where=run.where("train.llamafactory.finetuning_type"),
                 saw=f"finetuning_type: {setting.method} is not planned here",
                 expected="lora, full or freeze",
-                why="trainable parameters and memory cannot be told.",
+                why="trainable parameters and memory are unknown.",
                 fix="finetuning_type: lora, or --accept finetuning-type-unknown",
             )
         )

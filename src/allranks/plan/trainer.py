@@ -1,4 +1,4 @@
-"""What LLaMA-Factory is told: the user's keys, with ours on top where both speak.
+"""The arguments that LLaMA-Factory gets: the user's keys, and on top of them those that allranks sets.
 
 Pure: a run and its plan in, arguments out. `spec` has said which of the user's keys lose.
 """

@@ -1,4 +1,4 @@
-"""Which versions of the training stack will run: by the nodes' facts, by the container's pins, else ours."""
+"""The versions of the training stack: by the nodes' facts or the container's pins, else as `make setup` installs."""
 
 from __future__ import annotations
 

@@ -299,8 +299,8 @@ LEAVING_TRIES, LEAVING_SECONDS = 10, 0.5
 
 
 async def stop(program: NodeProgram, contained: Contained) -> list[tuple[int, str]]:
-    """Ends the container if it is ours and idle. What still lives in it, another run's or somebody's, keeps it
-    running and is returned."""
+    """Ends the container if it is ours and idle. Processes of another run, or of somebody else, keep it running: they
+    are returned."""
     if contained.engine == "apptainer":
         await end_instance(program, contained)
         return []

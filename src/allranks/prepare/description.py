@@ -40,7 +40,7 @@ class Mount:
 
 @dataclass(frozen=True)
 class Description:
-    """A container as it shall be. `image` is a digest or an id, never a tag; `user` is `uid:gid`.
+    """The container that a run wants. `image` is a digest or an id, never a tag; `user` is `uid:gid`.
 
     `home` is the node's allranks home, which is mounted at the same path: run directories and the bundle have
     one name inside and outside. Only its folders `WRITABLE` can be written to inside: an image cannot change the
@@ -72,7 +72,7 @@ class Description:
         return [Mount(self.home, self.home, ("ro",)), *(Mount(path, path) for path in inner)]
 
     def digest(self) -> str:
-        """Equal for equal descriptions; what makes a container be made anew when it changes."""
+        """Equal for equal descriptions; if it changes, the container is made again."""
         text = json.dumps(asdict(self), sort_keys=True, default=str)
         return hashlib.sha256(text.encode()).hexdigest()[:32]
 
@@ -85,6 +85,6 @@ class Description:
 
 
 def container_name(run_name: str, node: str, home: str) -> str:
-    """One name a run file and node, short, and another one for every user: the home stands in its last part."""
+    """A short name for each run file, node and user: its last part is a digest that includes the home."""
     mark = hashlib.sha256(f"{home}\0{run_name}\0{node}".encode()).hexdigest()[:8]
     return f"allranks-{run_name[:40]}-{node[:40]}-{mark}"

@@ -30,7 +30,7 @@ while time.monotonic() - alone_since < float(sys.argv[1]):
         alone_since = time.monotonic()
     time.sleep(1)
 """
-"""The container's first process: reaps orphans, which are ours to reap as PID 1, and ends when nothing else has
+"""The container's first process: reaps orphans, as PID 1 must, and ends when nothing else has
 run in it for a while. So a container ends with its run even if nobody is left to stop it."""
 
 MARK = "/.allranks-ready"
@@ -114,7 +114,7 @@ def quoted(field: str) -> str:
 
 
 def extra(wanted: Description) -> list[str]:
-    """`{cap-add: [NET_ADMIN], privileged: true}` as options; raises ValueError for one that must be ours."""
+    """`{cap-add: [NET_ADMIN], privileged: true}` as options; raises ValueError for one that allranks sets itself."""
     words: list[str] = []
     for key, value in wanted.extra.items():
         name = str(key).lstrip("-")
@@ -158,7 +158,7 @@ def end(engine: str, container: str, seconds: int = 10) -> list[str]:
 
 
 def remove(engine: str, container: str) -> list[str]:
-    """By force: it has been found to be ours and to hold no process but our own."""
+    """By force: it is known to be allranks' own and to hold no other process."""
     return [engine, "rm", "--force", container]
 
 

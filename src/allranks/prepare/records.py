@@ -16,7 +16,7 @@ from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 
 def record_path(node: str) -> str:
-    """Where a node's record lies in the run directory."""
+    """The path of a node's record in the run directory."""
     return f"nodes/{node}/container.json"
 
 
@@ -38,7 +38,7 @@ class Remains:
         return entered(nodes, self.running)
 
     def words(self) -> list[str]:
-        """What the node program's `sweep` and `clean` are told of them."""
+        """The options for the node program's `sweep` and `clean`."""
         return [word for name in self.gone for word in ("--gone", name)]
 
 

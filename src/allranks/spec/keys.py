@@ -58,7 +58,7 @@ def key(
 
 
 def declared(kind: type, above: str = "") -> list[Key]:
-    """The keys of a dataclass, in the order of its fields; `above` stands before their names."""
+    """The keys of a dataclass, in the order of its fields; `above` is put before their names."""
     found = []
     for one in fields(kind):
         if KEY in one.metadata:

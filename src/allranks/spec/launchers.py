@@ -88,7 +88,7 @@ class Launcher:
     """A coroutine in place of `command`: the words and their standard input."""
 
     script_path: Callable[[Node], str] = lambda node: f"nodes/{node.name}/start.sh"
-    """Where a node's start script lies, below the run directory."""
+    """The path of a node's start script, below the run directory."""
 
     stays: bool = False
     """Whether it holds the nodes for as long as the supervisors stay its children."""

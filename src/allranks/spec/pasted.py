@@ -25,7 +25,7 @@ from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree, plain, scal
 
 REFERENCE = re.compile(r"(\\?)\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 NEAT = re.compile(r"[\w\\./:=,~@%+${}-]+")
-"""What may stand around a variable in a word of a list. `$HOME;` with a shell's other signs is a text of its own."""
+"""The characters that may surround a variable in a word of a list. `$HOME;` with a shell's other signs is text."""
 
 PLACES = re.compile(
     r"MASTER_(ADDR|PORT)|((NODE|LOCAL|GROUP)_)?RANK|(LOCAL_)?WORLD_SIZE|NNODES|NPROC_PER_NODE|FORCE_TORCHRUN"
@@ -51,7 +51,7 @@ def expand(tree: Table, reading: Reading) -> None:
             reading.refuse(node, "train.command", error)
         else:
             reading.adopt(error, node, "train.command")
-        # The reader would find the same once more, in other words.
+        # Otherwise the reader would report the same again, in other words.
         train.entries["command"] = Entry(entry.file, entry.line, tree_of(["train.py"], node))
         return
     write_back(tree, train, entry, command, reading)
@@ -226,7 +226,7 @@ def unknown(word: Unknown) -> Wrong:
 
 
 def write_back(tree: Table, train: Table, entry: Entry, command: Command, reading: Reading) -> None:
-    """The script in place of the command, and its launchers' keys beside it, if nothing says them yet."""
+    """Puts the script in place of the command, and the launchers' settings into keys that the file does not have."""
     node = entry.node
     said_by: list[str] = []
     settings = [
@@ -333,7 +333,7 @@ def inline(value: Any) -> str:
 
 
 def tree_of(value: Any, place: Tree) -> Tree:
-    """A Python value as a tree that stands at `place`; a text stays a text."""
+    """A Python value as a tree with the file and line of `place`; a text stays a text."""
     file, line = place.file, place.line
     if isinstance(value, Mapping):
         return Table(file, line, {str(k): Entry(file, line, tree_of(v, place)) for k, v in value.items()})

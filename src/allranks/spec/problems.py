@@ -80,7 +80,7 @@ class Problems:
 
 
 def shown(text: object, limit: int = MAX_SHOWN) -> str:
-    """A value as it may stand in a message: one line, no control characters, not long, no access token."""
+    """A value as a message may show it: one line, no control characters, not long, no access token."""
     text = str(text)
     if looks_like_token(text):
         return "(what looks like an access token)"

@@ -21,10 +21,10 @@ MAX_SWEEP = 10_000
 PROFILES = ("auto", "zero3", "zero3-offload", "none")
 NAMES_OF_VARIABLES = {"pattern": f"^(?:{validate.VARIABLE})$"}
 SCALAR = {"type": ["string", "number", "boolean"]}
-"""Where text is meant, what was written is taken as it stands: `account: 0123`."""
+"""If a text is meant, what was written is taken as it is: `account: 0123`."""
 
 WORD = {"type": [*SCALAR["type"], "null"]}
-"""A word of a command is taken as it stands, also `null`: `[train.py, --seed, null]`."""
+"""A word of a command is taken as it is, even `null`: `[train.py, --seed, null]`."""
 
 MISSING: Any = object()
 """What a key has that is absent or could not be read."""

@@ -101,7 +101,7 @@ are `NCCL_SOCKET_IFNAME` and `GLOO_SOCKET_IFNAME` if `network.interface` names o
 """
 
 CONFIG = """\
-## What may lie beside it
+## Files beside it
 
 `<name of the run file>.config.json`, or `config.json`: the model's own `config.json`, from which the planner
 takes its numbers if the model is not there.

@@ -49,7 +49,7 @@ def loads(text: str, file: str | None = None, sets: Iterable[str] = (), accept: 
 
 
 def read_tree(tree: Table, reading: Reading, sets: Iterable[str] = (), accept: Iterable[str] = ()) -> Run:
-    """The run of a run file's tree, whose command is expanded. Its `text` is the tree as it stands. Raises BadInput."""
+    """The run of a run file's tree, whose command is expanded. Its `text` is the tree as YAML. Raises BadInput."""
     sets = list(sets)
     apply_sets(tree, sets, reading)
     if any(one.startswith(("train=", "train.command=")) for one in sets):
@@ -273,7 +273,7 @@ def others_of_conda(run: Run) -> dict[str, Any]:
 
 
 def finish(run: Run, tree: Table, reading: Reading) -> Run:
-    """Which key wins if two say the same, the places of all keys, and what lies beside the file."""
+    """Which key wins if two say the same, the places of all keys, and the files beside the run file."""
     lines, lines_in = places(tree, reading.label)
     run = settle_trainer(run, tree, reading, lines, lines_in)
     env = training.settle_env(dict(run.env), tree.get("env"), run.network.interface != "auto", reading)
@@ -341,7 +341,7 @@ def settle_trainer(
 
 
 def first_existing(path: str, source: str | None, reading: Reading) -> str:
-    """A path of the trainer's file: people mean it from the run file, from that file or from where they stand."""
+    """A path of the trainer's file: people mean it from the run file's folder, that file's or the current one."""
     if path.startswith(("/", "~")):
         return path
     homes = [Path(reading.folder), Path(source or "").parent, Path()]

@@ -43,7 +43,7 @@ def apply_sets(tree: Table, sets: list[str], reading: Reading) -> None:
 
 
 def put(tree: Table, parts: list[str], value: Tree, label: str) -> None:
-    """Sets one key. What stands on the way is copied, since an alias may show it elsewhere too."""
+    """Sets one key. The tables above it are copied, since an alias may show them elsewhere too."""
     at: Tree = tree
     for number, part in enumerate(parts):
         last = number == len(parts) - 1

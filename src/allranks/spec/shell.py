@@ -96,7 +96,7 @@ class Statement:
     redirections: list[str] = field(default_factory=list)
     end: str = ""
     keywords: list[str] = field(default_factory=list)
-    """What stands before it, and belongs to a compound command: `if`, `then`, `fi`."""
+    """The words of a compound command before it: `if`, `then`, `fi`."""
 
     @property
     def first(self) -> str:

@@ -40,7 +40,7 @@ class Branches:
     expand: Expand
     open: list[Frame] = field(default_factory=list)
     last: tuple[bool | None, str] | None = None
-    """The value of the test before, and what stands behind it: `&&` or `||`."""
+    """The value of the test before, and the operator after it: `&&` or `||`."""
 
     def runs(self, statement: Statement) -> bool | None:
         """Whether the statement runs; None if only a shell would know."""

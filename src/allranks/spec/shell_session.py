@@ -157,7 +157,7 @@ def evaluated(session: Session, statement: Statement) -> None:
 def chosen(started: list[Started], end: Session) -> Session:
     """The one command that starts the training, as it would run. Notes of what follows it are kept."""
     for names in ((*PREPARING, "bash", "sh"), PREPARING):
-        # A launcher is surer than a script beside it, and that surer than a bare Python.
+        # A launcher is the surest sign, then a shell script, then a bare Python.
         strong = [
             one
             for one in started
@@ -191,11 +191,11 @@ OWN_FOLDER = re.compile(
     r"""\$\(\s*(?:cd\s+(?:--\s+)?["']?)?(?:\$\(|`)?\s*dirname\s+(?:--\s+)?["']?(?:\$\(readlink -f )?["']?"""
     r"""\$\{?(?:0|BASH_SOURCE)(?:\[0\])?\}?["')]*`?((?:/\.\.)*)/?["']?(?:\s*(?:&&|;)\s*pwd(?:\s+-P)?)?\s*\)?"""
 )
-"""`$(cd "$(dirname "$0")/.." && pwd)` and its like: the folder that the script lies in."""
+"""`$(cd "$(dirname "$0")/.." && pwd)` and its like: the script's own folder."""
 
 
 def own_folders(found: list[Statement], folder: str) -> dict[str, str | list[str] | None]:
-    """Each `$(…)` of a script that stands for its own folder, with that folder."""
+    """Each `$(…)` of a script that means its own folder, with that folder."""
     parts = [part for one in found for word in one.words for part in word.parts if part.kind == "opaque"]
     matches = {part.text: OWN_FOLDER.fullmatch(part.text) for part in parts}
     return {

@@ -20,7 +20,7 @@ RANGE = re.compile(r"[A-Za-z0-9_.,@\[\]-]+")
 
 HEAD = """\
 # A run file. `allranks check {file}` looks at the nodes, `allranks run {file}` starts the run.
-# A key that stands behind a # has the value that allranks takes by itself, or an example.
+# A key behind a # shows its default, or an example.
 
 """
 

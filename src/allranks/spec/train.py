@@ -31,7 +31,7 @@ NO_SCRIPTS = (
 
 
 def splice(train: Tree | None, reading: Reading) -> str | None:
-    """Replaces `llamafactory: FILE` by what stands in FILE, which keeps its own name and lines.
+    """Replaces `llamafactory: FILE` by the content of FILE, which keeps its own name and lines.
 
     Returns FILE if that was done. What cannot be read is reported, and stays a scalar.
     """
@@ -209,7 +209,7 @@ SAME: Mapping[str, tuple[str, Taker]] = {
 
 
 def settle(table: Table, arguments: dict[str, Any], ours: set[str], reading: Reading) -> dict[str, Any]:
-    """One owner for each setting. `ours` holds the keys that stand in the run file.
+    """One owner for each setting. `ours` holds the run file's keys.
 
     If both are given, ours wins, the trainer's key is dropped, and a note says so. If only the trainer's is given,
     its value becomes ours: the returned mapping of our keys. Afterwards `arguments` holds neither, except
@@ -257,8 +257,8 @@ def said_twice(reading: Reading, entry: Entry, theirs: str, value: Any, ours: st
     reading.note(
         "setting-said-twice",
         entry,
-        f"train.llamafactory.{theirs}: {shown(value)} is not used, since {ours} says it.",
-        f"both speak of the same setting; {ours} wins.",
+        f"train.llamafactory.{theirs}: {shown(value)} is not used, since {ours} is given.",
+        f"both are the same setting; {ours} wins.",
         f"take {theirs} or {ours} out",
     )
 

@@ -53,7 +53,7 @@ class Sequence:
 
 @dataclass(slots=True, eq=False, repr=False)
 class Entry:
-    """One key of a table: where the key stands, and its value."""
+    """One key of a table: its file and line, and its value."""
 
     file: str
     line: int | None

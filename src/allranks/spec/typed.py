@@ -43,7 +43,7 @@ class Typed:
     cpu: bool = False
 
     def as_words(self) -> list[str]:
-        """The same once more, for a command that is printed or kept."""
+        """The same as words, for a command that is printed or kept."""
         said = [] if self.nodes is None else ["--nodes", self.nodes]
         said += [] if self.gpus is None else ["--gpus", str(self.gpus)]
         said += ["--cpu"] if self.cpu else []

@@ -1,4 +1,4 @@
-"""What may stand in a host, a user, a variable, a path: the rules that keep values from becoming syntax.
+"""The characters that a host, a user, a variable or a path may have, so that no value becomes syntax.
 
 Each function takes text and returns what is to be used, or raises Wrong. Values travel to other programs
 as single arguments, yet a host that begins with `-` is an option to ssh, and a name is part of paths.
@@ -293,7 +293,7 @@ TOKEN_HOSTS = ("hooks.slack.com",)
 
 
 def webhook(text: str) -> str:
-    """A web address whose secret parts stand behind `{NAME}`: it is stored with the run, and never echoed."""
+    """A web address with `{NAME}` in place of its secret parts: it is stored with the run, and never echoed."""
     if not re.fullmatch(URL, text) or len(text) > 2048:
         raise Wrong("it is not a web address.", "a webhook is called over HTTP.", "https://…")
     bare = re.sub(r"\{[A-Za-z_][A-Za-z0-9_]*\}", "{}", text)

@@ -8,7 +8,7 @@ from allranks.spec.tree import Scalar, Sequence, Table, Tree
 
 
 def yaml_text(tree: Table) -> str:
-    """The run file, one key a line; lists and what lies deeper than a section stand in brackets."""
+    """The run file, one key per line; lists and what is deeper than a section are in brackets."""
     lines: list[str] = []
     for name, entry in tree.entries.items():
         node = entry.node

@@ -99,7 +99,7 @@ def explain(error: Any, text: str, file: str, fixed_place: bool) -> Problem:
 
 
 def is_tab(text: str, mark: Any) -> bool:
-    """Whether a tab stands where the parser stopped (libyaml does not say which character it met)."""
+    """Whether the parser stopped at a tab (libyaml does not say which character it met)."""
     lines = text.split("\n")
     return mark.line < len(lines) and lines[mark.line][mark.column : mark.column + 1] == "\t"
 

@@ -80,7 +80,7 @@ def deepspeed_lines(context: Context) -> Iterator[tuple[Line, Where]]:
 
 
 def is_old_transformers(context: Context) -> bool:
-    """Whether transformers is of before 5, as far as the nodes told it."""
+    """Whether a version of transformers before 5 is known to be installed."""
     found = version(context, "transformers")
     return found is not None and found < (5,)
 

@@ -152,7 +152,7 @@ TIMEOUT_DO = "ddp_timeout: seconds in train.llamafactory, or timeout= of init_pr
 TAKE_OUT = "take it out of env"
 
 PREFIXES = ("NCCL_", "TORCH_NCCL_", "GLOO_")
-"""Variables of these prefixes are read by the libraries alone: one that they do not hold is nobody's."""
+"""Variables of these prefixes are read by the libraries alone: nobody reads one that they do not hold."""
 
 
 def line(name: str, value: str, held: Collection[str] | None = None, transformers: int | None = None) -> Line:

@@ -33,7 +33,7 @@ SPARE_BYTES = 1 << 30
 """Logs, event files and the journal of a long run; and what else is on that disk goes on writing."""
 
 FEW_INODES = 10_000
-"""A checkpoint has about 10 files a rank; Python and tokenizer caches take some thousand."""
+"""A checkpoint has about 10 files per rank; Python and tokenizer caches have some thousand."""
 
 
 def check(context: Context) -> Findings:

@@ -47,7 +47,7 @@ def check(context: Context) -> Findings:
 
 
 def named(context: Context, view: View) -> Iterator[tuple[str, str]]:
-    """Each name that this node's ranks are given, and where it stands."""
+    """Each name that this node's ranks are given, and the key or variable that gives it."""
     environment = context.environment(view)
     if view.node.interface:
         yield view.node.interface, "interface"

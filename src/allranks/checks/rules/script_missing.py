@@ -68,7 +68,7 @@ def is_module(context: Context) -> bool:
 
 
 def of_shipped(context: Context, path: str) -> Findings:
-    """The script lies in `code` on this machine, once for all nodes."""
+    """The script is in `code` on this machine, once for all nodes."""
     files = context.machines[0].map("storage.files") if context.machines else {}
     for one in shipped(context.run):
         if reason := mapping(files.get(one)).get("unread"):

@@ -69,7 +69,7 @@ class Command:
     """The variables that the command would see here."""
 
     def has_file(self, path: str) -> bool:
-        """Whether a file stands there on this machine."""
+        """Whether there is a file at this path on this machine."""
         try:
             self.reads(path)
         except BadInput:
@@ -275,7 +275,7 @@ def no_script() -> Wrong:
 
 
 def take_variables(command: Command) -> None:
-    """`A=1 B=2 train.py`: takes the variables that stand before the program."""
+    """`A=1 B=2 train.py`: takes the variables before the program."""
     while command.words and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*=[\s\S]*", command.words[0]):
         name, _, value = command.words.pop(0).partition("=")
         command.variable(name, value)

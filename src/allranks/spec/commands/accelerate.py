@@ -72,7 +72,7 @@ DYNAMO = {
 }
 KINDS = {"DEEPSPEED": "use_deepspeed", "FSDP": "use_fsdp", "MEGATRON_LM": "use_megatron_lm"}
 DEFAULT_CONFIG = "~/.cache/huggingface/accelerate/default_config.yaml"
-"""What `accelerate config` writes, and `accelerate launch` reads if it is told of no other."""
+"""What `accelerate config` writes, and `accelerate launch` reads if no other file is given."""
 
 
 def setting(name: str, takes: int = 1) -> Option:

@@ -24,7 +24,7 @@ class Axolotl(Form):
             elif name not in ("--accelerate", "--no-accelerate", "--cloud"):
                 kept.append(word)
         module = ["-m", "axolotl.cli.train", *kept]
-        # What stands behind its own `--` are the launcher's options.
+        # The words after its own `--` are the launcher's options.
         command.words = [*self.start(launcher), *words, *module] if launcher != "python" else module
 
     def start(self, launcher: str) -> list[str]:

@@ -98,7 +98,7 @@ OPTIONS = {
     "container-workdir": refused(PYXIS, "train: {workdir: …}", takes=1),
 }
 GLUED = ("kill-on-bad-exit", "exclusive", "I", "K", "W")
-"""Options whose value may be left out, and then stands behind `=`."""
+"""Options whose value may be left out; if it is given, it follows `=`."""
 
 
 class Srun(Form):
