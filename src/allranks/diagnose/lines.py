@@ -154,7 +154,7 @@ class Reader:
         if self.learned.shapes:
             start = self.learned.peel(raw, start, place, spans)
         heading = traceback_at(raw)
-        if heading > start:
+        if heading > start and (raw[heading] == "T" or raw[start:heading].strip()):
             self.learned.heading(raw[start:heading])
             start = self.learned.peel(raw, start, place, spans)
         body = raw[start:] if start else raw

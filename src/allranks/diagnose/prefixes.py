@@ -200,6 +200,9 @@ def place_of_source(
 
 # ---- prefixes that no tool's form fits ----
 
+_BOX = re.compile(r"[╭┌┏][─━ ]{0,200}$")
+"""The frame that rich draws around a traceback begins before its heading."""
+
 _TORCH = re.compile(r"\[(?:rank|default)\d{1,6}\]")
 _PART = re.compile(
     r"(?P<date>"
@@ -223,8 +226,11 @@ def learn(head: str) -> "Optional[Regex[str]]":
     inner = _TORCH.search(head)
     if inner is not None:
         head = head[: inner.start()]
-    if not head.strip() or len(head) > LEARNED_LIMIT or "%|" in head or "/s]" in head:
+    head = _BOX.sub("", head)
+    if not head or len(head) > LEARNED_LIMIT or "%|" in head or "/s]" in head:
         return None
+    if not head.strip():
+        return re.compile(re.escape(head))  # the whole log is indented
     number = _LONE_NUMBER.match(head)
     if number is not None:
         before, after = head[: number.start(1)], head[number.end(1) :]

@@ -248,7 +248,8 @@ class _Scanner:
         at = traceback_at(text)
         if at < 0:
             return False
-        return bool(self.learned) or bool(text[peel(text, list(self.reader.place)) : at].strip())
+        head = text[peel(text, list(self.reader.place)) : at]
+        return bool(self.learned or head.strip() or (head and text[at] == "T"))
 
     def _keep_head(self, text: str, form: bytes, timed: bool) -> None:
         """Notes a line's prefix if it ends with a space: then the text that follows does not belong to it."""

@@ -1,4 +1,12 @@
 FIRES = (
+    "ERROR:root:╭──────── Traceback (most recent call last) ────────╮\n"
+    "ERROR:root:│ /u/train.py:245 in main                            │\n"
+    "ERROR:root:╰────────────────────────────────────────────────────╯\n"
+    "ERROR:root:KeyError: 'labels'\n",
+    "    Traceback (most recent call last):\n"
+    '      File "t.py", line 3, in f\n'
+    "        x = d['labels']\n"
+    "    KeyError: 'labels'\n",
     ("torch.multiprocessing.spawn.ProcessExitedException: process 2 terminated with signal SIGSEGV\n", 2),
     "[rank3]: Traceback (most recent call last):\n[rank3]:     return "
     "F.embedding(\n[rank3]: IndexError: index out of range\n"

@@ -5,7 +5,8 @@ Before the launch: nvidia-smi lists a process on a GPU of the run. Or the GPU's 
 process is shown, because it runs in another container or hangs in the driver. The finding names each process and
 its user.
 
-In logs: `CUDA error: all CUDA-capable devices are busy or unavailable`, `CUDA_ERROR_DEVICE_UNAVAILABLE`.
+In logs: `CUDA error: all CUDA-capable devices are busy or unavailable` (`CUDA-capable device(s) is/are busy` in
+new versions), `CUDA_ERROR_DEVICE_UNAVAILABLE`.
 
 Easily confused with duplicate-gpu, where NCCL finds two ranks on one GPU; xid-gpu-fault.
 
@@ -32,6 +33,6 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 PATTERNS = (
-    Pattern("devices are busy or unavailable"),
+    Pattern("busy or unavailable", r"device(?:s|\(s\)) (?:is/)?are busy or unavailable"),
     Pattern("CUDA_ERROR_DEVICE_UNAVAILABLE"),
 )
