@@ -78,6 +78,21 @@ def test_nothing_is_written_over(folder: Path, capsys) -> None:
     assert verify("mine/checkpoint-10").whole
 
 
+def test_a_file_of_torch_save_is_fetched_as_a_file(folder: Path, capsys) -> None:
+    file = folder / "last.pt"
+    torch_file = test_kinds.torch_file()
+    file.write_bytes(torch_file)
+    done = told(capsys, "checkpoints", "fetch", f"localhost:{file}", code=0)
+    here = Path("last.pt").absolute()
+    assert (done["target"], done["files"]) == (str(here), 1) and here.read_bytes() == torch_file
+    assert cli.main(["checkpoints", "fetch", f"localhost:{file}"]) == 2
+    assert "nothing is written over" in capsys.readouterr().err
+    Path("mine").mkdir()
+    assert cli.main(["checkpoints", "fetch", str(file), "mine"]) == 0
+    assert Path("mine", "last.pt").read_bytes() == torch_file
+    assert sorted(path.name for path in Path().iterdir()) == ["last.pt", "mine"]
+
+
 def test_a_damaged_one_is_not_brought_home(folder: Path, capsys) -> None:
     assert cli.main(["checkpoints", "fetch", f"localhost:{folder}", "--step", "30"]) == 1
     assert "checkpoint-altered" in capsys.readouterr().err

@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import base64
 import os
-import stat
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Tuple, Union
 
-from allranks.checkpoints import copying, resuming, script_saves
+from allranks.checkpoints import copying, delivery, resuming, script_saves
 from allranks.checkpoints.find import find, step_of, written
 from allranks.checkpoints.prune import prune
 from allranks.checkpoints.verify import verify
@@ -31,8 +30,14 @@ def answer(
 
 
 def document(what: str, wanted: Mapping[str, Any]) -> Dict[str, Any]:
-    """The answer to `list`, `verify`, `prune` or `files`. Raises BadInput and OSError."""
-    verbs = {"list": listed, "verify": verified, "prune": pruned, "files": files}
+    """The answer to `list`, `verify`, `prune`, `files` or `receive`. Raises BadInput and OSError."""
+    verbs = {
+        "list": listed,
+        "verify": verified,
+        "prune": pruned,
+        "files": files,
+        "receive": delivery.received,
+    }
     if what not in verbs:
         raise BadInput(
             Problem(saw=f"{what!r} is not a question for checkpoints.", do=", ".join([*verbs, "pieces"]))
@@ -155,9 +160,11 @@ def pruned(wanted: Mapping[str, Any]) -> Dict[str, Any]:
 def files(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     """One checkpoint with the size and SHA-256 of each of its files: `{"path", "report", "files"}`.
 
-    Of a folder with several, the newest that is whole, or the one of `step`.
+    Of a folder with several, the newest that is whole, or the one of `step`. `single`: it is one file of that path.
     """
     folder, expect = place(wanted)
+    if os.path.isfile(folder):
+        return single_file(os.path.realpath(folder), integer(wanted.get("step")))
     path = chosen(folder, integer(wanted.get("step")), expect)
     report = verify(path, with_base({key: value for key, value in expect.items() if key != "step"}))
     names = copying.files_below(path)
@@ -174,10 +181,17 @@ def files(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     return {"path": path, "report": report.as_json(), "files": described}
 
 
+def single_file(path: str, step: Optional[int]) -> Dict[str, Any]:
+    """A checkpoint that is one file, such as `torch.save` writes."""
+    if step is not None:
+        raise BadInput(Problem(saw=f"{path} is a file, of one step", do="leave --step out"))
+    folder, name = os.path.split(path)
+    one = {"name": name, "bytes": copying.size_of(folder, name), "sha256": copying.digest_of(path)}
+    return {"path": path, "report": verify(path).as_json(), "files": [one], "single": True}
+
+
 def chosen(folder: str, step: Optional[int], expect: Mapping[str, Any]) -> str:
     """The folder itself if it is one checkpoint, else the newest whole one in it, or that of `step`."""
-    if step is None and stat.S_ISREG(os.stat(folder).st_mode):
-        raise BadInput(Problem(saw=f"{folder} is a file", do="the folder of the checkpoint"))
     candidates = existing(folder)
     if step is not None:
         of_step = [path for path in candidates if step_of(path) == step]
@@ -198,7 +212,11 @@ def chosen(folder: str, step: Optional[int], expect: Mapping[str, Any]) -> str:
 def pieces(wanted: Mapping[str, Any], gone: Callable[[], bool]) -> Iterator[Dict[str, Any]]:
     """`{"name", "offset", "data"}` (base64) of the files of one checkpoint: `files` says from which byte of which."""
     folder = text(wanted.get("path")) or ""
-    known = set(copying.files_below(folder))
+    if os.path.isfile(folder):
+        folder, single = os.path.split(folder)
+        known = {single}
+    else:
+        known = set(copying.files_below(folder))
     for name, offset in dict(mapping(wanted.get("files"))).items():
         if name not in known:
             raise BadInput(

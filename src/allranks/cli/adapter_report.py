@@ -11,6 +11,7 @@ from typing import Any
 
 from allranks.cli.common import print_json, require_writable
 from allranks.core import BadInput, Problem, finding_from_json
+from allranks.core.net import over_there
 from allranks.core.text import spelt_out
 
 TOLD = (
@@ -22,8 +23,6 @@ TOLD = (
 def folder_of(text: str | None) -> str | None:
     """The folder that the text means; None if it means a run. A run of that very name comes first, unless the text is
     a path. Raises BadInput for a place on another machine."""
-    from allranks.runs.checkpoint_places import OVER_THERE
-
     if not text:
         return None
     if Path(text).is_dir():
@@ -31,7 +30,7 @@ def folder_of(text: str | None) -> str | None:
         return str(Path(text).absolute()) if is_path or not is_run(text) else None
     if Path(text).name in ("adapter_model.safetensors", "adapter_config.json") and Path(text).is_file():
         return str(Path(text).absolute().parent)
-    if OVER_THERE.fullmatch(text):
+    if over_there(text):
         do = f"allranks checkpoints fetch {text} TO, then allranks report TO"
         raise BadInput(Problem(f"{text} is on another machine; report reads a folder of this one", do=do))
     return None

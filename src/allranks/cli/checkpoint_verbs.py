@@ -11,7 +11,7 @@ from typing import Any
 
 from allranks.cli.common import agreed, print_json
 from allranks.core import BadInput, Finding, Problem, finding_from_json
-from allranks.core.text import spelt_out
+from allranks.core.text import plural, spelt_out
 from allranks.runs.checkpoint_places import CheckpointPlace, of_text
 
 
@@ -139,7 +139,7 @@ def fetched(options: argparse.Namespace) -> int:
     from allranks.output.report_text import size
     from allranks.runs.checkpoint_fetch import fetch
 
-    place = opened(options)
+    place = opened(options, file=True)
 
     async def work():
         try:
@@ -156,7 +156,7 @@ def fetched(options: argparse.Namespace) -> int:
     print(spelt_out(done.target))
     note = "" if done.whole else " The files are the source's; whether the checkpoint is whole is not known."
     print(
-        f"{done.files} files, {size(done.copied_bytes)} copied{kept}, every SHA-256 compared.{note}",
+        f"{plural(done.files, 'file')}, {size(done.copied_bytes)} copied{kept}, every SHA-256 compared.{note}",
         file=sys.stderr,
     )
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Optional, Tuple
 
 
 def is_loopback(host: Optional[str]) -> bool:
@@ -22,3 +22,15 @@ def is_loopback(host: Optional[str]) -> bool:
         return False
     mapped = getattr(address, "ipv4_mapped", None)
     return (mapped or address).is_loopback
+
+
+def over_there(text: Optional[str]) -> Optional[Tuple[str, str]]:
+    """(host, path) of `node:/path` and `user@node:~/path`, as scp takes them; None for anything else.
+
+    Without an absolute path or `~` behind the colon it is the name of a file. An IPv6 address stands in brackets.
+    """
+    import re
+
+    host = r"(?:[A-Za-z0-9_.][A-Za-z0-9_.-]*@)?(?:[A-Za-z0-9_.][A-Za-z0-9_.-]*|\[[0-9a-fA-F:.%]+\])"
+    found = re.fullmatch("(%s):([/~].*)" % host, text or "")
+    return (found[1].replace("[", "").replace("]", ""), found[2]) if found else None

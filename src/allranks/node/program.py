@@ -264,8 +264,8 @@ def _conda(words: List[str]) -> Dict[str, Any]:
 
 
 def _checkpoints(words: List[str], ask: Any) -> Optional[Dict[str, Any]]:
-    """`checkpoints list|verify|prune|files|pieces`, the request on standard input; `pieces` prints lines."""
-    (what,) = _words(words, "list, verify, prune, files or pieces")
+    """`checkpoints list|verify|prune|files|pieces|receive`, the request on standard input; `pieces` prints lines."""
+    (what,) = _words(words, "list, verify, prune, files, pieces or receive")
     said = ask(what, _input(), _gone())
     if isinstance(said, dict):
         return said

@@ -38,12 +38,20 @@ OWN = frozenset({".allranks-run", os.path.join("keeper", "state.json")})
 
 LINE_BYTES = 1 << 20
 
+RESUME_COPY = "resume-copy"
+"""The folder of a run directory for the checkpoint that was brought from another machine to go on from. It is a copy of
+ours, and the original is where it was: nobody's model is lost with it."""
+
 
 def find(directory: RunDirectory) -> Tuple[List[Dict[str, Any]], bool]:
     """Each place that holds a model: `path`, `below` (the path below the run directory), `bytes`; and whether anything
     else than these lies in the run directory."""
     files = dict(_files(directory.root))
-    weights = [path for path, size in files.items() if size and path.lower().endswith(ENDINGS)]
+    weights = [
+        path
+        for path, size in files.items()
+        if size and path.lower().endswith(ENDINGS) and not _is_below(path, RESUME_COPY)
+    ]
     units = {_unit(path) for path in weights} | _saved(directory, files)
     tops = [
         one for one in sorted(units) if not any(one != other and _is_below(one, other) for other in units)

@@ -72,7 +72,9 @@ async def fetch(
     report = mapping(told.get("report"))
     refuse_damaged(place, path, report)
     files = checked(told.get("files"), place, path)
-    goal = goal_of(place, path, target)
+    goal, single = goal_of(place, path, target), told.get("single") is True and len(files) == 1
+    if single and goal.is_dir():
+        goal = goal / files[0].name
     if os.path.lexists(goal) and not (goal.is_dir() and not any(goal.iterdir())):
         raise BadInput(Problem(f"{goal} exists", "nothing is written over.", "another name, or move it away"))
     growing = goal.parent / (FETCHING + goal.name)
@@ -82,7 +84,10 @@ async def fetch(
         kept = sum(left_from_before(growing, one) for one in files)
         refuse_full_disk(growing, sum(one.bytes for one in files) - kept)
         await bring(place, path, growing, files, heard)
-        settle(growing, goal, files)
+        if single:
+            settle_file(growing, goal, files[0])
+        else:
+            settle(growing, goal, files)
     except OSError as error:
         problem = Problem(
             f"{error.filename or goal}: {error.strerror}", do="another TO, or the same command again"
@@ -289,3 +294,10 @@ def settle(growing: Path, goal: Path, files: Sequence[RemoteFile]) -> None:
         goal.rmdir()  # it was empty; an error if it no longer is
     growing.rename(goal)
     sync(str(goal.parent))
+
+
+def settle_file(growing: Path, goal: Path, one: RemoteFile) -> None:
+    """The same for a checkpoint that is one file."""
+    (growing / one.name).rename(goal)
+    sync(str(goal.parent))
+    shutil.rmtree(growing)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,14 +10,10 @@ from typing import Any
 
 from allranks.checkpoints import node_verbs
 from allranks.core import BadInput, Problem
+from allranks.core.net import over_there
 from allranks.runs import index
 from allranks.runs.node_targets import Access, open_targets
 from allranks.transport import Nodes, ProgramFailed
-
-OVER_THERE = re.compile(
-    r"((?:[A-Za-z0-9_.][A-Za-z0-9_.-]*@)?(?:[A-Za-z0-9_.][A-Za-z0-9_.-]*|\[[0-9a-fA-F:.%]+\])):([/~].*)"
-)
-"""`node:/path` and `user@node:~/path`, as scp takes them; without an absolute path or `~` it is a name."""
 
 READ_SECONDS = 3600.0
 """To read a whole checkpoint: 671B in bfloat16 are 1.3 TB, at 1 GB/s some 22 minutes."""
@@ -80,10 +75,10 @@ def of_text(text: str | None, access: Access | None = None, file: bool = False) 
         return CheckpointPlace(text, {"path": path}, path=path)
     if text and Path(text).exists() and not is_run_file:
         raise BadInput(Problem(f"{text} is a file", do="the folder of the checkpoint, or of all of a run"))
-    match = OVER_THERE.fullmatch(text)
-    if match:
-        host = match[1].replace("[", "").replace("]", "")
-        return CheckpointPlace(text, {"path": match[2]}, open_targets(host, access or Access()), match[2])
+    elsewhere = over_there(text)
+    if elsewhere:
+        host, path = elsewhere
+        return CheckpointPlace(text, {"path": path}, open_targets(host, access or Access()), path)
     run_id = found(text)
     try:
         index.directory_here(run_id)

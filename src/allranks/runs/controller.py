@@ -30,11 +30,12 @@ from allranks.core import (
     Where,
     stopping_launch,
 )
+from allranks.core.net import over_there
 from allranks.launch import jobs
 from allranks.launch.jobs import Job, Places
 from allranks.node import bundle
 from allranks.node.redaction import Redactor
-from allranks.runs import engine_start, index, launch_record, probe_phase
+from allranks.runs import checkpoint_delivery, engine_start, index, launch_record, probe_phase
 from allranks.runs.cleanup import clean_each, stop_direct
 from allranks.runs.inspection import Inspection, Tell, inspect, inspect_inside, python_of
 from allranks.runs.ports import freed
@@ -174,6 +175,7 @@ class Starting:
     async def prepare(self) -> None:
         """Makes containers and environments on every node; what they hold is judged as the hosts were."""
         facts, step = self.inspection.facts, self.before.step
+        await self._bring_checkpoint()
         try:
             await prepare.make_ready(self.prepared, self.run, facts, self.run_id, step)
             if self.prepared.changed_environment:
@@ -181,6 +183,16 @@ class Starting:
             await self._compile()
         except prepare.NotReady as error:
             raise self._stopped(error.findings) from None
+
+    async def _bring_checkpoint(self) -> None:
+        """`resume: node:/path`: the run goes on from a path that its nodes can read."""
+        if over_there(self.run.resume) is None:
+            return
+        self.touched = True  # the copy is in the run's folder
+        args = self.nodes, self.run_id, self.inspection.facts, self.before.step
+        self.run = await checkpoint_delivery.delivered(self.run, *args)
+        self.plan = replace(self.plan, run=self.run)
+        self.inspection = replace(self.inspection, run=self.run, plan=self.plan)
 
     async def _compile(self) -> None:
         """DeepSpeed's operators and the tokenized dataset, with the ranks' own Python and environment."""

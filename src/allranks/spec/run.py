@@ -144,9 +144,9 @@ class Run:
     )
     resume: str | None = key(
         resume_from,
-        "Where training goes on: `auto` takes the newest verified checkpoint.",
+        "Where training goes on: `auto` is the newest verified checkpoint; `node:/path` is brought from that machine.",
         None,
-        form="`auto`, or a path",
+        form="`auto`, a path, or `node:/path`",
         unset="from the start",
     )
     alerts: Mapping[str, Any] = key(None, "Who hears of a verdict.", {}, unset="nobody", section=Alerts)

@@ -24,8 +24,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     run_modes.add(parser)
     parser.add_argument(
         "--resume",
-        metavar="auto|PATH",
-        help="continue from the newest verified checkpoint, or from this one; like `resume` in the run file",
+        metavar="auto|PATH|NODE:PATH",
+        help="continue from the newest verified checkpoint, or from this one, which may be on another machine; like "
+        "`resume` in the run file",
     )
     parser.add_argument("--detach", action="store_true", help="return as soon as the supervisors run")
     parser.add_argument(

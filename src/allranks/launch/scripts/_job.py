@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 from allranks.core import Node, placeholders
+from allranks.core.net import over_there
 from allranks.launch import jobs, render, trackers
 from allranks.launch.jobs import Places
 from allranks.launch.scripts._phrases import HERE, TASK, at_home, matches, plain, refuse, variable
@@ -88,6 +89,11 @@ class ScriptJob:
             kept = {k: v for k, v in run.train.arguments.items() if k not in run.sweep}
             run = replace(run, train=replace(run.train, arguments=kept))
         path = None if self.deepspeed is None else f"{HERE}/deepspeed.json"
+        if over_there(run.resume) is not None:
+            why = "a script brings no files from other machines."
+            raise run.refuse(
+                "resume", f"resume: {run.resume} is on another machine", why, "a path of the nodes"
+            )
         whole = jobs.script(run, self.plan, self.output_dir, path, run.code)
         first, *words = placeholders.with_resume(whole, None if run.resume in (None, "auto") else run.resume)
         return [at_home(first), *words]
