@@ -303,3 +303,36 @@ def test_relative_paths_mean_the_run_files_folder_where_the_nodes_are_this_machi
     assert found.run.here("~/train.py", bare=True) == "~/train.py"
     away = in_run(found.run, ["launch", "with_"], "ssh")
     assert away.here("./data") == "./data" and away.here("train.py", bare=True) == "train.py"
+
+
+# ---- facts that were not read ----
+
+SAYS_THAT_IT_IS_UNREAD = {"environment-missing", "gpus-missing", "unreadable-facts"}
+"""The first two judge by the very fact that something does not answer."""
+NCCL = {"NCCL_IB_GID_INDEX": "3", "NCCL_IB_HCA": "mlx5_1"}
+
+
+@pytest.mark.lengthy
+@pytest.mark.parametrize("name", ["a100", "h100", "cpu", "demo"])
+def test_no_check_takes_a_fact_that_was_not_read_for_a_value(name):
+    """One fact after the other is unreadable on one node: nothing is said there that was not said before."""
+    before = {(one.id, one.saw) for one in judged(with_settings(name))}
+    needs = {need for rule in all_rules().values() for need in rule.needs}
+    for need in sorted(needs):
+        found = with_settings(name)
+        node = list(found.nodes.values())[1]
+        *family, last = need.split(".")
+        held = node["values"]
+        for part in family:
+            held = held.get(part) or {}
+        held.pop(last, None)
+        node["unreadable"][need] = "Permission denied"
+        said = [one for one in judged(found) if one.id not in SAYS_THAT_IT_IS_UNREAD]
+        assert [one for one in said if (one.id, one.saw) not in before] == [], need
+
+
+def with_settings(name):
+    found = cluster(name)
+    for key, value in NCCL.items() if name == "h100" else ():
+        found.run = in_run(found.run, ["env", key], value)
+    return found

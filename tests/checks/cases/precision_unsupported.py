@@ -7,6 +7,16 @@ CASES = (
         verdict="block",
         saw="Tesla T4",
     ),
+    fires(
+        "a100",
+        {
+            "*/gpus/list/0/name": "Quadro T9",
+            "*/gpus/list/0/architecture": "Turing",
+            "run/train/arguments/bf16": True,
+        },
+        also=("gpu-model",),  # the others are A100
+        saw="Quadro T9 (Turing)",
+    ),
     silent("t4"),
     silent("a100"),
 )

@@ -28,7 +28,8 @@ applies = on_gpus
 
 def check(context: Context) -> Findings:
     for view in context.machines:
-        if view.number("driver.gpus_on_bus") and not view.text("system.container"):
+        is_read = all(view.has(fact) for fact in NEEDS)
+        if is_read and view.number("driver.gpus_on_bus") and not view.text("system.container"):
             trouble = trouble_of(view)
             if trouble is not None:
                 # The first CUDA program loads nvidia_uvm by itself where nvidia-modprobe may.

@@ -38,7 +38,8 @@ def check(context: Context) -> Findings:
     for view in context.machines:
         yield from states(context, view)
         # A container sees neither package nor service of its host: there the fabric's state must do.
-        if view.number("driver.nvswitches") and not view.text("system.container"):
+        is_read = view.has("driver.fabric_manager")
+        if is_read and view.number("driver.nvswitches") and not view.text("system.container"):
             yield from service(context, view)
 
 
@@ -46,7 +47,12 @@ def service(context: Context, view: View) -> Findings:
     driver = view.text("driver.module.version") or view.text("gpus.driver")
     version, state = view.text("driver.fabric_manager.version"), view.text("driver.fabric_manager.state")
     branch = versions.branch(driver)
-    install = f"apt-get install nvidia-fabricmanager-{branch}={driver}*"
+    package = (
+        f"nvidia-fabricmanager-{branch}={driver}*"
+        if driver
+        else "nvidia-fabricmanager of the driver's version"
+    )
+    install = f"apt-get install {package}"
     start = "systemctl enable --now nvidia-fabricmanager"
     if version is None and state in (None, "inactive", "unknown"):
         saw, fix = "has NVSwitches and no Fabric Manager", f"as root on {view.name}: {install} && {start}"
@@ -61,7 +67,7 @@ def service(context: Context, view: View) -> Findings:
     yield context.block(
         view,
         saw=f"{view.name} {saw}",
-        expected=f"Fabric Manager {driver}, as the driver, and active",
+        expected=f"Fabric Manager {driver or 'of its version'}, as the driver, and active",
         why=WHY,
         fix=fix,
     )

@@ -44,7 +44,7 @@ def check(context: Context) -> Findings:
         elif drawing:
             yield context.note(
                 gpu,
-                saw=f"{gpu} also draws a display: {listed(described(process) for process in drawing)}",
+                saw=f"{gpu} is also used for graphics: {listed(described(process) for process in drawing)}",
                 expected="a GPU of its own",
                 why="its memory is not all there for training.",
                 fix="log out of the desktop, or leave this GPU out with CUDA_VISIBLE_DEVICES",

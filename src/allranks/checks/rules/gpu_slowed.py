@@ -44,11 +44,11 @@ def check(context: Context) -> Findings:
             reasons = [f"{heat:.0f} °C, where slowdown begins at {most:.0f} °C"]
         if reasons:
             clock, top = gpu.number("clocks.sm_mhz"), gpu.number("clocks.most_sm_mhz")
-            speed = f" at {clock:.0f} of {top:.0f} MHz" if clock and top else ""
+            speed = f" (now {clock:.0f} of {top:.0f} MHz)" if clock and top else ""
             yield context.warn(
                 gpu,
-                saw=f"{gpu} is slowed: {listed(reasons)}{speed}",
-                expected="no slowdown while idle",
+                saw=f"{gpu} reports {listed(reasons)}{speed}",
+                expected="no slowdown by heat or by the power supply",
                 why="every step of every rank waits for it.",
                 fix=f"look at cooling and power of {gpu.node}, or take it out of nodes",
             )

@@ -23,6 +23,8 @@ from __future__ import annotations
 
 from allranks.checks.context import Context, Findings, on_gpus
 from allranks.core import xids
+from allranks.core.text import plural
+from allranks.core.untrusted import number
 
 NEEDS = ("driver.xids",)
 UNKNOWN_BLOCKS = False
@@ -33,12 +35,12 @@ def check(context: Context) -> Findings:
     for view in context.machines:
         for entry in view.maps("driver.xids"):
             xid, last = entry.get("xid"), str(entry.get("last") or "")
-            row = xids.known(xid, last)
+            row, count = xids.known(xid, last), int(number(entry.get("count")) or 1)
             if row is not None and row.severity != xids.PROGRAM:
                 yield context.warn(
                     view,
                     saw=f"GPU {entry.get('bus_id')} of {view.name}: Xid {xid} ({row.meaning}), "
-                    f"{entry.get('count')} times since boot",
+                    f"{plural(count, 'time')} since boot",
                     expected="no such error",
                     why="what happened once since boot is likely to end a long run.",
                     fix=f"reboot {view.name}, and have the GPU replaced if it returns",

@@ -22,13 +22,15 @@ from __future__ import annotations
 from allranks.checks import fabric, versions
 from allranks.checks.context import Context, Findings
 
-NEEDS = ("infiniband.devices", "driver.modules")
+NEEDS = ("infiniband.devices", "driver.modules", "driver.module", "system.kernel")
 UNKNOWN_BLOCKS = False
 applies = fabric.wants_infiniband
 
 
 def check(context: Context) -> Findings:
     for view in context.machines:
+        if not all(view.has(fact) for fact in NEEDS):
+            continue
         modules = view.list("driver.modules")
         has_peermem = "nvidia_peermem" in modules or "nv_peer_mem" in modules
         new_kernel = versions.at_least(view.text("system.kernel"), (5, 12))

@@ -38,16 +38,13 @@ def check(context: Context) -> Findings:
             if port.get("state") != "ACTIVE":
                 continue
             counters = mapping(port.get("counters"))
-            over = [
-                f"{name} {n:,.0f}"
-                for name, most in MOST.items()
-                if (n := number(counters.get(name)) or 0) > most
-            ]
-            if over:
+            seen = {name: n for name, most in MOST.items() if (n := number(counters.get(name)) or 0) > most}
+            if seen:
+                counted = listed(f"{name} {n:,.0f}" for name, n in seen.items())
                 yield context.warn(
                     view,
-                    saw=f"{device}/{index} of {view.name} has counted {listed(over)}",
-                    expected=f"link_downed at most {MOST['link_downed']}",
+                    saw=f"{device}/{index} of {view.name} has counted {counted}",
+                    expected=listed(f"{name} at most {MOST[name]:,}" for name in MOST if name in seen),
                     why="a link that goes down in a run ends NCCL's connections over it.",
                     fix="reseat or replace its cable, clear the counters with perfquery -R, look again",
                 )

@@ -36,17 +36,19 @@ def check(context: Context) -> Findings:
             continue
         ports = fabric.active_ports(view)
         roce = [one for one in ports if one[2].get("layer") == "Ethernet"]
-        if ports and not roce:
+        if ports and all(port.get("layer") == "InfiniBand" for *_, port in ports):
             yield context.note(
                 view,
                 key="env.NCCL_IB_GID_INDEX",
                 saw=f"NCCL_IB_GID_INDEX={value}, and the ports of {view.name} are InfiniBand",
-                expected="set for RoCE only",
+                expected="not set: it is for RoCE",
                 why="InfiniBand ports are addressed by LID: the index only matters across subnets, and is 0 there.",
                 fix="take NCCL_IB_GID_INDEX out of env",
             )
         for device, number, port in roce:
             gids = {gid.get("index"): gid for gid in (mapping(one) for one in listing(port.get("gids")))}
+            if not gids:
+                continue  # an active port has at least one: they were not to be read
             gid = gids.get(int(value))
             kind = str(gid.get("type")) if gid else "not set"
             if "v2" not in kind:

@@ -29,7 +29,7 @@ applies = fabric.wants_infiniband
 def check(context: Context) -> Findings:
     for view in context.machines:
         spec = context.environment(view).get("NCCL_IB_HCA")
-        if not spec:
+        if not spec or not view.has("infiniband.devices"):
             continue
         taken = [one for one in fabric.active_ports(view) if fabric.chooses(spec, one[0], one[1])]
         names = list(view.map("infiniband.devices"))

@@ -28,6 +28,8 @@ applies = fabric.wants_infiniband
 
 def check(context: Context) -> Findings:
     for view in context.machines:
+        if not view.has("infiniband.verbs"):
+            continue
         ports = fabric.active_ports(view)
         verbs = [name for name in view.list("infiniband.verbs") if str(name).startswith("uverbs")]
         if ports and not verbs:

@@ -27,10 +27,11 @@ applies = fabric.wants_infiniband
 
 
 def check(context: Context) -> Findings:
-    ports = {view: fabric.chosen_ports(context, view) for view in context.machines}
+    read = [view for view in context.machines if view.has("infiniband.devices")]
+    ports = {view: fabric.chosen_ports(context, view) for view in read}
     counts = {view: sum(one[2].get("state") == "ACTIVE" for one in found) for view, found in ports.items()}
     most = max(counts.values(), default=0)
-    for view in context.machines:
+    for view in read:
         active = counts[view]
         down = [one for one in ports[view] if one[2].get("state") != "ACTIVE"]
         # Boards have ports that are never cabled: only what other nodes have is missed.
@@ -41,7 +42,7 @@ def check(context: Context) -> Findings:
             ]
             yield context.warn(
                 view,
-                saw=f"{view.name} has {active} active InfiniBand ports"
+                saw=f"{view.name} has {active} active InfiniBand or RoCE ports"
                 + (f"; {', '.join(names[:4])}" if names else ""),
                 expected=f"{most}, as on the node with most",
                 why="its GPUs share the ports that are left, and all ranks go at their pace.",

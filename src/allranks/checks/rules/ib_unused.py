@@ -34,10 +34,12 @@ def check(context: Context) -> Findings:
     off = context.environment(context.head).get("NCCL_IB_DISABLE", "0") not in ("0", "")
     if not off or not all(fabric.active_ports(view) for view in context.machines):
         return
-    rates = [number(port.get("rate_gbits")) or 0 for *_, port in fabric.active_ports(context.machines[0])]
+    least = min((fabric.active_ports(view) for view in context.machines), key=len)
+    rates = [number(port.get("rate_gbits")) or 0 for *_, port in least]
     yield context.warn(
         key="env.NCCL_IB_DISABLE" if "NCCL_IB_DISABLE" in context.run.env else "network.fabric",
-        saw=f"NCCL_IB_DISABLE=1, and every node has {len(rates)} active InfiniBand ports ({sum(rates):g} Gb/s)",
+        saw=f"NCCL_IB_DISABLE=1, and every node has active InfiniBand or RoCE ports: at least {len(rates)} "
+        f"({sum(rates):g} Gb/s)",
         expected="InfiniBand in use once a smoke test has passed",
         why="everything between nodes goes through the processor over TCP.",
         fix="take NCCL_IB_DISABLE out of env, and network: {fabric: auto}",

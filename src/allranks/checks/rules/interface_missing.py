@@ -32,6 +32,8 @@ NEEDS = ("network.interfaces",)
 
 def check(context: Context) -> Findings:
     for view in context.answered:
+        if not view.has("network.interfaces"):
+            continue
         told = dict.fromkeys((name, key) for name, key in named(context, view))
         for spec, key in told:
             trouble = trouble_of(view, spec, exact=key != "NCCL_SOCKET_IFNAME")

@@ -1,7 +1,8 @@
 """The GPUs do not compute in the precision that the run asks for.
 
 ## How it is found
-`bf16: true` against the compute capability of the GPUs that the run uses.
+`bf16: true` against the compute capability of the GPUs that the run uses, by their model's name or by the
+architecture that nvidia-smi names.
 
 ## Why it matters
 bfloat16 needs compute capability 8.0 (A100, RTX 30) or newer. On T4 and V100 transformers ends with "Your
@@ -31,12 +32,13 @@ def check(context: Context) -> Findings:
     if not context.arguments.get("bf16"):
         return
     for gpu in context.used_gpus:
-        capability = gpus.architecture(gpu.model)
+        capability = gpus.architecture(gpu.model, gpu.get("architecture"))
         if capability is not None and capability < LEAST:
+            named = gpu.get("architecture") or f"compute capability {capability}"
             yield context.block(
                 gpu,
                 key="train.llamafactory.bf16",
-                saw=f"bf16: true, and {gpu} is a {gpu.get('name')} (compute capability {capability})",
+                saw=f"bf16: true, and {gpu} is a {gpu.get('name')} ({named})",
                 expected="compute capability 8.0 or newer",
                 why="transformers ends with: your setup doesn't support bf16/gpu.",
                 fix="fp16: true in place of bf16: true",

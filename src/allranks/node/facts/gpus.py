@@ -87,6 +87,7 @@ def parse_gpu(gpu: xml.Element, index: int) -> Dict[str, Any]:
     return {
         "index": index,
         "name": text(gpu, "product_name"),
+        "architecture": text(gpu, "product_architecture"),
         "uuid": text(gpu, "uuid"),
         "serial": text(gpu, "serial"),
         "bus_id": bus_id(text(gpu, "pci/pci_bus_id") or gpu.get("id")),
