@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as xml
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 # ---- nvidia-smi -q ----
 
@@ -277,3 +278,10 @@ def acs_space(block: str) -> bytes | None:
         control = sum(1 << bit for bit, flag in enumerate(flags) if f"{flag}+" in match[1])
         space[0x100:0x108] = (0x0001000D).to_bytes(4, "little") + b"\0\0" + control.to_bytes(2, "little")
     return bytes(space)
+
+
+def at(value: Any, path: str) -> Any:
+    """The value at `a.b.c` of a fact; None where it is missing."""
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, Mapping) else None
+    return value

@@ -33,7 +33,6 @@ import yaml
 
 from allranks import checks, spec
 from allranks.checks import fabric
-from allranks.checks import gpus as checks_gpus
 from allranks.checks.catalogue import Rule, all_rules
 from allranks.checks.context import Context, View
 from allranks.core import Facts, Finding
@@ -300,7 +299,7 @@ def has_all(rule: Rule, view: View) -> bool:
         return False
     place, path = WITHIN.get(rule.id, ("", ""))
     rows = [port for *_, port in fabric.ports(view)] if place == "ports" else view.maps(place)
-    return not place or any(checks_gpus.field(one, path) not in (None, [], {}) for one in rows)
+    return not place or any(formats.at(one, path) not in (None, [], {}) for one in rows)
 
 
 def outcome(facts: list[Facts], count: int, env: Mapping[str, str]) -> tuple[Context, list[Finding]]:
