@@ -33,6 +33,13 @@ def test_nothing_said_is_unknown_and_stops_a_launch():
     assert all(f.stops_launch and f.verdict == UNKNOWN for f in findings)
 
 
+def test_another_python_is_not_fixed_by_installing_nothing():
+    found = cluster("cpu")
+    found.nodes["node-1"]["values"]["software"]["python"]["version"] = "3.12.1"
+    (finding,) = (f for f in wrong(found) if f.id == "software-drift")
+    assert finding.fix == "rebuild the environment of node-1 with the same Python as on the other nodes"
+
+
 def test_an_empty_answer_is_unknown_and_names_the_checks_that_judged_nothing():
     found = cluster("a100")
     facts = [Facts(node.name, 1.0, {}) for node in found.run.cluster.nodes]

@@ -38,17 +38,15 @@ DECISIVE = (
 MINOR = ("datasets", "numpy", "tensorboard", "pyarrow", "huggingface_hub")
 
 
+Package = tuple[str, str, str]
+"""Its name, the node's version, and that of most nodes."""
+
+
 def check(context: Context) -> Findings:
     for view, packages in differing(context, DECISIVE).items():
-        # A package that is missing altogether is `package-missing`'s where the run needs it.
-        yield context.block(
-            view,
-            saw=f"{view.name} has {listed(f'{name} {has}' for name, has, _ in packages)}",
-            expected=f"{listed(f'{name} {usual}' for name, _, usual in packages)}, as on most nodes",
-            why="ranks of different versions build different tensors or refuse each other in the first collective.",
-            fix="on that node: pip install "
-            + " ".join(f"{n}=={u}" for n, _, u in packages if n != "python" and u),
-        )
+        # A package that is missing altogether is `package-missing`'s, if the run needs it.
+        why = "ranks of different versions build different tensors or refuse each other in the first collective."
+        yield context.block(view, **compared(view, packages), why=why)
     # A torch without CUDA is `torch-without-cuda`'s.
     with_cuda = [view for view in context.machines if view.text("software.torch_cuda")]
     for view, has, usual in context.odd_ones("software.torch_cuda", with_cuda):
@@ -60,26 +58,23 @@ def check(context: Context) -> Findings:
             fix=f"install the same torch on {view.name}, from the same index as elsewhere",
         )
     for view, packages in differing(context, MINOR).items():
-        yield context.note(
-            view,
-            saw=f"{view.name} has {listed(f'{name} {has}' for name, has, _ in packages)}",
-            expected=f"{listed(f'{name} {usual}' for name, _, usual in packages)}, as on most nodes",
-            why="ranks do not exchange anything of these, but one run then differs from the next by its head.",
-            fix=remedy(view, packages),
-        )
+        why = "ranks do not exchange these, but what a run computes may depend on the node that leads it."
+        yield context.note(view, **compared(view, packages), why=why)
 
 
-def remedy(view: View, packages: list[tuple[str, str | None, str | None]]) -> str:
-    wanted = [f"{name}=={usual}" for name, _, usual in packages if name != "python"]
-    if len(wanted) < len(packages):
-        return f"rebuild the environment of {view.name} with the same Python as on the other nodes"
-    return f"on {view.name}: pip install {' '.join(wanted)}"
+def compared(view: View, packages: list[Package]) -> dict[str, str]:
+    fix = f"on {view.name}: pip install {' '.join(f'{name}=={usual}' for name, _, usual in packages)}"
+    if any(name == "python" for name, _, _ in packages):
+        fix = f"rebuild the environment of {view.name} with the same Python as on the other nodes"
+    return {
+        "saw": f"{view.name} has {listed(f'{name} {has}' for name, has, _ in packages)}",
+        "expected": f"{listed(f'{name} {usual}' for name, _, usual in packages)}, as on most nodes",
+        "fix": fix,
+    }
 
 
-def differing(
-    context: Context, names: tuple[str, ...]
-) -> dict[View, list[tuple[str, str | None, str | None]]]:
-    found: dict[View, list[tuple[str, str | None, str | None]]] = {}
+def differing(context: Context, names: tuple[str, ...]) -> dict[View, list[Package]]:
+    found: dict[View, list[Package]] = {}
     for name in names:
         for view, has, usual in context.odd_ones(f"software.versions.{name}"):
             if has is not None and usual is not None:
