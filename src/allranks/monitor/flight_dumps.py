@@ -1,8 +1,8 @@
 """Dumps of torch's flight recorder, of any job: who waits for whom, and who is in another collective.
 
-All formats since torch 2.2: a pickle (read without its classes) or JSON, an object or a bare list of entries,
-`process_group` as a list or a tuple, with and without `pg_config` and `pg_status`. Who waits for whom is followed to
-its end as in `flight_recorders`; of a dump the whole history is there, sends of pipelines too.
+It reads all formats since torch 2.2: a pickle (without its classes) or JSON, an object or a list of entries,
+`process_group` as a list or a tuple, with and without `pg_config` and `pg_status`. Who waits for whom is judged as in
+`flight_recorders`; a dump also has the history, and the sends of pipelines.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TRACE = re.compile(r"(?i)[_.-]?(?:nccl|gloo|fr|comm_lib|flight_recorder|traces?
 _PEERS = re.compile(r"(?:^|:)(?P<what>send|recv)\s(?P<to>\d{1,6})(?P<way><-|->)(?P<of>\d{1,6})$")
 SHOWN = 6
 Group = Tuple[str, Tuple[int, ...]]
-"""A process group's name and, if a dump says it, its global ranks: several groups of one layout may share a name."""
+"""A process group's name and, if a dump has them, its global ranks: several groups may share a name."""
 
 
 class Entry(NamedTuple):
@@ -50,7 +50,7 @@ class Entry(NamedTuple):
 
 
 class Dump(NamedTuple):
-    """One rank's recorder. `sends` are (peer, whether it receives, number) of what is not finished between two."""
+    """One rank's recorder. `sends` are its unfinished sends and receives: (peer, whether it receives, number, text)."""
 
     rank: int
     host: Optional[str]
@@ -63,7 +63,7 @@ class Dump(NamedTuple):
 
 
 def is_dump(head: bytes) -> bool:
-    """Whether a file is one, by its first 4 KB: a pickle or JSON with the recorder's names."""
+    """Whether a file is a dump, by its first 4 KB: a pickle or JSON with the recorder's names."""
     if head[:1] == b"\x80":
         return b"record_id" in head or b"entries" in head or b"pg_config" in head
     return head.lstrip()[:1] in (b"{", b"[") and any(
@@ -72,7 +72,7 @@ def is_dump(head: bytes) -> bool:
 
 
 def read(name: str, data: bytes) -> Dump:
-    """Raises ValueError for what is no dump, or names no rank."""
+    """Raises ValueError if it is not a dump, or has no rank."""
     found = recorder_pickle.load(data) if data[:1] == b"\x80" else json.loads(data)
     whole: Mapping[str, Any] = found if isinstance(found, dict) else {"entries": found}
     entries = whole.get("entries")
@@ -90,17 +90,11 @@ def _place(name: str, whole: Mapping[str, Any]) -> Tuple[int, Optional[str]]:
     if not isinstance(told, int) and found is None:
         raise ValueError("neither its name nor its contents say whose it is")
     rank = told if isinstance(told, int) else int(found.group("rank"))  # type: ignore[union-attr]  # told if not found
-    host = (
-        ""
-        if found is None or _NO_HOST.match(found.group("host"))
-        else _TRACE.sub("", found.group("host")).strip("_.-")
-    )
+    prefix = "" if found is None else found.group("host")
+    host = "" if _NO_HOST.match(prefix) else _TRACE.sub("", prefix).strip("_.-")
     above = folder.rpartition("/")[2]
-    if (
-        not host
-        and re.search(r"\d", above)
-        and not re.match(r"(?i)(?:rank|attempt|job|run|step)?[_-]?\d+$", above)
-    ):
+    is_number = re.match(r"(?i)(?:rank|attempt|job|run|step)?[_-]?\d+$", above)
+    if not host and re.search(r"\d", above) and not is_number:
         host = above
     return rank, str(whole.get("host_name") or host) or None
 
@@ -146,7 +140,8 @@ def _group(name: str, value: Any) -> Group:
 
 
 def _send(peers: "re.Match[str]", group: Group, raw: Mapping[str, Any]) -> Tuple[int, bool, int, str]:
-    """In a group's own numbers `recv 1<-0` and `send 0->1`; the peer's global rank if the group's are known."""
+    """`recv 1<-0` and `send 0->1` have the group's own numbers; the peer's global rank if the group's ranks are
+    known."""
     receives = peers.group("what") == "recv"
     local = int(peers.group("of"))
     peer = group[1][local] if local < len(group[1]) else local
@@ -181,7 +176,7 @@ def judge(dumps: Sequence[Dump]) -> Diagnosis:
 
 
 def positions(dumps: Mapping[int, Dump]) -> Dict[Group, Dict[int, CollectivePosition]]:
-    """By group, where each of its ranks is; a member that never entered it is before its first number."""
+    """By group, where each of its ranks is; a member that never entered the group is before its first number."""
     found: Dict[Group, Dict[int, CollectivePosition]] = {}
     for rank, dump in dumps.items():
         for group, entries in dump.groups.items():
@@ -196,16 +191,13 @@ def positions(dumps: Mapping[int, Dump]) -> Dict[Group, Dict[int, CollectivePosi
 def _position(entries: Sequence[Entry], completed: Optional[int]) -> CollectivePosition:
     newest = max(entries, key=lambda one: one.sequence)
     followed = completed is not None or any(one.state in ("started", "completed") for one in entries)
-    open_ = [
-        one
-        for one in entries
-        if one.state != "completed" and not (completed is not None and one.sequence <= completed)
-    ]
+    done = -1 if completed is None else completed
+    unfinished = [one for one in entries if one.state != "completed" and one.sequence > done]
     if not followed:
         return CollectivePosition(newest.sequence, newest.sequence, newest.operation, newest.sizes, None)
-    if not open_:
+    if not unfinished:
         return CollectivePosition(newest.sequence, None, newest.operation, "", None)
-    first = min(open_, key=lambda one: one.sequence)
+    first = min(unfinished, key=lambda one: one.sequence)
     return CollectivePosition(
         newest.sequence, first.sequence, first.operation, first.sizes, first.state == "started"
     )
@@ -236,7 +228,7 @@ def _different(
     notes = [f"{named(side)}: {_told(dumps, here[side[0]])}" for side in sides[:SHOWN]]
     why = f"In group {_name(dumps, group)} the ranks are not in the same collective: {'; '.join(notes[:3])}."
     if not proven:
-        why += " As many say the one as the other, so no rank is named."
+        why += " Both sides are equally large, so no rank is named."
     return _diagnosis(dumps, COLLECTIVE_MISMATCH.id, odd if proven else [], notes, why, proven, set(here))
 
 
@@ -248,7 +240,7 @@ def _told(dumps: Mapping[int, Dump], entry: Entry) -> str:
 def _late(
     dumps: Mapping[int, Dump], places: Mapping[Group, Mapping[int, CollectivePosition]]
 ) -> Optional[Diagnosis]:
-    """The ranks at which all waiting ends: they wait for nobody themselves."""
+    """The ranks at which all waiting ends: they wait for nobody."""
     awaits: Dict[int, Set[int]] = {}
     for rank, parts in waiting_for({str(key): place for key, place in places.items()}).items():
         awaits.setdefault(rank, set()).update(*parts)
@@ -268,7 +260,7 @@ def _late(
 
 
 def _unanswered(dumps: Mapping[int, Dump]) -> Iterable[Tuple[int, int]]:
-    """A send or receive whose other end has not come to it."""
+    """(rank, peer) of each send or receive that the peer has not reached."""
     for rank, dump in dumps.items():
         for peer, receives, number, _ in dump.sends:
             other = dumps.get(peer)
@@ -299,9 +291,7 @@ def _where_it_is(
         if rank in ranks and waiting:
             mine, theirs = ranks[rank], ranks[waiting[0]]
             last = (
-                f"its last collective is number {mine.entered}"
-                if mine.entered >= 0
-                else "it never entered it"
+                "it never entered it" if mine.entered < 0 else f"its last collective is number {mine.entered}"
             )
             notes.append(
                 f"rank {rank}: in group {_name(dumps, group)} {last}; {named(waiting)} "

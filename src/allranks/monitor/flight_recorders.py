@@ -1,8 +1,8 @@
-"""torch's flight recorders laid side by side: who waits for whom, and who is in another collective.
+"""Compares torch's flight recorders: who waits for whom, and who is in another collective.
 
-A rank that waits in a group at a number waits for those of the group that have not come to it. Followed to its end
-over all groups (tensor, data and pipeline parallelism make several), that names the rank that waits for nobody: the
-others are its victims, though they are behind in groups of their own.
+A rank that waits at a number of a group waits for the ranks of the group that have not reached it. Followed over all
+groups (tensor, data and pipeline parallelism make several), that leads to the rank that waits for nobody. The others
+are its victims, though they may be behind in other groups.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ SAME_SIZES = re.compile(r"all_?reduce|broadcast|(^|:)_?reduce", re.IGNORECASE)
 
 Awaits = Mapping[int, Tuple[FrozenSet[int], ...]]
 ENOUGH = 2
-"""Ranks that must agree before another one is called different."""
+"""So many ranks must agree before another one counts as different."""
 
 
 class CollectivePosition(NamedTuple):
-    """Where a rank is in a group: the newest number that its host has entered, and the number that it waits in (None:
-    in none). `started`: its GPU has begun that one; None where nobody knows."""
+    """Where a rank is in a group: the newest number that its host has entered, and the number at which it waits (None:
+    it does not). `started`: whether its GPU has begun that one; None if unknown."""
 
     entered: int
     at: Optional[int]
@@ -46,8 +46,8 @@ class CollectivePosition(NamedTuple):
 
 
 def by_flight(run: RunState, living: Living) -> Optional[Odd]:
-    """A collective unlike the others' at the same number, else the end of all waiting. With `rivals` where two sides
-    differ and nothing says which is wrong."""
+    """The rank in another collective than the others at the same number, else the end of all waiting. With `rivals` if
+    two sides differ and nothing shows which is wrong."""
     places = groups(run, living)
     return _mismatch(run, living, places) or _awaited(run, living, places)
 
@@ -86,7 +86,7 @@ def _mismatch(
         number = max(_front(place)[0] for place in group.values())
         here = {rank: place for rank, place in group.items() if place.at == number}
         if any(place.at is None and place.entered == number for place in group.values()):
-            continue  # one has passed it: what differs there holds nobody
+            continue  # a rank has passed it, so nobody waits there
         odd = _unlike(run, living, here)
         if odd is not None and odd.proven:
             return odd
@@ -95,13 +95,13 @@ def _mismatch(
 
 
 def _unlike(run: RunState, living: Living, here: Mapping[int, CollectivePosition]) -> Optional[Odd]:
-    """Of ranks at one number of one group: the one, or the node, whose collective is another one; else the sides."""
+    """Of ranks at one number of a group: the rank or node in another collective; else the sides."""
     counted = Counter(place.kind for place in here.values()).most_common()
     if len(counted) < 2:
         return None
     most = [rank for rank, place in here.items() if place.kind == counted[0][0]]
     rest = sorted(set(here) - set(most))
-    # Sizes alone may be told in more than one way.
+    # Only a difference in the operation proves it: sizes can be reported in several forms.
     proven = len({place.operation for place in here.values()}) > 1
     node = whole_node(rest, living)
     odd, common = here[rest[0]], here[most[0]]
@@ -134,20 +134,20 @@ def _awaited(
     rank, heard = ends[0], all(number in run.flights for number in living)
     frames = frames_of(run, rank)
     if not heard and waits(frames):
-        return None  # it waits itself, for one of those of which nothing is known
+        return None  # it waits, too, for a rank whose recorder is unknown
     name, ahead, mine = _most_waited(places, awaits, rank)
     reason = f"its last collective of group {name} is number {mine}, the others' {ahead}"
     if frames:
         reason = f"{doing(frames)}; {reason}"
-    # A host that waits for its GPU stands in its own code, and its GPU may wait for the stage before it.
+    # A host that waits for its GPU is in the user's code, and its GPU may wait for the stage before it.
     piped = run.flights[rank].p2p and bool(living[rank].uuid or living[rank].bus_id)
     proven = heard and not waits(frames) and not piped
     return _told(run, living, rank, COLLECTIVE_TIMEOUT_STRAGGLER.id, reason, proven, node)
 
 
 def waiting_for(places: Mapping[str, Mapping[int, CollectivePosition]]) -> Awaits:
-    """The ranks for which each rank waits, of all groups: a rank at one number of its group waits for those that have
-    not entered it, whose GPUs are at an earlier one, or have not begun it."""
+    """By rank: the ranks for which it waits, group by group: those that have not reached its number, or whose GPUs have
+    not begun it."""
     found: Dict[int, Tuple[FrozenSet[int], ...]] = {}
     for group in places.values():
         late: Dict[Tuple[int, bool], List[int]] = {}
@@ -166,8 +166,7 @@ def waiting_for(places: Mapping[str, Mapping[int, CollectivePosition]]) -> Await
 
 
 def _front(place: CollectivePosition) -> Tuple[int, bool]:
-    """How far a rank has come: (the number that it waits in, else the last one that it was in; whether it has begun
-    it)."""
+    """How far a rank has come: (the number at which it waits, else its last one; whether it has begun it)."""
     if place.at is None:
         return place.entered, True
     return place.at, place.started is not False
@@ -187,7 +186,7 @@ def lead_to(awaits: Awaits, ends: Set[int]) -> bool:
 def _most_waited(
     places: Mapping[str, Mapping[int, CollectivePosition]], awaits: Awaits, rank: int
 ) -> Tuple[str, str, int]:
-    """Of the group in which most wait for this rank: its name, their numbers, the rank's own."""
+    """(name, the others' numbers, the rank's own number) of the group in which most ranks wait for this one."""
     best: Tuple[int, str, List[int], int] = (-1, "", [], 0)
     for name, group in places.items():
         waiting = [r for r, parts in awaits.items() if r in group and any(rank in others for others in parts)]

@@ -1,4 +1,4 @@
-"""What is judged of a job that is not ours, and the words in which it is told."""
+"""What is known of a job that allranks did not start, and the texts of its diagnosis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from allranks.monitor.run_state import RunState
 from allranks.monitor.suspect import Odd, named
 
 SHORT_SECONDS = 5.0
-"""Ranks that exchanged bytes so short a time ago may still run: a step may take as long."""
+"""Ranks that exchanged bytes more recently may still run: a step may take as long."""
 
 LINES = 12
 PIPE = "TORCH_NCCL_DEBUG_INFO_PIPE_FILE"
@@ -29,16 +29,16 @@ PLACES = (
     (re.compile(r"pipe"), "its main thread waits for a pipe"),
     (re.compile(r"do_wait|wait4|waitid"), "its main thread waits for a child"),
 )
-"""The kernel's functions in which a process waits, by what they mean."""
+"""The kernel's functions in which a process waits, and their meaning."""
 
 
 Heard = Mapping[str, Mapping[str, bool]]
-"""By node: which addresses answered it."""
+"""By node: whether each address answered it."""
 
 
 class Case(NamedTuple):
-    """`run` is what was seen, as a run's answers at a stall; `moved` says of each rank whether it went on between the
-    looks; `silence` is how many seconds ago bytes last went between ranks."""
+    """`run` has what was seen, as a run's answers at a stall; `moved`: whether each rank went on between the looks;
+    `silence`: how many seconds ago bytes last went between ranks."""
 
     job: Job
     looks: Sequence[NodeLook]
@@ -64,14 +64,13 @@ def of_odd(case: Case, odd: Odd) -> Diagnosis:
         why += " It is at work, so it may only be slow: look again with a longer --seconds."
         if recent:
             return unproven(case, f"{why} Bytes went between ranks {case.silence:.1f} s ago.", odd.evidence)
+    alone = sum(r.node == odd.node for r in case.job.ranks.values()) == 1
     where = Where(
         node=one.node,
-        rank=odd.rank if odd.node is None else None,
+        rank=odd.rank if odd.node is None or alone else None,
         file=odd.frame.file if odd.frame else None,
         line=odd.frame.line if odd.frame else None,
     )
-    if odd.node is not None and len([r for r in case.job.ranks.values() if r.node == odd.node]) == 1:
-        where = Where(node=where.node, rank=odd.rank, file=where.file, line=where.line)
     return diagnosis(case, odd.cause, confidence, where, [*odd.evidence, *beside(one)], why, fix)
 
 
@@ -83,7 +82,7 @@ def straggler_fix(one: SeenRank) -> str:
 
 
 def beside(one: SeenRank) -> List[str]:
-    """What else is seen of the rank: its children's places, its output, its control group."""
+    """Other facts about the rank: its children's stacks, its output, its control group."""
     lines = []
     for child in one.children:
         steps = [row for row in child.get("stack") or () if isinstance(row, (list, tuple)) and len(row) > 2]
@@ -145,7 +144,7 @@ def _doing(one: SeenRank) -> str:
 
 
 def kernel_place(one: SeenRank) -> Optional[str]:
-    """What the main thread does, as the kernel knows it; None if it does not say."""
+    """What the main thread does by the kernel's wait channel; None if that is unknown."""
     if one.busy:
         return WORKS
     return next((text for pattern, text in PLACES if pattern.search(one.wchan or "")), None)
@@ -184,7 +183,7 @@ def notes(case: Case) -> List[str]:
 
 
 def sides(job: Job) -> "Dict[str, List[int]]":
-    """What the ranks do, by their places: the text, and the ranks."""
+    """What the ranks do: the text, and the ranks that do it."""
     found: Dict[str, List[int]] = {}
     for number, one in sorted(job.ranks.items()):
         found.setdefault(_doing(one), []).append(number)

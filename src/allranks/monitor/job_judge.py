@@ -1,8 +1,8 @@
-"""Whom the ranks of a job that is not ours wait for, from looks at all of them: the rank, or the node, or nobody.
+"""For which rank or node the ranks wait, in a job that allranks did not start.
 
-The reasoning is that of a stall in a run of ours (`rank_comparison`). Two things differ: nobody knows the run's own
-pace, so a job whose ranks all move is not judged, and one that may be only slow is not called certain; and a rank may
-be on a machine at which nobody looked.
+The judgement is that of a stall (`rank_comparison`), with two differences. The job's pace is unknown: a job whose ranks
+all move is not judged, and one that may be slow gets no certain diagnosis. And a rank may be on a machine that was not
+looked at.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ from allranks.monitor.suspect import named, whole_node
 
 
 class Verdict(NamedTuple):
-    """`advances`: every rank moved. `notes` are remarks beside the diagnosis, such as nodes that did not answer.
-    `asks`: the addresses, by node, that all should ask for an answer, since nothing else tells whose end of a link is
-    broken; `judge` takes what they heard."""
+    """`advances`: every rank moved. `notes` are further remarks, such as nodes that did not answer. `asks`: addresses,
+    by node, that all nodes should try, since nothing else shows which end of a link is broken; `judge` takes the
+    results."""
 
     diagnosis: Diagnosis
     advances: bool
@@ -78,16 +78,13 @@ def judge(job: Job, looks: Sequence[NodeLook], heard: Optional[Heard] = None) ->
 
 
 def _state(job: Job, looks: Sequence[NodeLook]) -> RunState:
-    """The looks as a run's answers at a stall."""
+    """The looks, as a run's answers at a stall."""
     run = RunState({"world_size": job.world_size})
     for number, one in sorted(job.ranks.items()):
         rank = run.rank(number)
         rank.node = one.node
         rank.uuid = "gpu" if one.gpu else None
-        if one.frames:
-            run.stacks[number] = Stack(frames=one.frames, by=one.by)
-        else:
-            run.stacks[number] = Stack(frames=None, by=one.by, why=one.why)
+        run.stacks[number] = Stack(frames=one.frames or None, by=one.by, why="" if one.frames else one.why)
         frozen = one.group.get("frozen") is True
         run.looks[number] = ProcessSeen(
             pid=one.pid,
@@ -107,11 +104,8 @@ def _state(job: Job, looks: Sequence[NodeLook]) -> RunState:
 
 
 def _stopped(case: Case) -> Optional[Diagnosis]:
-    """A stopped process is one whatever the others still do."""
-    states = {n: one.state for n, one in case.job.ranks.items()}
-    if not any(state in STOPPED for state in states.values()) and not any(
-        one.group.get("frozen") is True for one in case.job.ranks.values()
-    ):
+    """A stopped process is the reason, whatever the others do."""
+    if not any(one.state in STOPPED or one.group.get("frozen") is True for one in case.job.ranks.values()):
         return None
     odd = odd_one(case.run)
     return of_odd(case, odd) if odd is not None and odd.cause == RANK_SILENT.id and odd.proven else None
@@ -132,7 +126,7 @@ def _advances(case: Case) -> Optional[Diagnosis]:
 
 
 def _gone(case: Case) -> Optional[Diagnosis]:
-    """Ranks that are on no machine, where that machine was looked at; or a machine that does not answer."""
+    """Ranks that have ended on a machine that was looked at, or a machine that does not answer."""
     missing, job = case.job.missing, case.job
     here = _missing_beside(job)
     if here:
@@ -190,7 +184,7 @@ def _missing_node(case: Case, suspects: Sequence[NodeLook], unreachable: bool) -
 
 
 def _missing_beside(job: Job) -> List[Tuple[int, str]]:
-    """(rank, node) of what one launch started beside ranks that are there: torchrun numbers a node's ranks in a row."""
+    """(rank, node) of missing ranks beside ranks of the same launch: torchrun numbers a node's ranks in a row."""
     found: Dict[int, str] = {}
     launches: Dict[Tuple[str, int], int] = {}
     for number, one in job.ranks.items():
@@ -207,7 +201,7 @@ def _missing_beside(job: Job) -> List[Tuple[int, str]]:
 
 
 def _nodes_missing(job: Job) -> int:
-    """How many machines of the job have no rank in what was seen; as many as ranks are missing, if nobody says."""
+    """How many machines of the job were not seen; estimated by the missing ranks if no variable says it."""
     groups: Set[str] = {one.env["GROUP_RANK"] for one in job.ranks.values() if "GROUP_RANK" in one.env}
     size = next(
         (one.env["GROUP_WORLD_SIZE"] for one in job.ranks.values() if "GROUP_WORLD_SIZE" in one.env), ""
@@ -220,7 +214,7 @@ def _nodes_missing(job: Job) -> int:
 
 
 def _by_dumps(case: Case) -> Optional[Diagnosis]:
-    """The recorders' own words, if the ranks have written their dumps."""
+    """The flight recorders, if the ranks have written their dumps."""
     dumps = [one.dump for one in case.job.ranks.values() if one.dump is not None]
     if len(dumps) < 2:
         return None
@@ -241,15 +235,15 @@ def _by_dumps(case: Case) -> Optional[Diagnosis]:
 
 def _odd(case: Case) -> Optional[Diagnosis]:
     if case.job.missing and not _all_looked_at(case):
-        return None  # the one that they wait for may be where nobody looked
+        return None  # the rank that they wait for may be on another machine
     odd = odd_one(case.run)
     if odd is None or (waits(case.job.ranks[odd.rank].frames) and sockets.apart(case.run) is not None):
-        return None  # ranks that wait at two places on two sides of a link that is broken
+        return None  # they wait on both sides of a broken link
     return of_odd(case, odd)
 
 
 def _all_looked_at(case: Case) -> bool:
-    """Whether some rank that was seen is itself outside of every collective: the others wait for it in any case."""
+    """Whether exactly one rank that was seen is outside of every collective: the others wait for it in any case."""
     outside = [n for n, one in case.job.ranks.items() if one.frames and not waits(one.frames)]
     return len(outside) == 1
 
@@ -281,7 +275,7 @@ def _several(case: Case) -> Optional[Diagnosis]:
 
 
 def _link(case: Case) -> Optional[Diagnosis]:
-    """Two nodes between which nobody answers. Which end is broken the other nodes may say, which ask both."""
+    """Two nodes that do not reach each other. The other nodes try both, which may show which end is broken."""
     pair = sockets.apart(case.run)
     if pair is None:
         return None
@@ -306,7 +300,7 @@ def _link(case: Case) -> Optional[Diagnosis]:
 
 
 def _broken_end(case: Case, *pair: str) -> Tuple[Optional[str], List[str]]:
-    """The one of two nodes that the others do not reach, while they reach the other one."""
+    """The node of the pair that the others do not reach, while they reach the other one."""
     addresses, heard = data_addresses(case.job), case.heard or {}
     others = [name for name in heard if name not in pair]
     reached: Dict[str, Set[str]] = {name: set() for name in pair}
@@ -328,7 +322,7 @@ def _broken_end(case: Case, *pair: str) -> Tuple[Optional[str], List[str]]:
 
 
 def _by_kernel(case: Case) -> Optional[Diagnosis]:
-    """Without stacks: one rank, or the ranks of one node, wait in the kernel for something else than all others do."""
+    """Without stacks: one rank, or the ranks of one node, wait in the kernel for something else than all others."""
     ranks = case.job.ranks
     if case.job.missing or len(case.run.stacks) < 3 or sum(bool(one.frames) for one in ranks.values()) > 1:
         return None

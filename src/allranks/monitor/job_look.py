@@ -1,6 +1,6 @@
-"""What `node.witness` saw of jobs that are not ours, checked where it comes in, and what of it has moved meanwhile.
+"""What `node.witness` saw of jobs that allranks did not start: checked here, and what has moved meanwhile.
 
-A node's answer is data of a stranger: a field of another type is left out, never trusted.
+A field of another type in a node's answer is left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from allranks.node.witness.job_ranks import job_key
 MOST_RANKS = 1 << 20
 MOST_FRAMES = 256
 IDLE = 0.1
-"""Of the time: a main thread that uses less of a processor waits for something."""
+"""A main thread that uses less than this share of a CPU waits for something."""
 
 BUSY = 0.5
 BACKWARD = re.compile(r"(^|/)torch/(autograd/|_tensor\.py$)")
@@ -30,15 +30,14 @@ COLLECTIVES_OF_BACKWARD = Frame("<C++>/torch/distributed/", None, "the collectiv
 
 
 class Step(NamedTuple):
-    """One frame with its instruction, by which a place that moves within a line is known; None if nobody read it."""
+    """One frame with its instruction, which shows movement within a line; None if it was not read."""
 
     frame: Frame
     instruction: Optional[int]
 
 
 class SeenRank(NamedTuple):
-    """One rank as its node told it. `stacks` are in the order of the looks; `silence` is how many seconds ago bytes
-    last came from another rank, `moved_bytes` what went between the ranks meanwhile; None if that is not known."""
+    """One rank as its node reports it. `stacks` are in the order of the looks."""
 
     node: str
     rank: int
@@ -64,7 +63,7 @@ class SeenRank(NamedTuple):
 
     @property
     def frames(self) -> List[Frame]:
-        """The newest stack, outermost first; with what backward waits for, which Python does not show."""
+        """The newest stack, outermost first; with the collectives of backward, which Python does not show."""
         frames = [step.frame for step in self.stacks[-1]] if self.stacks else []
         idle = self.main_cpu is not None and self.main_cpu < IDLE * self.seconds
         if frames and idle and not self.gpu and BACKWARD.search(frames[-1].file.replace("\\", "/")):
@@ -73,7 +72,7 @@ class SeenRank(NamedTuple):
 
     @property
     def state(self) -> Optional[str]:
-        """How it is; waiting for storage only if it did at both looks, since any reader does for a moment."""
+        """Its state; D (waiting for storage) only if it was so at both looks, since any read waits for a moment."""
         last = self.states[-1] if self.states else None
         return "S" if last == "D" and set(self.states) != {"D"} else last
 
@@ -194,8 +193,8 @@ def _dump(rank: int, row: Mapping[str, Any]) -> Optional[flight_dumps.Dump]:
 
 
 def jobs(looks: Sequence[NodeLook]) -> List[Job]:
-    """By what the ranks of a job share; two jobs that look alike (both on the default port) are told apart by their
-    address, if a rank's number comes twice."""
+    """By what the ranks of a job share. If a rank's number comes twice, these are two jobs (both on the default port):
+    then their addresses tell them apart."""
     groups: Dict[Tuple[str, ...], List[SeenRank]] = {}
     for look in looks:
         for one in look.ranks:
@@ -223,7 +222,7 @@ def _job(ranks: Sequence[SeenRank]) -> Job:
 
 
 def between_ranks(job: Job) -> Dict[int, List[Mapping[str, Any]]]:
-    """Each rank's connections with machines of the job, without those to the store, which beat by themselves."""
+    """Each rank's connections with machines of the job, without those to the store, which always exchange bytes."""
     hosts: Set[str] = {host_of(s.local) for one in job.ranks.values() for s in one.sockets}
     found = {}
     for number_of, one in job.ranks.items():
@@ -255,14 +254,14 @@ def data_addresses(job: Job) -> Dict[str, str]:
 
 
 def silence(rows: Sequence[Mapping[str, Any]]) -> Optional[float]:
-    """Seconds since the last byte came from, or went to, another rank; None if no connection tells."""
+    """Seconds since the last byte came from or went to another rank; None if unknown."""
     ages = [number(row.get(name)) for row in rows for name in ("received_ago_ms", "sent_ago_ms")]
     known = [age for age in ages if age is not None]
     return min(known) / 1000.0 if known else None
 
 
 def moved(one: SeenRank, rows: Sequence[Mapping[str, Any]]) -> Optional[bool]:
-    """Whether a rank went on between the looks: its stack, or its bytes. None if neither could be seen."""
+    """Whether a rank moved between the looks, by its stack or its bytes. None if neither was seen."""
     if any((number(row.get("moved")) or 0) > 0 for row in rows):
         return True
     if len(one.stacks) > 1:

@@ -1,4 +1,4 @@
-"""Which node is gone, lost by the keeper or silent since before the others' trouble."""
+"""Which node is lost: its connection ended, or it was silent before the others' errors."""
 
 from __future__ import annotations
 

@@ -24,30 +24,28 @@ from allranks.monitor.rank_records import SLOWDOWNS, NodeState
 from allranks.monitor.run_state import RunState
 
 EARLIER_SECONDS = 1.0
-"""Ranks that torchrun ends after a failure go within its next looks, 0.1 s each."""
-
+"""Ranks that torchrun ends after a failure end within its next looks, 0.1 s apart."""
 
 RUNNABLE = "R"
-"""Its main thread runs, or would if it got a core: on a crowded machine that may be far less than `BUSY_SHARE`."""
+"""Its main thread runs or waits for a core: on a crowded machine it may use far less than `BUSY_SHARE`."""
 
 BUSY_SHARE = 0.1
-"""Of one core, between two samples: a call that computes uses all of a core, or what its neighbours leave it. A
-thread that only wakes now and then beside a frozen one (torch's watchdog of NCCL, each 0.1 s) uses far less."""
+"""Of one core, between two samples: a call that computes uses a whole core, or what its neighbours leave. A thread that
+only wakes now and then beside a frozen one (torch's watchdog of NCCL, every 0.1 s) uses far less."""
 
 STOPPED = frozenset("Tt")
 """Stopped by a signal (SIGSTOP and its like), stopped by a debugger."""
 
 STANDING = STOPPED | frozenset("DZ")
-"""The states of proc(5) in which the main thread runs nothing, whatever other threads do: stopped, traced, waiting for
-a disk, dead."""
+"""The states of proc(5) in which the main thread does not run: stopped, traced, waiting for a disk, dead."""
 
 FAILURES_KEPT = 1024
 GPUS_KEPT = 64
 SAMPLES_GAP_SECONDS = 15.0
-"""Three samples that did not come: their supervisor was away, perhaps stopped together with its ranks."""
+"""If three samples did not come, the supervisor was away, perhaps stopped together with its ranks."""
 
 GPUS_GAP_SECONDS = 60.0
-"""Four looks at the GPUs that did not come: what they did meanwhile nobody knows."""
+"""If four looks at the GPUs did not come, nobody knows what they did meanwhile."""
 
 
 def _on_torchrun_ended(run: RunState, node: NodeState, event: Event, ended: TorchrunEnded) -> None:
@@ -69,8 +67,8 @@ def _on_torchrun_ended(run: RunState, node: NodeState, event: Event, ended: Torc
 
 
 def _ended_well(run: RunState, node: NodeState) -> None:
-    """torchrun takes a dead rank's code within 0.1 s, often before anybody else sees it, and tells only of failures:
-    a rank of which it tells none, gone before any that failed and before our stop, has ended with 0."""
+    """torchrun takes a dead rank's code within 0.1 s, often before the supervisor sees it, and only reports failures: a
+    rank without one that ended before any that failed, and before allranks stopped the node, has ended with 0."""
     times = [run.ranks[f.rank].gone_at or 0.0 for f in node.failures if f.rank is not None]
     ends = times or ([node.stopping_at] if node.stopping_at is not None else [])
     if node.ended_code != 0 and not ends:
@@ -82,7 +80,7 @@ def _ended_well(run: RunState, node: NodeState) -> None:
 
 
 def _on_torchrun(run: RunState, node: NodeState, event: Event, started: TorchrunStarted) -> None:
-    """A torchrun starts; after one that ended it is a restart, and what the last attempt left is no sign any more."""
+    """A torchrun starts; after one that has ended it is a restart, and the last attempt's signs no longer count."""
     if node.ended_at is None:
         return
     node.ended_at = node.ended_code = node.swept_at = node.stopping_at = None
@@ -94,8 +92,8 @@ def _on_torchrun(run: RunState, node: NodeState, event: Event, started: Torchrun
 
 
 CLOSED = re.compile(r"^closed$|closed the connection|reset by peer|broken pipe", re.IGNORECASE)
-"""What `node/wire.py` says where the node's kernel ended the connection: that kernel lives. A reset instead of a
-close comes where the dead process had not read everything."""
+"""The messages of `node/wire.py` if the node's kernel ended the connection: then the kernel lives. A reset comes if the
+dead process had not read everything."""
 
 
 def _on_supervisor(run: RunState, node: NodeState, event: Event, started: SupervisorStarted) -> None:
@@ -135,7 +133,7 @@ def _on_sample(run: RunState, node: NodeState, event: Event, sample: Sample) -> 
 
 
 def _look_at_ranks(run: RunState, node: NodeState, away: bool) -> None:
-    """Which ranks are stopped, and which work though they do not beat."""
+    """Which ranks are stopped, and which work without heartbeats."""
     for name, entry in node.sample.ranks.items():
         rank = run.ranks.get(int(name)) if name.isdecimal() and len(name) < 10 else None
         if rank is None or rank.node != node.name:
@@ -156,7 +154,7 @@ def _look_at_ranks(run: RunState, node: NodeState, away: bool) -> None:
 
 
 def _look_at_gpus(node: NodeState, gpus: Sequence[GpuSample], at: float) -> None:
-    """Since when each is slowed down. What was seen long ago is not carried over a gap in the looks."""
+    """Since when each GPU is slowed down; a gap in the looks begins anew."""
     if node.gpus_at is not None and at - node.gpus_at > GPUS_GAP_SECONDS:
         node.throttled = {}
     node.gpus, node.gpus_at = gpus, at
@@ -172,7 +170,7 @@ def gpu_name(gpu: GpuSample) -> str:
 
 
 def _on_kernel(run: RunState, node: NodeState, event: Event, kernel: Kernel) -> None:
-    """What the kernel said, or why nobody may read it: its silence then proves nothing."""
+    """The kernel's lines, or why its log cannot be read."""
     node.kernel, node.kernel_at = [line[:300] for line in kernel.lines[-20:]], event.at
     node.kernel_unread = kernel.why[:200]
     run.answers += 1

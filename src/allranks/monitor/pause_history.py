@@ -1,7 +1,7 @@
-"""When something last moved, and the longest pauses between two moves that this training has lived through.
+"""When something last moved, and the longest pauses of this training so far.
 
-A pause that passed is the run's own pace: new shapes compile, something is uploaded each few hundred steps, and the
-window of the last steps has long forgotten it.
+A pause that has passed is the run's own pace: new shapes compile, or something is uploaded every few hundred steps. The
+window of the last steps is too short for that.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ LEAST_SECONDS = 8.0
 """A shorter pause changes no limit."""
 
 KNOWN_STEPS = 3
-"""Pauses before the third step are those of a start."""
+"""Pauses before the third step belong to the start."""
 
 ONCE_SECONDS = 60.0
-"""So much of a pause that came once counts: a longer one may be an outage that has passed, until it comes again."""
+"""At most so much of a pause counts that came once: a longer one may be an outage, until it comes again."""
 
 OFTEN_SECONDS = 400.0
-"""So much of one that came twice: half as long again is NCCL's own default time-out (10 min)."""
+"""At most so much of one that came twice: 1.5 times that is NCCL's own default time-out (10 min)."""
 
 LONGER = 1.5
-"""The next pause may take half as long again as the longest."""
+"""The next pause may take 1.5 times as long as the longest."""
 
 
 def moved(run: RunState, rank: RankState, at: float) -> None:
-    """A step, a phase or a progress bar of this rank moved at `at`; call it before a new phase is noted."""
+    """A step, a phase or a progress bar of this rank moved at `at`. Call it before the rank's phase changes."""
     rank.moved_at = at
     before = run.last_move
     if before is None or at > before:
@@ -38,9 +38,9 @@ def moved(run: RunState, rank: RankState, at: float) -> None:
 
 
 def _remember(run: RunState, seconds: float) -> None:
-    """Of a pause between steps; how long other phases take is remembered apart. An outage, in which one rank was seen
-    to hold up the others, is no pace. A rank that was in its own code and came back (an upload, samples) has one when
-    it comes again."""
+    """Remembers a pause between steps; other phases have their own memory. An outage, in which one rank was seen to
+    hold up the others, does not count. If that rank was in its own code (an upload, samples), it counts the second
+    time."""
     named = run.held_up is not None and run.last_move is not None and run.held_up[0] > run.last_move - seconds
     fault = named and run.held_up is not None and cause(run.held_up[1].cause).is_outage
     if fault or any(rank.phase != "training" for rank in run.ranks.values() if rank.alive):
@@ -52,7 +52,7 @@ def _remember(run: RunState, seconds: float) -> None:
 
 
 def allowed(run: RunState) -> float:
-    """Seconds that a pause may take by those that passed; 0.0 of none."""
+    """Seconds that a pause may take, by those that have passed; 0.0 without any."""
     once = run.pauses[-1] if run.pauses else 0.0
     often = max((kept[-2] for kept in (run.pauses, run.held_pauses) if len(kept) > 1), default=0.0)
     return LONGER * max(min(once, ONCE_SECONDS), min(often, OFTEN_SECONDS))

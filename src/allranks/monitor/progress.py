@@ -15,7 +15,7 @@ PHASES = ("importing", "loading", "preparing", "compiling", "training", "evaluat
 
 @dataclass(frozen=True)
 class RankProgress:
-    """One rank. `beat_age_seconds` is how long ago it was heard; None where a thing is not known."""
+    """One rank; None for what is unknown. `beat_age_seconds` is how long ago it was heard."""
 
     rank: int
     node: Optional[str] = None
@@ -24,7 +24,7 @@ class RankProgress:
     step_seconds: Optional[float] = None
     data_seconds: Optional[float] = None
     own_seconds: Optional[float] = None
-    """Of its steps' time, what lies before their first collective (`core.rank_events.Step`)."""
+    """The part of its steps before their first collective (`core.rank_events.Step`)."""
     loss: Optional[float] = None
     rss_bytes: Optional[int] = None
     gpu_bytes: Optional[int] = None
@@ -50,13 +50,13 @@ class Progress:
     operator: Optional[str] = None
     """What torch compiles, while that is the phase."""
     operator_waits: bool = False
-    """Whether no rank compiles it: all wait for a process that is not theirs."""
+    """Whether no rank compiles it: all wait for another process."""
     world_size: Optional[int] = None
     ranks: Mapping[int, RankProgress] = field(default_factory=dict)
 
 
 def middle(values: Iterable[float]) -> Optional[float]:
-    """The median, None of nothing."""
+    """The median; None without values."""
     kept = list(values)
     return median(kept) if kept else None
 
@@ -70,7 +70,7 @@ def progress(events: Iterable[Event], now: "float | None" = None) -> Progress:
 
 
 def progress_of(run: RunState, now: "float | None" = None) -> Progress:
-    """The same of a state folded already."""
+    """The same, from a run's state."""
     clock = now if now is not None else run.at
     ranks: Dict[int, RankProgress] = {n: _of_rank(rank, clock) for n, rank in sorted(run.ranks.items())}
     steps = [r.step for r in ranks.values() if r.step is not None]
@@ -133,7 +133,7 @@ def operator_of(ranks: Iterable[RankState]) -> Dict[str, Any]:
 
 
 def _tokens_per_second(run: RunState) -> Optional[float]:
-    """Every rank's tokens over its own seconds, summed; None where no rank counts tokens."""
+    """Every rank's tokens over its own seconds, summed; None if no rank counts tokens."""
     speeds = []
     for rank in run.ranks.values():
         steps = min(len(rank.tokens), len(rank.seconds))
