@@ -54,6 +54,7 @@ ACCEPTED = {
         },
         filled=True,
     ),
+    "auto of a section": alone({"train_batch_size": 12, "zero_optimization": {"reduce_bucket_size": "auto"}}),
     "evaluation": question("--eval_strategy=steps", "--eval_steps=10", "--val_size=0.1"),
     "template": question("--template=llama3"),
 }
@@ -76,9 +77,9 @@ REFUSED = {
         "eval_dataset",
     ),
     "auto that nobody fills": (
-        alone({"train_batch_size": 12, "zero_optimization": {"stage": 3, "reduce_bucket_size": "auto"}}),
+        alone({"train_micro_batch_size_per_gpu": "auto", "zero_optimization": {"stage": 3}}),
         "deepspeed",
-        "reduce_bucket_size",
+        "'str'",
     ),
     "a filled script's": (
         alone({"train_batch_size": "auto", "zero_optimization": {"staeg": 1}}, filled=True),

@@ -39,6 +39,8 @@ CASES = (
     silent("cpu", _json({"train_batch_size": 3, "zero_optimization": {"stage": 3, "overlap_comm": True}})),
     silent("cpu", _json({"anything": 1})),
     fires("cpu", _json(NESTED), verdict="block", saw="optimizer.params.lr: only transformers"),
+    # DeepSpeed takes its default.
+    silent("cpu", _json({"train_batch_size": 3, "zero_optimization": {"reduce_bucket_size": "auto"}})),
     # What an unknown argument of a script does with the file, nobody knows.
     fires("cpu", _json(NESTED, "--config"), verdict="warn", saw="only transformers"),
     # It is transformers' own argument, and it fills these in.

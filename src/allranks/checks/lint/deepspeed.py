@@ -142,6 +142,9 @@ NESTED: dict[str, str] = {
     "params": "its parameters",
 }
 UNFILLED = "only transformers replaces auto by a number"
+"""At the top and for an optimizer or a schedule. In its other sections DeepSpeed takes `auto` for the default
+(`runtime/config_utils.py`)."""
+
 TRUE_COSTS = {
     "wall_clock_breakdown": "synchronizes the GPU at each part of a step, so that nothing overlaps",
     "memory_breakdown": "prints at each part of a step, and synchronizes for it",
@@ -159,7 +162,8 @@ def lines(
         else:
             below = nested(str(key), value, line)
         for one in (line, *below):
-            nobody_fills = not transformers and one.value == "auto" and one.status == SET
+            is_number = one is line or key in ("optimizer", "scheduler")
+            nobody_fills = not transformers and one.value == "auto" and one.status == SET and is_number
             yield replace(one, status=WRONG, why=UNFILLED, do="a number") if nobody_fills else one
 
 
