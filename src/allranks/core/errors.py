@@ -1,6 +1,6 @@
 """The errors that cross rooms. Each knows the exit code that a verb ends with.
 
-Exit codes: 0 fine, 1 blocked or the run failed, 2 bad input, 3 could not tell, 4 a fault of ours.
+Exit codes: 0 fine, 1 blocked or the run failed, 2 bad input, 3 could not tell, 4 a fault of allranks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ class AllranksError(Exception):
 class Problem:
     """One thing wrong in what the user gave us: place, what was seen, why it matters, what to do.
 
-    `file` and `line` are None where the input was no file; `line` counts from 1.
+    `file` and `line` are None if the input was not a file; `line` counts from 1.
     """
 
     __slots__ = ("do", "file", "line", "saw", "why")

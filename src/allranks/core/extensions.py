@@ -1,7 +1,7 @@
 """Where torch keeps the operators that it compiles for one training environment (TORCH_EXTENSIONS_DIR).
 
 torch's own folder, ~/.cache/torch_extensions/py311_cpu, is one for all environments of a user. Its build files hold
-absolute paths of the environment that wrote them last, so two environments compile each other's operators for ever.
+absolute paths of the environment that wrote them last, so two environments compile each other's operators forever.
 Each environment gets a folder of its own here. This text also runs by itself in the training environment: it imports
 the standard library alone, and nothing of torch.
 """

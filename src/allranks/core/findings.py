@@ -16,7 +16,7 @@ VERDICTS = (OK, NOTE, WARN, UNKNOWN, BLOCK)
 
 @dataclass(frozen=True)
 class Where:
-    """A place: any part may be None where it does not apply. `rank` is the global rank, `line` counts from 1."""
+    """A place: any part may be None if it does not apply. `rank` is the global rank, `line` counts from 1."""
 
     node: Optional[str] = None
     rank: Optional[int] = None

@@ -49,7 +49,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Facts:
-    """What one node said of itself. A fact that could not be read stands in `unreadable` with its reason.
+    """What one node said of itself. A fact that could not be read is in `unreadable` with its reason.
 
     `taken_at` is seconds since the epoch on the node's own clock; `values` maps a family (`system`,
     `network`, …) to its facts.
@@ -70,7 +70,7 @@ class Facts:
         return value
 
     def why_unreadable(self, path: str) -> Optional[str]:
-        """The reason why `path`, or the family it belongs to, could not be read; None where it could."""
+        """The reason why `path`, or the family it belongs to, could not be read; None if it could."""
         parts = path.split(".")
         for n in range(len(parts), 0, -1):
             reason = self.unreadable.get(".".join(parts[:n]))

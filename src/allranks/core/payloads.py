@@ -45,7 +45,7 @@ LIMITS = {"world_size": (0, 10_000_000), "rank": (0, 10_000_000), "pid": (0, 2**
 """A whole number fits into 64 bits; a field of such a name is bounded closer."""
 
 Odd = Optional[List[str]]
-"""Takes what is wrong with each field that was left out; None where nothing may be left out."""
+"""Takes what is wrong with each field that was left out; None if nothing may be left out."""
 
 Check = Callable[[Any, Odd], Any]
 Found = TypeVar("Found")
@@ -56,7 +56,7 @@ ODD_KEPT = 8
 
 
 class Refused(ValueError):
-    """A payload that is none: which field, and what stands in it."""
+    """A payload that is none: which field, and what is in it."""
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)

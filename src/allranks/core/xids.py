@@ -5,7 +5,7 @@ GPU needs a reset if the row's immediate action is RESET_GPU or RESTART_BM, or W
 node reboot is needed to clear this error"). RESTART_APP needs none, and IGNORE is a warning.
 
 Three kinds of rows depend on more than the number. 154 follows other Xids and says in words what the driver asks for.
-What 74 and 144 to 150 (NVLink) need stands in their registers; the driver says it by a 154, too. Of these only 74 is
+What 74 and 144 to 150 (NVLink) need is in their registers; the driver says it by a 154, too. Of these only 74 is
 in the table. A number that is not in it says nothing certain.
 """
 

@@ -1,6 +1,6 @@
 """The bundle: one zip of the rooms that run on nodes, which is all that the nodes ever get.
 
-It lies at `<home>/bundles/<sha256>.zip` and is compared with its digest before each use. The same source
+It is at `<home>/bundles/<sha256>.zip` and is compared with its digest before each use. The same source
 makes the same bytes, so that a node that has it is never sent it again.
 """
 
@@ -86,7 +86,7 @@ def ask_checkpoints(what, wanted, gone):
 sys.exit(main(sys.argv[1:], keep, ask_checkpoints))
 """
 """The end of the zip's `__main__.py`, behind the text of `unpacked.py`, which makes the rest of the zip importable:
-only here the node program meets the keeper and the checkpoints, which stand above it."""
+only here the node program meets the keeper and the checkpoints, which are above it."""
 
 FLAGS = ("-I", "-S")
 """Isolated: no PYTHON* variable, no user site, no installed package takes part in the node program."""
@@ -111,7 +111,7 @@ def digest() -> str:
 
 
 def path_in(home: str) -> str:
-    """Where the bundle lies on a node whose allranks home is `home`."""
+    """Where the bundle is on a node whose allranks home is `home`."""
     return os.path.join(home, "bundles", digest() + ".zip")
 
 

@@ -25,7 +25,7 @@ GRACE_SECONDS = 3.0
 """Between SIGTERM and SIGKILL."""
 
 LAST_WORDS_SECONDS = 1.0
-"""For output that is still in the pipe when the command has ended. What it left running may hold the pipe for ever."""
+"""For output that is still in the pipe when the command has ended. What it left running may hold the pipe forever."""
 
 
 def run(wanted: Mapping[str, Any], gone: Callable[[], bool]) -> Dict[str, Any]:

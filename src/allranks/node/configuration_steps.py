@@ -1,6 +1,6 @@
 """The steps in which the training libraries read a run's configuration, in the order in which a rank takes them.
 
-Its source runs in the training environment's Python, before that of `configuration_trial`; it imports nothing of ours.
+Its source runs in the training environment's Python, before that of `configuration_trial`: it imports nothing else.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ class Trial:
             module.dist = real
 
     def _named_optimizer(self, section: Dict[str, Any]) -> None:
-        """As DeepSpeed's engine does: a name that is none of its own is one of torch.optim."""
+        """As DeepSpeed's engine does: a name that it does not know is one of torch.optim."""
         import torch
         from deepspeed.runtime.config import DEEPSPEED_OPTIMIZERS
 
@@ -245,11 +245,8 @@ class Trial:
         from transformers import Trainer
 
         name = str(getattr(training.optim, "value", training.optim))
-        own = any(
-            getattr(finetuning, "use_" + one, False)
-            for one in ("galore", "apollo", "badam", "adam_mini", "muon")
-        )
-        if own or name.startswith(NEED_A_MODEL):
+        kinds = ("galore", "apollo", "badam", "adam_mini", "muon")
+        if any(getattr(finetuning, "use_" + kind, False) for kind in kinds) or name.startswith(NEED_A_MODEL):
             self.skipped["optimizer"] = "it is made from the model"
             return
         self.step("optimizer", Trainer.get_optimizer_cls_and_kwargs, training)

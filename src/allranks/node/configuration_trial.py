@@ -2,7 +2,7 @@
 
 The sources of this module and of `configuration_steps` run in the training environment's Python
 (`node/facts/imports.py`), so they import nothing else of ours. They answer what LLaMA-Factory, transformers and
-DeepSpeed would say right after the launch, in their own words. Each question has a process of its own, since the
+DeepSpeed would say right after the launch, in their own words. Each question has its own process, since the
 libraries keep what they read in globals. A question that the libraries must accept is asked first: what they say then
 is about this trial, and not about the run.
 
@@ -108,19 +108,10 @@ def _control(question: Dict[str, Any]) -> Dict[str, Any]:
     if question.get("kind") == "deepspeed":
         config = {"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 2}}
     elif question.get("deepspeed") is not None:
-        config = {
-            "train_micro_batch_size_per_gpu": "auto",
-            "gradient_accumulation_steps": "auto",
-            "zero_optimization": {"stage": 2},
-        }
-    words = [
-        "--model_name_or_path=model",
-        "--dataset=data",
-        "--template=default",
-        "--stage=sft",
-        "--do_train=true",
-    ]
-    words += ["--finetuning_type=lora", "--report_to=none"]
+        automatic = {"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}
+        config = {**automatic, "zero_optimization": {"stage": 2}}
+    words = ["--model_name_or_path=model", "--dataset=data", "--template=default", "--stage=sft"]
+    words += ["--do_train=true", "--finetuning_type=lora", "--report_to=none"]
     if question.get("cpu"):
         words.append("--use_cpu=true")
     return {**question, "words": words, "deepspeed": config}
@@ -190,9 +181,8 @@ def _answer(question: Dict[str, Any], folder: str) -> Dict[str, Any]:
     _on_cpu = bool(question.get("cpu"))
     os.environ.update(OFFLINE)
     os.environ.update(CUDA_VISIBLE_DEVICES="", WORLD_SIZE=str(question["world_size"]))
-    os.environ.update(
-        RANK="0", LOCAL_RANK="0", LOCAL_WORLD_SIZE="1", MASTER_ADDR="127.0.0.1", MASTER_PORT="1"
-    )
+    os.environ.update(RANK="0", LOCAL_RANK="0", LOCAL_WORLD_SIZE="1")
+    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT="1")
     trial = Trial(int(question["world_size"]), folder)
     try:
         if question.get("kind") == "deepspeed":
@@ -215,13 +205,10 @@ def _refusal(refused: Refused) -> Dict[str, Any]:
         said = said.partition("error: ")[2] or said
     if "AllranksStandIn" in said:
         return {"unknown": "%s: %s" % (type(error).__name__, said[:MOST_CHARACTERS])}
-    files = [
-        frame.filename.replace("\\", "/").split("/") for frame in traceback.extract_tb(error.__traceback__)
-    ]
+    files = [frame.filename.split("/") for frame in traceback.extract_tb(error.__traceback__)]
     inner = [next((part for part in reversed(file) if part in LIBRARIES), None) for file in files]
-    library = next(
-        (part for part in inner if part), None
-    )  # the one that was asked, not one that it asked in turn
+    # The library that was asked, not one that it asked in turn.
+    library = next((part for part in inner if part), None)
     return {
         "refused": True,
         "step": refused.step,

@@ -35,7 +35,7 @@ class Descendants:
             self._write(me)
 
     def members(self) -> List[Stat]:
-        """The run's processes that live now, read anew: what a signal may be based on."""
+        """The run's processes that live now, read again: what a signal may be based on."""
         return [stat for stat in self._below(processes.table()) if stat.is_alive]
 
     def scan(self, spared: int = 0) -> None:
@@ -57,7 +57,7 @@ class Descendants:
         """The process table without those once seen to be foreign, which are read again every 30 s only.
 
         Reading every process of a machine with 256 cores takes 50 ms. A foreign process never becomes ours,
-        but its pid may: for recording that is soon enough, for a signal everything is read anew.
+        but its pid may: for recording that is soon enough, for a signal everything is read again.
         """
         now = time.monotonic()
         if now >= self._whole_at:
@@ -73,7 +73,7 @@ class Descendants:
     def living(self) -> List[int]:
         """Of those written down, the pids that still are those processes; cheaper than `members`.
 
-        Who is gone is forgotten: an epoch's loaders are new processes each time, 100,000 of a long run. What stands in
+        Who is gone is forgotten: an epoch's loaders are new processes each time, 100,000 of a long run. What is in
         the file stays there, and a process that was only not readable for a moment is written down again.
         """
         now = {pid: processes.read_stat(pid) for pid in {pid for pid, _, _ in self._recorded}}

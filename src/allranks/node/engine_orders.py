@@ -1,6 +1,6 @@
 """How a supervisor that somebody else started (pdsh, mpirun, srun) gets its order: job, key, secrets.
 
-These launchers hand on no standard input, and what they hand on stands in command lines and logs. So the
+These launchers hand on no standard input, and what they hand on is in command lines and logs. So the
 engine starts `start RUN NODE --ordered`, whose words hold no value, and the controller calls
 `order RUN NODE` on the same node with the order on standard input. The two meet at an abstract Unix socket, whose
 name nobody else can guess and take first: the supervisor draws it, and leaves it in the run's own folder. A socket in
@@ -38,6 +38,10 @@ class NoOrder(AllranksError):
     """No order came, or nobody was there to take it."""
 
     exit_code = 1
+
+
+def called_off(directory: RunDirectory, node: str) -> NoOrder:
+    return NoOrder(f"node {node}: the launch of {directory.run_id} was called off: its folder is not here.")
 
 
 NAME = re.compile(r"allranks-[0-9a-f]{32}")
@@ -84,7 +88,7 @@ def wait(run_id: str, node: str, seconds: float = WAIT_SECONDS) -> AwaitedOrder:
                 return AwaitedOrder(connection, wanted)
             connection.close()
     if not directory.is_marked():
-        raise NoOrder(f"node {node}: the launch of {run_id} was called off: its folder is not here.")
+        raise called_off(directory, node)
     raise NoOrder(f"node {node}: the controller sent no order within {seconds:.0f} s.")
 
 
@@ -127,9 +131,7 @@ def _connected(directory: RunDirectory, node: str, deadline: float, seconds: flo
         if connection is not None:
             return connection
         if not directory.is_marked():
-            raise NoOrder(
-                f"node {node}: the launch of {directory.run_id} was called off: its folder is not here."
-            )
+            raise called_off(directory, node)
         if time.monotonic() > deadline:
             raise NoOrder(f"node {node}: the launcher has started nothing here within {seconds:.0f} s.")
         time.sleep(0.05)

@@ -50,7 +50,7 @@ def write_json(path: str, value: Any) -> None:
 def read_bytes(path: str, most_bytes: int = 64 << 20, offset: int = 0) -> bytes:
     """At most `most_bytes` of a regular file; a negative `offset` counts from its end.
 
-    Empty where there is no file that may be read.
+    Empty if there is not a file that may be read.
     """
     try:
         descriptor = open_regular(path)
@@ -62,7 +62,7 @@ def read_bytes(path: str, most_bytes: int = 64 << 20, offset: int = 0) -> bytes:
 
 
 def size_of(path: str) -> int:
-    """The bytes in a file; 0 where there is none."""
+    """The bytes in a file; 0 if there is none."""
     try:
         return os.stat(path, follow_symlinks=False).st_size
     except OSError:
@@ -78,7 +78,7 @@ _LONG_NUMBER = re.compile(rb"\d{20}")
 
 def value_of(raw: bytes) -> Any:
     """The JSON value that these bytes are, with None in place of integers that no clock and no counter has: the first
-    arithmetic with one would raise. Raises ValueError and RecursionError where they are none."""
+    arithmetic with one would raise. Raises ValueError and RecursionError if they are none."""
     text = raw.decode("utf-8")
     if _LONG_NUMBER.search(raw) is None:  # much faster than looking at each number
         return json.loads(text)
@@ -86,7 +86,7 @@ def value_of(raw: bytes) -> Any:
 
 
 def read_json(path: str) -> Any:
-    """The JSON value in `path`; None where the file is missing, unreadable or no JSON."""
+    """The JSON value in `path`; None if the file is missing, unreadable or no JSON."""
     try:
         return value_of(read_bytes(path))
     except (ValueError, RecursionError):
@@ -94,7 +94,7 @@ def read_json(path: str) -> Any:
 
 
 def read_object(path: str) -> Dict[str, Any]:
-    """`read_json` where an object is expected: empty where there is none."""
+    """`read_json` where an object is expected: empty if there is none."""
     value = read_json(path)
     return value if isinstance(value, dict) else {}
 

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Mapping, Optional
+from typing import Any, Mapping, Optional
 
 from allranks.node.facts._commands import text
 from allranks.node.facts._reading import Unreadable
 
 MOST_TOKEN_BYTES = 4096
+_NAME = re.compile(r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,127}")
 
 
 def is_id(name: str) -> bool:
@@ -24,11 +25,7 @@ def is_id(name: str) -> bool:
 
 def is_revision(name: str) -> bool:
     """A branch, a tag (`refs/pr/1` is one, too) or a commit; never a way out of the folder."""
-    parts = name.split("/")
-    return (
-        all(re.fullmatch(r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,127}", part) for part in parts)
-        and ".." not in name
-    )
+    return all(map(_NAME.fullmatch, name.split("/"))) and ".." not in name
 
 
 def is_set(variables: Mapping[str, str], name: str) -> bool:
@@ -53,6 +50,11 @@ def cache(variables: Mapping[str, str]) -> str:
     """The folder that models are kept in."""
     named = variables.get("HF_HUB_CACHE") or variables.get("HUGGINGFACE_HUB_CACHE")
     return expanded(named, variables) if named else os.path.join(home(variables), "hub")
+
+
+def folder_of(asked: Mapping[str, Any], variables: Mapping[str, str]) -> str:
+    """The cache that the run names, or the one of these variables."""
+    return expanded(str(asked["cache"]), variables) if asked.get("cache") else cache(variables)
 
 
 def expanded(path: str, variables: Mapping[str, str]) -> str:
@@ -95,8 +97,7 @@ def _place(folder: str, model: str) -> str:
 def _there(place: str, commit: str) -> Optional[str]:
     """The snapshot's folder. What a file of the cache calls a commit is a name and never a path."""
     path = os.path.join(place, "snapshots", commit)
-    is_name = re.fullmatch(r"[A-Za-z0-9_+-][A-Za-z0-9_.+-]{0,127}", commit)
-    return path if is_name and os.path.isdir(path) else None
+    return path if _NAME.fullmatch(commit) and os.path.isdir(path) else None
 
 
 def token_file(variables: Mapping[str, str]) -> str:

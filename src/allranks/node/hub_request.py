@@ -50,7 +50,7 @@ def endpoint(variables: Mapping[str, str]) -> str:
 
 
 def host_of(address: str) -> str:
-    """The address's host and port as they may stand in a message: without a user and a password."""
+    """The address's host and port as they may be in a message: without a user and a password."""
     return urllib.parse.urlsplit(address).netloc.rpartition("@")[2]
 
 
@@ -142,8 +142,6 @@ def _why(cause: Any) -> str:
         return f"its certificate is not accepted ({cause.verify_message})"
     if isinstance(cause, OSError) and cause.strerror:
         return str(cause.strerror)
-    return (
-        "no answer in time"
-        if isinstance(cause, OSError) and "timed out" in str(cause)
-        else type(cause).__name__
-    )
+    if isinstance(cause, OSError) and "timed out" in str(cause):
+        return "no answer in time"
+    return type(cause).__name__

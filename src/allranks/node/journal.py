@@ -13,7 +13,7 @@ from allranks.core.payloads import Refused
 from allranks.node.files import FLAGS, open_regular, value_of
 
 LINE_BYTES = 1 << 20
-"""A longer line is no event: it is skipped, since a reader that waits for its end would wait for ever."""
+"""A longer line is not an event: it is skipped, since a reader that waits for its end would wait forever."""
 
 READ_BYTES = 4 << 20
 """The most that one `read_events` takes in, so that a large backlog does not stop the supervisor's loop."""
@@ -34,7 +34,7 @@ class Lines:
         self._torn = False
 
     def append(self, value: Dict[str, Any]) -> bool:
-        """False where the line could not be stored whole."""
+        """False if the line could not be stored whole."""
         lines = json.dumps(value, separators=(",", ":")).encode() + b"\n"
         if self.dropped:
             lines = json.dumps(self._note(), separators=(",", ":")).encode() + b"\n" + lines
@@ -74,7 +74,7 @@ class Lines:
 
 
 class Journal(Lines):
-    """Appends events. What was dropped stands in it as an event of kind `dropped`."""
+    """Appends events. What was dropped is in it as an event of kind `dropped`."""
 
     def __init__(self, path: str, node: Optional[str] = None):
         super().__init__(path)
@@ -119,7 +119,7 @@ class Tail:
             return []
         try:
             if os.fstat(descriptor).st_size < self.offset:
-                self.offset = 0  # the file was made anew
+                self.offset = 0  # the file was made again
             block = os.pread(descriptor, READ_BYTES, self.offset)
         except OSError:
             return []
@@ -135,7 +135,7 @@ class Tail:
 
 
 def read_events(path: str, offset: int = 0) -> Tuple[List[Event], int]:
-    """The whole events that stand in `path` from byte `offset` on, and the offset to go on from.
+    """The whole events that are in `path` from byte `offset` on, and the offset to go on from.
 
     Garbage is skipped; to know how much there was, keep a `Tail`. At most `READ_BYTES` at once: a caller
     that wants the file's end calls until the offset stays.

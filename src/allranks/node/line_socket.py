@@ -1,6 +1,6 @@
 """Lines of ranks that their files refused: a datagram socket, which needs neither a disk nor a folder.
 
-It stands in the abstract namespace (unix(7)), so it leaves no file behind. Its name is told to the ranks in their
+It is in the abstract namespace (unix(7)), so it leaves no file behind. Its name is told to the ranks in their
 environment, but anybody on the machine can see it in /proc/net/unix: the kernel says of each line who sent it, and only
 a process of this user with the pid of a rank is heard.
 """
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 class Mailbox:
-    """`address` is what the ranks are told; empty where the system gives no such socket."""
+    """`address` is what the ranks are told; empty if the system gives no such socket."""
 
     def __init__(self) -> None:
         self.address = ""

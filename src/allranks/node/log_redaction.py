@@ -2,7 +2,7 @@
 
 A secret is overwritten where it stands with as many `*`: the file keeps its length, so the writer, who
 appends, and readers at any offset notice nothing, and no disk has to be free. Until the supervisor's next
-turn (a quarter of a second) the value stands in a 0600 file in a 0700 folder; after it nowhere.
+turn (a quarter of a second) the value is in a 0600 file in a 0700 folder; after it nowhere.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class LogRedactor:
             return
         for folder in self.folders:
             if os.path.islink(folder):
-                continue  # what lies behind it is not ours to change
+                continue  # what is behind it is not ours to change
             for path in files_below(folder):
                 try:
                     self._file(path)

@@ -1,6 +1,6 @@
 """The memory that ranks may use: the machine's, and what is left to the control groups that they are in.
 
-A container, a job of SLURM or a systemd unit has a limit of its own, far below the machine's, and the kernel ends a
+A container, a job of SLURM or a systemd unit has its own limit, far below the machine's, and the kernel ends a
 process for it while the machine has plenty. Files of /proc and /sys/fs/cgroup alone, of versions 1 and 2, all of them
 readable without root.
 """
@@ -102,7 +102,7 @@ class Groups:
 
 
 def _group(folder: str) -> Optional[Dict[str, int]]:
-    """None where the group has no limit, or is not there."""
+    """None if the group has no limit, or is not there."""
     versions = ((LIMITS[0], "memory.current", ""), (LIMITS[1], "memory.usage_in_bytes", "total_"))
     for limit, used, before in versions:
         most, now = (_number(_text(os.path.join(folder, name))) for name in (limit, used))

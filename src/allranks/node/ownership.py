@@ -8,7 +8,7 @@ Ours is, and nothing else:
    that session's leader;
 4. what descends from any of these.
 
-All of it only where it runs as the run's user. A process that merely carries the run id (a shell opened
+All of it only if it runs as the run's user. A process that merely carries the run id (a shell opened
 from a training script's tmux, an exported variable) is reported and left alone.
 """
 

@@ -1,4 +1,4 @@
-"""Where a run's files lie on a node. How they are written and read is in `files` and `journal`.
+"""Where a run's files are on a node. How they are written and read is in `files` and `journal`.
 
 Their functions are offered here too, so that who works with a run directory needs one import.
 """
@@ -107,7 +107,7 @@ class NodeDirectory:
         return os.path.join(self.stacks, f"rank-{rank}.txt")
 
     def file(self, name: str) -> str:
-        """A file of the job's `files`; refused where the name is one that the supervisor itself writes."""
+        """A file of the job's `files`; refused if the name is one that the supervisor itself writes."""
         path = os.path.join(self.root, checked_name(name, "file"))
         own = (self.job, self.supervisor, self.journal, self.processes)
         if path in own or path in (self.logs, self.ranks, self.stacks, self.work):
@@ -155,17 +155,20 @@ class RunDirectory:
         return NodeDirectory(self.root, name)
 
     def nodes(self) -> List[str]:
-        """The names of the nodes that have a folder here, sorted; empty where there is none."""
+        """The names of the nodes that have a folder here, sorted; empty if there is none."""
         try:
             names = os.listdir(os.path.join(self.root, "nodes"))
         except OSError:
             return []
         return sorted(name for name in names if _NAME.fullmatch(name))
 
+    def node_directories(self) -> List[NodeDirectory]:
+        return [self.node(name) for name in self.nodes()]
+
     def create(self, node: Optional[str] = None, keeper: bool = False) -> None:
         """Makes the run's folders (mode 0700) and its marker; what is there already is left as it is.
 
-        Raises OSError, also where the run directory is a link or belongs to another user.
+        Raises OSError, also if the run directory is a link or belongs to another user.
         """
         private_folder.make(
             os.path.join(self.home, "runs")
@@ -204,7 +207,7 @@ class RunDirectory:
 
 
 def make_private(path: str) -> None:
-    """Makes a folder of mode 0700 where there is none; raises OSError where a link or a file is there."""
+    """Makes a folder of mode 0700 where there is none; raises OSError if a link or a file is there."""
     try:
         private_folder.make(os.path.dirname(path))
         os.mkdir(path, 0o700)

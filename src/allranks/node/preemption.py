@@ -1,6 +1,6 @@
 """Warnings that the machine goes away: a signal, SLURM's early one, or a command that asks the provider.
 
-A warning gives the ranks time to save before they are stopped, once, and only where they said that they can.
+A warning gives the ranks time to save before they are stopped, once, and only if they said that they can.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ANSWER_SECONDS = 4.0
 
 
 class Preemption:
-    """One node's. `seconds` is what the ranks get (`save.grace`), 0 where nobody is to wait."""
+    """One node's. `seconds` is what the ranks get (`save.grace`), 0 if nobody is to wait."""
 
     def __init__(self, job: Mapping[str, Any]):
         self.seconds = float(job.get("notice_seconds") or 0.0)

@@ -1,4 +1,4 @@
-"""Folders that nobody but their user may write to: what lies in the allranks home is run as that user.
+"""Folders that nobody but their user may write to: what is in the allranks home is run as that user.
 
 This text also travels in front of BOOT and RECEIVE (`bundle.py`), before the bundle is there. So it imports nothing of
 ours, and every Python from 3.4 on can read it.

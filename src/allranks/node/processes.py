@@ -256,7 +256,7 @@ def record_of(process: Process) -> Dict[str, Any]:
 def can_be_seen(record: Mapping[str, Any]) -> bool:
     """Whether a stored process would be visible to us, were it alive: same host, same PID namespace.
 
-    A run directory may lie in a home folder that nodes share, or be mounted into containers.
+    A run directory may be in a home folder that nodes share, or be mounted into containers.
     """
     same_host = record.get("host") in (None, os.uname().nodename)
     return same_host and record.get("pid_namespace") in (None, "", pid_namespace())

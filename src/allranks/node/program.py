@@ -21,7 +21,7 @@ Verb = Callable[[List[str]], Any]
 
 def main(argv: Sequence[str], keep: Any = None, ask_checkpoints: Any = None) -> int:
     """Runs one verb. `keep` starts a keeper (`start.Keep`), `ask_checkpoints` answers what is asked of them
-    (`checkpoints.node_verbs.answer`); the bundle gives both, since their rooms stand above."""
+    (`checkpoints.node_verbs.answer`); the bundle gives both, since their rooms are above."""
     verbs: Dict[str, Verb] = {
         "version": _version,
         "facts": _facts,
@@ -350,6 +350,6 @@ def _print(answer: Any) -> None:
 
 
 def _end_silently() -> int:
-    """Nobody listens any more; Python must not fall over its own last flush."""
+    """Nobody listens any longer; Python must not fall over its own last flush."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

@@ -71,7 +71,7 @@ def new_lines(path: str, offset: int) -> List[bytes]:
 
 
 def how_it_ended(address: str, job: str, token: Optional[str]) -> str:
-    """Empty while the job is there and goes on, also where nobody answers just now."""
+    """Empty while the job is there and goes on, also if nobody answers just now."""
     try:
         told = request(address, f"/api/jobs/{job}", token)
     except Refused:

@@ -15,7 +15,7 @@ import urllib.parse
 from typing import Any, Iterable, List, Set, Tuple
 
 SHORTEST = 6
-"""A shorter value stands in every log by chance (`1`, `true`): masking it would ruin what is not secret."""
+"""A shorter value is in every log by chance (`1`, `true`): masking it would ruin what is not secret."""
 
 MASK = "[redacted]"
 
@@ -26,7 +26,7 @@ def too_short(value: str) -> bool:
 
 
 def forms(value: str) -> Set[str]:
-    """Every form of one secret that is looked for; none where the value is too short."""
+    """Every form of one secret that is looked for; none if the value is too short."""
     if len(value) < SHORTEST:
         return set()
     raw = value.encode("utf-8", "surrogateescape")

@@ -38,7 +38,7 @@ def status(run_id: str) -> Dict[str, Any]:
 
     The state is `lost` where the keeper is seen to be gone and never wrote a last state, and None, with `why`
     and `silent_seconds`, where it cannot be seen from here and has written nothing for long. `alive` is None
-    where it cannot be told from here. Raises BadInput where there is no such run.
+    where it cannot be told from here. Raises BadInput if there is no such run.
     """
     return _status(_existing(run_id))
 
@@ -152,7 +152,7 @@ def _silence(directory: RunDirectory, keeper: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def modified_at(path: str) -> float:
-    """Seconds since the epoch; 0 where it is not there any more."""
+    """Seconds since the epoch; 0 if it is not there any longer."""
     try:
         return os.stat(path).st_mtime
     except OSError:
@@ -209,7 +209,7 @@ class Reader:
         return Chunk(path, start, start + consumed, size, text)
 
     def _masked(self, descriptor: int, start: int, most_bytes: int, ended: bool) -> bytes:
-        """The bytes from `start`, masked with an eye on what stands before and behind them."""
+        """The bytes from `start`, masked with an eye on what is before and behind them."""
         overlap = self.redactor.overlap
         before = min(start, overlap)
         wanted = before + most_bytes
@@ -275,7 +275,7 @@ def _files(root: str, below: str = "", depth: int = DEEPEST) -> Iterator[Tuple[s
 
 
 def has_ended(directory: RunDirectory) -> bool:
-    """Whether nothing will be written any more, as far as can be told: no keeper and no supervisor of this
+    """Whether nothing will be written any longer, as far as can be told: no keeper and no supervisor of this
     machine is at work, and one that cannot be seen has written nothing for long."""
     if not os.path.isdir(directory.root):
         return True  # removed while we looked
@@ -295,11 +295,11 @@ def follow(
     offsets: Optional[Mapping[str, int]] = None,
     gone: Callable[[], bool] = lambda: False,
 ) -> Iterator[Dict[str, Any]]:
-    """`{path, offset, text}` for all that stands in, and comes into, the files that match, until the end.
+    """`{path, offset, text}` for all that is in, and comes into, the files that match, until the end.
 
     A pattern is a path below the run directory, or a glob. `offsets` says from which byte a path is wanted;
     one not named there is wanted whole. It ends when the run has ended and all is told, or at `gone()`. A piece without
-    text and with `journal_growth` says why the keeper's files cannot grow any more, each time that this changes.
+    text and with `journal_growth` says why the keeper's files cannot grow any longer, each time that this changes.
     """
     directory = _existing(run_id)
     wanted = list(patterns)

@@ -1,4 +1,4 @@
-"""Samples of a node beside the heartbeats: why a rank is slow stands in its node's CPU, memory, disks, NICs, GPUs.
+"""Samples of a node beside the heartbeats: why a rank is slow is in its node's CPU, memory, disks, NICs, GPUs.
 
 Taken by a thread, since a frozen file system holds who asks it. Files of /proc alone, and nvidia-smi where
 there is one. Without it a sample of 8 ranks takes 0.8 ms of CPU, every 5 s (measured on 2 cores).
@@ -90,7 +90,7 @@ class Sampler:
         return {"cpu": {"busy": busy, "iowait": waiting, "load1": load()}}
 
     def _traffic(self) -> List[Dict[str, Any]]:
-        """Of each interface, the bytes a second since the last look, and its errors and drops in that time."""
+        """Of each interface, the bytes per second since the last look, and its errors and drops in that time."""
         now, counters = time.monotonic(), nic_counters()
         before, self._nics = self._nics, counters
         seconds, self._nics_at = now - self._nics_at, now
@@ -112,7 +112,7 @@ def places_of(job: Mapping[str, Any], own: str) -> List[str]:
 
 
 class Disks:
-    """Free space, asked by a thread of its own: statvfs on a dead NFS server never returns."""
+    """Free space, asked by its own thread: statvfs on a dead NFS server never returns."""
 
     def __init__(self, paths: Sequence[str]):
         self.paths = paths
@@ -160,7 +160,7 @@ class Disks:
 
 
 class Gpus:
-    """nvidia-smi, asked by a thread of its own: one that hangs in the driver (state D) does not end when it is killed,
+    """nvidia-smi, asked by its own thread: one that hangs in the driver (state D) does not end when it is killed,
     and nobody may wait for it. While it is there, no other one is started."""
 
     def __init__(self) -> None:

@@ -1,8 +1,8 @@
 """What a training script saved in a run's folder: models, adapters and checkpoints. `clean` leaves them unless told.
 
-The folder of a run is removed with its logs. A script whose output folder is relative, or lies in the run's own output
+The folder of a run is removed with its logs. A script whose output folder is relative, or is in the run's own output
 folder, has its trained model in there, and nobody can make that again. What is kept is rather too much: the whole
-folder that a file of weights lies in, since a model needs its configuration and its tokenizer, too.
+folder that a file of weights is in, since a model needs its configuration and its tokenizer, too.
 """
 
 from __future__ import annotations
@@ -16,19 +16,8 @@ from allranks.node.paths import RunDirectory
 
 ENDINGS = (
     *(".safetensors", ".bin", ".pt", ".pth", ".pt2", ".ckpt", ".distcp", ".tar", ".pkl", ".pickle"),
-    *(
-        ".gguf",
-        ".ggml",
-        ".onnx",
-        ".h5",
-        ".hdf5",
-        ".keras",
-        ".msgpack",
-        ".nemo",
-        ".npz",
-        ".pdparams",
-        ".tflite",
-    ),
+    *(".gguf", ".ggml", ".onnx", ".h5", ".hdf5", ".keras"),
+    *(".msgpack", ".nemo", ".npz", ".pdparams", ".tflite"),
 )
 """Of the files that hold weights: Hugging Face, PEFT, torch.save, torch's distributed checkpoints, DeepSpeed,
 Lightning, and what models are exported to."""
@@ -45,7 +34,7 @@ ours, and the original is where it was: nobody's model is lost with it."""
 
 def find(directory: RunDirectory) -> Tuple[List[Dict[str, Any]], bool]:
     """Each place that holds a model: `path`, `below` (the path below the run directory), `bytes`; and whether anything
-    else than these lies in the run directory."""
+    else than these is in the run directory."""
     files = dict(_files(directory.root))
     weights = [
         path

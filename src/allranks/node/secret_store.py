@@ -36,7 +36,7 @@ class SecretStore:
     def keep(self, secrets: Mapping[str, str]) -> Optional[str]:
         """Writes the file, or writes it again where it went (logind's RemoveIPC deletes at logout).
 
-        The path; None where there is nothing to keep or no folder in memory.
+        The path; None if there is nothing to keep or no folder in memory.
         """
         if not secrets:
             return None
@@ -52,7 +52,7 @@ class SecretStore:
         return None
 
     def values(self) -> Dict[str, str]:
-        """The secrets by name; empty where there is no file that is ours."""
+        """The secrets by name; empty if there is not a file that is ours."""
         path = self.path()
         try:
             descriptor = open_regular(path) if path is not None else None
@@ -68,7 +68,7 @@ class SecretStore:
             return {}  # it is being written
 
     def path(self) -> Optional[str]:
-        """Where the file is; None where there is none that is ours."""
+        """Where the file is; None if there is none that is ours."""
         return next((path for folder in _folders() for path in self._paths(folder)), None)
 
     def destroy(self) -> None:
@@ -77,7 +77,7 @@ class SecretStore:
             os.unlink(path)
 
     def _paths(self, folder: str) -> List[str]:
-        """Those of our files that lie there: one, and none before it is kept or after the run."""
+        """Those of our files that are there: one, and none before it is kept or after the run."""
         try:
             names = os.listdir(folder)
         except OSError:

@@ -105,13 +105,13 @@ def in_use(pids: Iterable[int]) -> Set[Key]:
 
 
 def used_by(pid: int) -> Set[str]:
-    """The paths below /dev/shm that a process has mapped or open; none where it cannot be read."""
+    """The paths below /dev/shm that a process has mapped or open; none if it cannot be read."""
     opened = [path for _, path in processes.open_files(pid) or ()]
     return {path for path in (*mapped(pid), *opened) if os.path.dirname(path) == FOLDER}
 
 
 def mapped(pid: int) -> List[str]:
-    """proc(5), /proc/PID/maps: the sixth field is the path, ` (deleted)` behind it when it has none any more."""
+    """proc(5), /proc/PID/maps: the sixth field is the path, ` (deleted)` behind it when it has none any longer."""
     found = []
     try:
         with open("/proc/%d/maps" % pid, "rb") as lines:

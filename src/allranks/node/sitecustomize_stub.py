@@ -19,7 +19,7 @@ RANK_VARIABLES = ("ALLRANKS_RUN_ID", "RANK", "LOCAL_RANK")
 
 
 def find(name: str) -> Any:
-    """The spec of a top-level module as Python would find it without us; None where there is none."""
+    """The spec of a top-level module as Python would find it without us; None if there is none."""
     for finder in sys.meta_path:
         spec = finder.find_spec(name, None) if hasattr(finder, "find_spec") else None
         if spec is not None:

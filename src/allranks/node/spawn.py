@@ -68,7 +68,7 @@ def environment(
     merged.update({str(name): str(value) for name, value in dict(job.get("env") or {}).items()})
     program = str((job.get("argv") or [""])[0])
     if os.path.isabs(program) and "PATH" not in (job.get("env") or {}):
-        # What lies beside the environment's Python comes first, as after `activate`: DeepSpeed runs `ninja`
+        # What is beside the environment's Python comes first, as after `activate`: DeepSpeed runs `ninja`
         # by name, and another version of it compiles everything anew (50 s), in each direction.
         merged["PATH"] = os.pathsep.join([os.path.dirname(program), merged["PATH"]])
     merged.update({name: secrets[name] for name in job.get("secrets") or () if name in secrets})
@@ -92,7 +92,7 @@ def environment(
 
 
 def start(argv: List[str], env: Mapping[str, str], cwd: str, log: str) -> "subprocess.Popen[bytes]":
-    """Starts `argv` in a session of its own, its output appended to `log`. Raises OSError (no such folder).
+    """Starts `argv` in its own session, its output appended to `log`. Raises OSError (no such folder).
 
     A program that is not there ends with code 127 and a line in the log, as in a shell.
     """
@@ -163,7 +163,7 @@ supervisor, or when its standard input does."""
 
 
 def ready(python: str, env: Mapping[str, str], log: str) -> "Optional[subprocess.Popen[bytes]]":
-    """Starts it; None where it could not take its environment. Raises OSError."""
+    """Starts it; None if it could not take its environment. Raises OSError."""
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     words = [sys.executable, "-I", "-S", "-c", _READY, str(os.getpid()), python, "-c", _WAITING]
     try:
@@ -187,11 +187,11 @@ def ready(python: str, env: Mapping[str, str], log: str) -> "Optional[subprocess
 
 def order(child: "subprocess.Popen[bytes]", said: Any) -> bool:
     """Hands one line to a Python that waits, and waits for nothing: where its disk is frozen it reads nothing.
-    False where it has ended or the line is longer than what its pipe takes: then it is of no use any more."""
+    False if it has ended or the line is longer than what its pipe takes: then it is of no use any longer."""
     assert child.stdin is not None
     line = json.dumps(said).encode() + b"\n"
     try:
-        if child.stdin.write(line) != len(line):  # None where nothing could be written
+        if child.stdin.write(line) != len(line):  # None if nothing could be written
             return False
     except (OSError, ValueError):
         return False
@@ -223,11 +223,11 @@ def failures(log: str, offset: int = 0) -> List[Failure]:
     """The ranks in torchrun's last table of failures after `offset`.
 
     The first that failed comes first; torchrun calls it the root cause and prints it last. The form is that
-    of torch.distributed.elastic.multiprocessing.errors (torch 1.9 to 2.13). Empty where there is no table.
+    of torch.distributed.elastic.multiprocessing.errors (torch 1.9 to 2.13). Empty if there is no table.
     """
     offset = max(offset, size_of(log) - TABLE_BYTES)
     text = read_bytes(log, offset=offset).decode("utf-8", "replace")
-    # "Failures:" begins the table; "Root Cause (first observed failure):" stands in it before the first one.
+    # "Failures:" begins the table; "Root Cause (first observed failure):" is in it before the first one.
     table = text.rpartition("\nFailures:\n")[2] if "\nFailures:\n" in text else ""
     others, _, first = table.partition("\nRoot Cause (first observed failure):\n")
     found = []
@@ -237,7 +237,7 @@ def failures(log: str, offset: int = 0) -> List[Failure]:
 
 
 def at_place(argv: List[str], place: Optional[Place]) -> List[str]:
-    """torchrun's words for another node rank, with as many ranks as stand there; its script's own stay."""
+    """torchrun's words for another node rank, with as many ranks as are there; its script's own stay."""
     if place is None:
         return argv
     words = {"--node-rank": place.node_rank, "--nproc-per-node": len(place.ranks)}
@@ -252,9 +252,9 @@ def at_place(argv: List[str], place: Optional[Place]) -> List[str]:
 
 
 class Torchrun:
-    """A node's torchrun, started once an attempt. `pid` is 0 where none runs.
+    """A node's torchrun, started once an attempt. `pid` is 0 if none runs.
 
-    `handle` becomes readable when it ends; None where none runs or the kernel has no pidfd.
+    `handle` becomes readable when it ends; None if none runs or the kernel has no pidfd.
     """
 
     def __init__(
@@ -296,7 +296,7 @@ class Torchrun:
 
     def _make_output(self) -> None:
         """The output folder in the run directory: the keeper makes the head's, and each rank is told to save there.
-        One that `save.to` names may lie on storage that does not answer, which must not stop the supervisor. What is
+        One that `save.to` names may be on storage that does not answer, which must not stop the supervisor. What is
         there, a link too, stays; what cannot be made is said by the rank that saves."""
         told = str(dict(self.job.get("env") or {}).get("ALLRANKS_OUTPUT_DIR") or "")
         if told and os.path.abspath(told) == self.directory.output:

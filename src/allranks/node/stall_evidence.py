@@ -57,7 +57,7 @@ class Watched(NamedTuple):
 
 
 class Evidence:
-    """Collects in a thread of its own, since what it looks at may be what hangs. `take` gives what has come."""
+    """Collects in its own thread, since what it looks at may be what hangs. `take` gives what has come."""
 
     def __init__(
         self, node: str, python: str, stack_file: Callable[[int], str], groups: Optional[Groups] = None
@@ -211,7 +211,7 @@ def _address(text: str) -> str:
 
 
 def pyspy(python: str) -> Optional[str]:
-    """py-spy of the training environment, else of the PATH; None where there is none."""
+    """py-spy of the training environment, else of the PATH; None if there is none."""
     beside = os.path.join(os.path.dirname(python), "py-spy") if os.path.isabs(python) else ""
     return beside if beside and os.access(beside, os.X_OK) else shutil.which("py-spy")
 

@@ -53,9 +53,8 @@ def read_order(run_id: str, node: str, wanted: Mapping[str, Any]) -> Order:
         saw = f"the launch of {run_id} was called off: its folder is not here."
         raise BadInput(Problem(saw=saw, do="start the run again: allranks run FILE"))
     job = wanted.get("job") or read_object(directory.node(node).job)
-    problems = [
-        Problem(saw=text, do="start the run again: allranks run FILE") for text in _faults(job, run_id, node)
-    ]
+    again = "start the run again: allranks run FILE"
+    problems = [Problem(saw=text, do=again) for text in _faults(job, run_id, node)]
     try:
         key = bytes.fromhex(str(wanted.get("key")))
     except ValueError:

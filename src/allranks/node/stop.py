@@ -16,7 +16,7 @@ def request(run_id: str, save: bool = False) -> Dict[str, Any]:
 
     With `save` the ranks save first where they can; `save_seconds` is the longest that they get.
 
-    Raises BadInput where there is no such run, OSError where the file cannot be written.
+    Raises BadInput if there is no such run, OSError where the file cannot be written.
     """
     state = status(run_id)
     answer = {"run_id": run_id, "state": state["state"], "asked": False}

@@ -1,4 +1,4 @@
-"""Stopping a set of processes: grace first, then force, looked for anew until nothing is left.
+"""Stopping a set of processes: grace first, then force, looked for again until nothing is left.
 
 It knows no run and no supervisor: `find` says each time which processes are ours.
 """

@@ -1,7 +1,7 @@
-"""The supervisor: one small program on each node that starts torchrun, tells what happens, leaves nothing.
+"""The supervisor: one small program on each node that starts torchrun, reports what happens, and leaves nothing behind.
 
-It judges nothing. The keeper says when to start and when to stop; without a keeper (the lease ended), or
-told to end (SIGTERM, SIGINT), it stops its ranks by itself. Everything it tells stands first in its journal.
+It does not judge. The keeper orders starts and stops. If the lease ends, or on SIGTERM and SIGINT, the supervisor stops
+its ranks by itself. It writes every event to its journal before it sends it.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ TURN_SECONDS = 0.2
 """How often files are looked at. A rank's end and a word of the keeper wake the loop at once."""
 
 AWAY_SECONDS = 5.0
-"""A turn that comes so late was not ours to take: the machine was paused (a virtual machine that is moved, a cgroup
-that is frozen, a job that is suspended), or its disk held us up. What nobody could say meanwhile ends no lease."""
+"""A turn that comes so late means that the machine was paused (a virtual machine moved, a cgroup frozen, a job
+suspended), or that a disk held the supervisor up. Such a pause does not end the lease."""
 
 SECOND = 1.0
 SETTLE_SECONDS = 1.0
@@ -103,8 +103,8 @@ class Supervisor:
     def run(self, ready: Callable[[], None] = lambda: None) -> int:
         """Works until the keeper says `bye`, the lease ends or a signal comes; leaves no process behind.
 
-        `ready` is called when the run directory and the signal handlers stand. The code is 0 where the last
-        torchrun ended with 0, else 1. Raises OSError where the run directory cannot be written at first.
+        `ready` is called when the run directory and the signal handlers stand. The code is 0 if the last
+        torchrun ended with 0, else 1. Raises OSError if the run directory cannot be written at first.
         """
         self._open()
         ready()
@@ -113,7 +113,7 @@ class Supervisor:
                 self._wait(TURN_SECONDS)
                 self._turn()
         except BaseException:
-            # A fault of ours must not leave ranks that nobody watches. Words come after: what failed may be their disk.
+            # A fault of allranks must not leave ranks that nobody watches. Telling comes last: a disk may have failed.
             stopped = self._stopping(self.grace_seconds).run()
             self._tell(node_events.Swept(why="the supervisor failed", **stopped))
             self._say(traceback.format_exc())
@@ -144,7 +144,7 @@ class Supervisor:
         self.preemption.signals += 1
 
     def _close(self) -> None:
-        """No secret stands anywhere after this, and the keeper knows all that we know."""
+        """After this no secret is left anywhere, and the keeper has all events."""
         self.sampler.stop()
         self.log_redactor.turn()
         self.secret_store.destroy()
@@ -227,9 +227,7 @@ class Supervisor:
         now = time.monotonic()
         away, self.turned_at = now - self.turned_at, now
         if away > AWAY_SECONDS:
-            self.lease_until += (
-                away  # the keeper may have been away with us: it has as long as before to say a word
-            )
+            self.lease_until += away  # the keeper may have been paused too, and gets as much time as before
         self._heed_preemption(now)
         if now > self.lease_until and self.ending_at is None:
             # Its leases may have come while we took this turn.
@@ -247,7 +245,7 @@ class Supervisor:
             self._start(attempt)
 
     def _heed_preemption(self, now: float) -> None:
-        """A signal ends us, and a machine may be about to go: where the ranks can save they get the time."""
+        """After a signal, or if the machine is about to go: ranks that can save get the time for it."""
         why = (
             signal.Signals(self.signalled).name if self.signalled is not None else self.preemption.asked(now)
         )
@@ -358,7 +356,7 @@ class Supervisor:
         return self.ranks.all_gone and bool(own) and {one.pid for one in stopping.left} == own
 
     def _members(self) -> List[processes.Stat]:
-        """Also a torchrun that has its words and has not yet left our session."""
+        """Also a torchrun that has its arguments and has not yet left the supervisor's session."""
         found, own = self.tree.members(), self.torchrun.pid
         stat = processes.read_stat(own) if own and all(one.pid != own for one in found) else None
         return [*found, stat] if stat is not None and stat.is_alive else found
@@ -379,13 +377,13 @@ class Supervisor:
         self._pass_on(told(payload, self.node))
 
     def _pass_on(self, event: Event) -> None:
-        """To the journal first: it is what remains when the keeper cannot be reached."""
+        """To the journal first: it remains if the keeper cannot be reached."""
         safe = Event(event.at, event.kind, event.node, event.rank, self.redactor.json(dict(event.data)))
         self.journal.append(safe)
         self.link.send(as_json(ToKeeper(event=safe.as_json())))
 
     def _say(self, text: str) -> None:
-        """To supervisor.log, which is our standard error, and without a buffer: its disk may be the full one."""
+        """To supervisor.log, which is standard error here, without a buffer: its disk may be the full one."""
         line = self.redactor.text(f"{time.strftime('%Y-%m-%dT%H:%M:%S%z')} {text}\n")
         try:
             os.write(sys.stderr.fileno(), line.encode("utf-8", "backslashreplace"))

@@ -1,6 +1,6 @@
 """Finding, stopping and removing what is left of a run on this node, whoever died: `sweep` and `clean`.
 
-Whose a process is, `ownership` says; it is asked anew before every signal. Nothing is found by name.
+Whose a process is, `ownership` says; it is asked again before every signal. Nothing is found by name.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from allranks.node.supervisor import KEEPER_SECONDS
 from allranks.node.temporary_folder import TemporaryFolder
 
 DRAFT = re.compile(r"\..+\.[0-9]+\.[0-9]+\.draft")
-"""As `files.write_text` names what it has not finished: `.<name>.<pid>.<thread>.draft`."""
+"""As `files.write_bytes` names what it has not finished: `.<name>.<pid>.<thread>.draft`."""
 
 GRACE_SECONDS = 10.0
 ENDING_SECONDS = 10.0
@@ -36,7 +36,7 @@ class Sweep:
     """One run's remains on this machine; none at all where it has no directory here.
 
     `gone` are nodes of which the caller knows that nothing lives: their container has ended.
-    Raises BadInput where something else has the directory's name.
+    Raises BadInput if something else has the directory's name.
     """
 
     def __init__(self, run_id: str, gone: Sequence[str] = ()):
@@ -44,13 +44,9 @@ class Sweep:
         self.directory = RunDirectory(run_id)
         self.exists = os.path.lexists(self.directory.root)
         if self.exists and (os.path.islink(self.directory.root) or not self.directory.is_marked()):
-            raise BadInput(
-                Problem(
-                    saw=f"{self.directory.root} is not a run directory: it lacks the run's marker.",
-                    why="what allranks did not make it does not stop or remove.",
-                    do="look what it is",
-                )
-            )
+            saw = f"{self.directory.root} is not a run directory: it lacks the run's marker."
+            why = "allranks does not stop or remove what it did not make."
+            raise BadInput(Problem(saw=saw, why=why, do="look at what it is"))
         self.uid = self.directory.uid()
         self.boot_id = processes.boot_id()
         self.unseen: List[str] = []
@@ -78,17 +74,18 @@ class Sweep:
         return Process("", stat.pid, stat.start_time, self.boot_id, self.directory.run_id)
 
     def supervisor_lives(self) -> bool:
-        nodes = [self.directory.node(name) for name in self.directory.nodes()]
-        return any(processes.lives(read_object(node.supervisor)) for node in nodes)
+        return any(
+            processes.lives(read_object(node.supervisor)) for node in self.directory.node_directories()
+        )
 
     def sessions(self) -> FrozenSet[int]:
-        """Those of the living supervisors: in them are they and what the keeper started, and no rank (`tree`)."""
-        records = [read_object(self.directory.node(name).supervisor) for name in self.directory.nodes()]
+        """Those of the living supervisors, which hold them and what the keeper started, and no rank (`descendants`)."""
+        records = [read_object(node.supervisor) for node in self.directory.node_directories()]
         stats = [processes.read_stat(int(one["pid"])) for one in records if processes.lives(one)]
         return frozenset(stat.session for stat in stats if stat is not None)
 
     def grace_seconds(self) -> float:
-        jobs = [read_object(self.directory.node(name).job) for name in self.directory.nodes()]
+        jobs = [read_object(node.job) for node in self.directory.node_directories()]
         return max([float(job.get("grace_seconds") or 0.0) for job in jobs], default=GRACE_SECONDS)
 
     def stop(self) -> Dict[str, Any]:
@@ -112,12 +109,9 @@ class Sweep:
 
     def _temporary(self) -> Dict[str, TemporaryFolder]:
         """The ranks' temporary folders, by their paths; none of a node whose processes cannot be seen from here."""
-        nodes = [name for name in self.directory.nodes() if name not in self.unseen]
-        found = [
-            (one.path(self.uid), one)
-            for one in (TemporaryFolder(self.directory.node(name)) for name in nodes)
-        ]
-        return {path: one for path, one in found if path}
+        nodes = [node for node in self.directory.node_directories() if node.name not in self.unseen]
+        found = [(folder.path(self.uid), folder) for folder in map(TemporaryFolder, nodes)]
+        return {path: folder for path, folder in found if path}
 
     def _memory_lines(self) -> List[Dict[str, Any]]:
         paths = [os.path.join(folder, shared_memory.NAME) for folder in self._node_folders()]
@@ -125,15 +119,11 @@ class Sweep:
 
     def _extension_locks(self) -> List[str]:
         """torch's locks of operators that killed ranks were compiling."""
-        return [
-            path
-            for name in self.directory.nodes()
-            for path in extension_locks.left(
-                _whole(os.path.join(self.directory.node(name).root, extension_locks.NAME)),
-                self.uid,
-                is_gone=name in self.gone,
-            )
-        ]
+        found: List[str] = []
+        for node in self.directory.node_directories():
+            records = _whole(os.path.join(node.root, extension_locks.NAME))
+            found += extension_locks.left(records, self.uid, is_gone=node.name in self.gone)
+        return found
 
     def _folders_of_ray(self) -> List[str]:
         """What a cluster of the run's own left in /tmp when its holder was killed (`ray_cluster.py`)."""
@@ -143,9 +133,8 @@ class Sweep:
     def tidy(self) -> List[str]:
         """Removes what `remains` names, and names what went; the logs are masked before the secrets are forgotten."""
         paths = self.remains()
-        for name in self.directory.nodes():
-            node = self.directory.node(name)
-            values = SecretStore(self.directory, name).values().values()
+        for node in self.directory.node_directories():
+            values = SecretStore(self.directory, node.name).values().values()
             folders = [node.logs, node.ranks, node.stacks] if _is_own_folder(node.root) else []
             LogRedactor(Redactor(values), folders).turn()
         temporary = self._temporary()
@@ -163,25 +152,24 @@ class Sweep:
         return [path for path in paths if path not in stay]
 
     def _node_folders(self) -> List[str]:
-        return [self.directory.node(name).root for name in self.directory.nodes()]
+        return [node.root for node in self.directory.node_directories()]
 
     def _records(self) -> Records:
         """What the supervisors of this machine wrote down, and they themselves."""
         lines: List[Dict[str, Any]] = []
         self.unseen = []
-        for name in self.directory.nodes():
-            node = self.directory.node(name)
+        for node in self.directory.node_directories():
             mine = [line for line in [read_object(node.supervisor), *_whole(node.processes)] if line]
             visible = [line for line in mine if processes.can_be_seen(line)]
-            if len(visible) < len(mine) and name not in self.gone:
-                self.unseen.append(name)
+            if len(visible) < len(mine) and node.name not in self.gone:
+                self.unseen.append(node.name)
             lines += visible
         return read_records(lines, self.boot_id)
 
 
 @contextmanager
 def _opened(folder: str) -> Iterator[Optional[int]]:
-    """A folder's descriptor; None where there is none, or a link: it may lead into somebody's own files."""
+    """A folder's descriptor; None if there is none, or a link: it may lead into somebody's own files."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
@@ -205,7 +193,7 @@ def _is_own_folder(folder: str) -> bool:
 
 
 def refuse_led(run_id: str, seconds: float = ENDING_SECONDS) -> None:
-    """Raises BadInput where a supervisor lives here, unless the keeper wrote here that the run has ended.
+    """Raises BadInput if a supervisor lives here, unless the keeper wrote here that the run has ended.
 
     Waits up to `seconds` for a supervisor that is about to end: on nodes without the keeper nothing else tells
     a run that works from one that says its last words.

@@ -36,7 +36,7 @@ class TemporaryFolder:
         self._removing: Optional[threading.Thread] = None
 
     def environment(self, env: Mapping[str, str], told: Mapping[str, Any]) -> Dict[str, str]:
-        """What `env` must have beside it. Nothing where the run file itself says a TMPDIR (`told`), where sockets'
+        """What `env` must have beside it. Nothing if the run file itself says a TMPDIR (`told`), where sockets'
         names would become too long, or where no folder can be made: then `env` holds as it is.
 
         torch keeps compiled kernels in the temporary folder, for the next run too: they stay where they were.
@@ -54,10 +54,8 @@ class TemporaryFolder:
         return more
 
     def path(self, uid: int) -> Optional[str]:
-        """Where the folder is; None where there is none, or something else, or somebody else's, has its name."""
-        known = (
-            read_object(self._record) or self._made_here
-        )  # the record goes if somebody removes the run's folder
+        """Where the folder is; None if there is none, or something else, or somebody else's, has its name."""
+        known = read_object(self._record) or self._made_here  # the record goes with the run's folder
         path = known.get("path")
         if not isinstance(path, str) or os.path.basename(path) != self._name:
             return None
@@ -110,7 +108,7 @@ class TemporaryFolder:
 
 
 def _user() -> str:
-    """As torch names the folder of its kernels; empty where nobody knows."""
+    """As torch names the folder of its kernels; empty if nobody knows."""
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):

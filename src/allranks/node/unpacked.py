@@ -1,7 +1,7 @@
 """The folder that the bundle runs from: unpacked once from the bytes that were checked, with Python's `__pycache__`.
 
-This text is the beginning of the bundle's `__main__.py`, so it imports nothing of ours; `opened` and `check` are those
-of `private_folder.py`, which BOOT holds.
+This text is the beginning of the bundle's `__main__.py`, so it imports no module of
+allranks; `opened` and `check` are those of `private_folder.py`, which BOOT holds.
 
 `bundles/<sha256>` is its user's alone (mode 0700): nobody else can reach what is in it. Each call fills a folder under
 a name of its own first, so two calls, also on two nodes that share a home, never write into one. A machine that loses
@@ -30,7 +30,7 @@ MARK = ".whole-"
 def folder_of(
     path: str, data: bytes, opened: Callable[[str], int], check: Callable[[str, os.stat_result], None]
 ) -> str:
-    """Where the modules of the zip `data`, which lies at `path`, come from: its folder, or the zip."""
+    """Where the modules of the zip `data`, which is at `path`, come from: its folder, or the zip."""
     folder = os.path.splitext(path)[0]
     try:
         with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:

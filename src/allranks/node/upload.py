@@ -1,6 +1,6 @@
 """What a run brings along to a node: the user's code, and a training environment built there from a lock file.
 
-Both lie below the allranks home under the digest of what they were made from, so that a node that has one is
+Both are below the allranks home under the digest of what they were made from, so that a node that has one is
 not sent or built it again, and nodes that share a home make it once.
 """
 
@@ -71,7 +71,7 @@ def digest_of(folder: str, names: Any = None) -> str:
 def code(digest: str, archive: bytes) -> Dict[str, Any]:
     """Stores a tar archive as the code of that digest, or without one says whether it is there and whole.
 
-    `{"path": folder, "digest": what its files have now}`; `digest` is None where it is not there. A folder that
+    `{"path": folder, "digest": what its files have now}`; `digest` is None if it is not there. A folder that
     is there is never touched again: a run may still run in it. Where somebody changed its files, the code is
     stored once more, beside it. Raises BadInput for an archive that would write outside its folder.
     """
@@ -141,7 +141,7 @@ def environment(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     """A virtual environment of `lock` (the text of a requirements file), made by `python`, from `wheels` alone
     where that is given: `{"python": path, "built": bool}`, or `{"error", "step"}`.
 
-    Raises OSError where it cannot be stored.
+    Raises OSError if it cannot be stored.
     """
     python, lock = str(wanted.get("python") or sys.executable), str(wanted.get("lock") or "")
     wheels = wanted.get("wheels")
@@ -174,7 +174,7 @@ def environment(wanted: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def output(argv: List[str]) -> str:
-    """What a program prints; raises BadInput where it does not start or fails."""
+    """What a program prints; raises BadInput if it does not start or fails."""
     try:
         done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     except OSError as error:

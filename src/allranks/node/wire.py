@@ -92,7 +92,7 @@ def listen_on(host: str, port: int) -> socket.socket:
 def encode(data: Dict[str, Any]) -> bytes:
     """One message as the text of a line; raises LinkError if it is too long for one."""
     text = json.dumps(data, separators=(",", ":")).encode()
-    if len(text) > LINE_BYTES - 128:  # the mac and a sequence number stand on the line too
+    if len(text) > LINE_BYTES - 128:  # the mac and a sequence number are on the line too
         raise LinkError(f"a message of {len(text)} bytes is longer than a line of {LINE_BYTES} may be")
     return text
 

@@ -2,7 +2,7 @@
 
 sshd gives one line to whatever shell the user has there: sh, bash, zsh, csh, tcsh, fish. The start files of that shell
 may print (`echo Welcome` in .bashrc) or never come to the line (`exec cat`, nologin). So the command says a mark before
-its first word: what stands before it is the shell's, and without it nothing is the command's.
+its first word: what is before it is the shell's, and without it nothing is the command's.
 
 They may also leave something in the background that keeps the output open, and then its end never comes. So a mark
 stands after the last word, too, with the exit code. It is another one each time, so that no log that is read can hold
@@ -29,7 +29,7 @@ SHOWN = 200
 SAY = f"echo '{MARK.decode().strip()}'; "
 DO = 'eval "$(printf %b "$1")"'
 SPECIAL = {ord(letter): f"\\0{ord(letter):03o}" for letter in "\\'!\n\r#"}
-"""What cannot stand in single quotes in all of these shells: csh takes `!` from its history and no newline, fish a
+"""What cannot be in single quotes in all of these shells: csh takes `!` from its history and no newline, fish a
 backslash before a quote. `#` is the mark's first byte: so a shell that prints its commands does not print the mark."""
 
 

@@ -20,7 +20,7 @@ END_SECONDS = 5.0
 
 
 class LocalTransport:
-    """Commands run as the user who runs us, in a session of their own so that Ctrl-C here is not theirs.
+    """Commands run as the user who runs us, in its own session so that Ctrl-C here is not theirs.
 
     They do not get the variables for which `hides(name, value)`: a run's secrets come to its ranks in another way, and
     a supervisor would show them in /proc for as long as it lives.

@@ -1,6 +1,6 @@
 """A program for a node that leaves nothing there: its modules come by standard input and are imported from memory.
 
-The node program of a run lies in the node's home (`node.bundle`). A look at somebody's job must not even make that
+The node program of a run is in the node's home (`node.bundle`). A look at somebody's job must not even make that
 folder, so what it needs, some 100 KB, travels with each request.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import allranks
 from allranks.transport.base import Transport, Unreachable
-from allranks.transport.program import ProgramFailed, first_line
+from allranks.transport.program import ProgramFailed, first_line, json_object
 
 BOOT = """
 import sys
@@ -47,7 +47,7 @@ FLAGS = ("-I", "-S", "-B", "-c")
 @functools.lru_cache(maxsize=4)
 def modules(names: tuple[str, ...]) -> Mapping[str, tuple[bool, str]]:
     """Of each module: whether it is a package, and its text. A name that ends with `.*` is a package with all that
-    lies in it."""
+    is in it."""
     root = Path(allranks.__file__).parent
     found: dict[str, tuple[bool, str]] = {"allranks": (True, "")}
     for name in names:
@@ -76,11 +76,8 @@ async def call(
     wanted = {"modules": modules(names), "call": function, "request": request}
     body = base64.b64encode(zlib.compress(json.dumps(wanted).encode(), 6))
     done = await transport.run([python, *FLAGS, BOOT], stdin=body, timeout_seconds=timeout_seconds)
-    try:
-        answer = json.loads(done.out)
-    except ValueError:
-        answer = None
-    if not isinstance(answer, dict):
+    answer = json_object(done.out)
+    if answer is None:
         if done.code == 127 or b"No such file" in done.err[:200]:
             raise Unreachable(transport.node, "no-python", f"{python} is not there: {first_line(done)}")
         raise ProgramFailed(transport.node, function, f"exit code {done.code}: {first_line(done)}")

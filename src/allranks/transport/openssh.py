@@ -2,7 +2,7 @@
 
 One master connection a node (ControlMaster) lives as long as the verb; every command is a session of it, so that
 nobody is asked twice. Host keys are verified as ever: `StrictHostKeyChecking` is ours, not the user's file's. A
-master that has ended is opened anew before the next command: a session never connects by itself.
+master that has ended is opened again before the next command: a session never connects by itself.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Sockets:
         return str(Path(self._folder) / f"{abs(hash(node)):x}")
 
     def done(self) -> None:
-        """One node needs them no more; the folder goes with the last."""
+        """One node no longer needs them; the folder goes with the last."""
         self.used -= 1
         if self.used <= 0 and self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
@@ -196,17 +196,14 @@ class OpensshTransport:
 
     async def _master(self, batch: str, seconds: float) -> Completed:
         options = [
-            "-o",
-            "ControlMaster=yes",
-            "-o",
             f"ControlPersist={PERSIST_SECONDS}",
-            "-o",
             f"BatchMode={batch}",
+            f"ConnectTimeout={CONNECT_SECONDS:.0f}",
+            f"ServerAliveInterval={KEEPALIVE_SECONDS}",
+            f"ServerAliveCountMax={KEEPALIVE_COUNT}",
         ]
-        options += ["-o", f"ConnectTimeout={CONNECT_SECONDS:.0f}"]
-        options += ["-o", f"ServerAliveInterval={KEEPALIVE_SECONDS}"]
-        options += ["-o", f"ServerAliveCountMax={KEEPALIVE_COUNT}"]
-        argv = ["ssh", "-v", *self._options(), *options, "-N", "-f", "--", self.described.address]
+        words = [word for option in ("ControlMaster=yes", *options) for word in ("-o", option)]
+        argv = ["ssh", "-v", *self._options(), *words, "-N", "-f", "--", self.described.address]
         log = Path(self.sockets.path(self.node) + ".log")
         try:
             code = await asyncio.wait_for(started(argv, log), seconds)
@@ -219,15 +216,8 @@ class OpensshTransport:
 
     def _session(self, argv: Sequence[str], end: str) -> list[str]:
         quiet = ["-o", "ControlMaster=no", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", *NO_FALLBACK]
-        return [
-            "ssh",
-            *self._options(),
-            *quiet,
-            "-T",
-            "--",
-            self.described.address,
-            answer_marks.line(argv, end),
-        ]
+        command = answer_marks.line(argv, end)
+        return ["ssh", *self._options(), *quiet, "-T", "--", self.described.address, command]
 
     def _options(self) -> list[str]:
         known = "accept-new" if self.accept_new else "yes"
@@ -239,9 +229,9 @@ class OpensshTransport:
 
     async def _failed(self, cause: str, text: str) -> Unreachable:
         tried = await self._as_whom()
-        return Unreachable(
-            self.node, cause, f"{text} ({tried})" if tried else text, tried.remedy(cause) if tried else ""
-        )
+        if tried is None:
+            return Unreachable(self.node, cause, text)
+        return Unreachable(self.node, cause, f"{text} ({tried})", tried.remedy(cause))
 
     async def _as_whom(self) -> Tried | None:
         """As whom and where, by ssh's own word (`ssh -G`); None if it says none."""
@@ -291,7 +281,7 @@ async def started(argv: Sequence[str], log: Path) -> int:
     """Runs ssh until it has gone to the background, or has failed; its exit code.
 
     What it prints goes to a file: the master and its jump hosts stay behind and would hold a pipe. With `-v` the
-    host key's fingerprint stands there. It keeps our terminal, where it may ask for a second factor.
+    host key's fingerprint is there. It keeps our terminal, where it may ask for a second factor.
     """
     with log.open("wb") as file:
         process = await asyncio.create_subprocess_exec(

@@ -33,7 +33,7 @@ async def keys_at_hand(settings: SSHClientConfig) -> tuple[str, str]:
 
 
 def opens(path: Path) -> bool:
-    """Whether a key lies there that needs no passphrase."""
+    """Whether a key is there that needs no passphrase."""
     try:
         asyncssh.read_private_key(path)
     except (OSError, ValueError):

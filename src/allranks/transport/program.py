@@ -62,11 +62,8 @@ class NodeProgram:
         await self.call("version")
         body = b"" if stdin is None else json.dumps(stdin).encode()
         async for line in self.transport.stream(self.argv(verb, *words), stdin=body):
-            try:
-                answer = json.loads(line)
-            except ValueError:
-                answer = None
-            if not isinstance(answer, dict):
+            answer = json_object(line)
+            if answer is None:
                 raise ProgramFailed(self.node, verb, f"printed no JSON: {line[:200]!r}")
             if "error" in answer:
                 raise ProgramFailed(self.node, verb, str(answer["error"]), answer)
@@ -85,11 +82,8 @@ class NodeProgram:
             raise Unreachable(self.node, "no-home", text, remedies.on_node("no-home", self.node))
 
     def _answer(self, verb: str, done: Completed) -> dict[str, Any]:
-        try:
-            answer = json.loads(done.out)
-        except ValueError:
-            answer = None
-        if not isinstance(answer, dict):
+        answer = json_object(done.out)
+        if answer is None:
             if done.code == 127 or b"No such file" in done.err[:200]:
                 text = f"{self.python} is not there: {first_line(done)}"
                 raise Unreachable(self.node, "no-python", text, remedies.on_node("no-python", self.node))
@@ -103,14 +97,19 @@ class NodeProgram:
 
 def said(done: Completed) -> str:
     """The `error` of the JSON object that a program printed, else the line that `first_line` finds."""
+    return str((json_object(done.out) or {}).get("error") or first_line(done))
+
+
+def json_object(text: bytes) -> dict[str, Any] | None:
+    """The JSON object that a program printed; None if it printed anything else."""
     try:
-        answer = json.loads(done.out)
+        answer = json.loads(text)
     except ValueError:
-        return first_line(done)
-    return str(answer.get("error") or first_line(done)) if isinstance(answer, dict) else first_line(done)
+        return None
+    return answer if isinstance(answer, dict) else None
 
 
 def first_line(done: Completed) -> str:
-    """The last line of what a failed program printed: a traceback's message stands there."""
+    """The last line of what a failed program printed: a traceback's message is there."""
     lines: Sequence[str] = (done.err or done.out).decode("utf-8", "replace").strip().splitlines()
     return lines[-1][:300] if lines else "it printed nothing"

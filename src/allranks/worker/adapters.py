@@ -8,7 +8,7 @@ digest a file, and moved into place.
 
 What all ranks must agree on is agreed by rank 0's word before the first gather: which parameters, in the
 order of the model. A failure before that is raised on every rank. No rank waits for another's disk.
-What was gathered is compared with what each rank holds (`exact`) before a file is written.
+What was gathered is compared with what each rank holds (`gather_check`) before a file is written.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class NotExact(CannotSave):
 @dataclass(frozen=True)
 class Gathered:
     """`state`: names and CPU copies of all that PEFT would save, None on a rank that keeps nothing; `bytes` put
-    together from the ranks' parts; `proof`: the manifest's word on whether they are the ranks' own (`exact`);
+    together from the ranks' parts; `proof`: the manifest's entry on whether they are the ranks' own (`gather_check`);
     `unsure`: why PEFT could not say what it saves, so that `state` may hold more (`check_readable` before a write)."""
 
     state: Optional[Dict[str, Any]]
@@ -109,9 +109,8 @@ def unwrap(model: Any) -> Tuple[Any, Any]:
     peft, engine = sys.modules.get("peft"), None
     if peft is None:
         raise CannotSave("peft was never imported")
-    while not isinstance(
-        model, peft.PeftModel
-    ):  # an engine shows its model's attributes, so the type is asked
+    # An engine shows its model's attributes, so the type is asked.
+    while not isinstance(model, peft.PeftModel):
         if hasattr(model, "zero_optimization_stage"):
             engine = model
         inner = getattr(model, "module", None) or getattr(model, "_orig_mod", None)
@@ -234,9 +233,8 @@ def _readiness(tensor: Any) -> int:
     """What is whole by accident may be from before the optimizer's step: it counts as absent."""
     if tensor.ds_status.name == "INFLIGHT":
         return _MOVING
-    return (
-        _READY if tensor.ds_status.name == "AVAILABLE" and getattr(tensor, "ds_persist", False) else _ABSENT
-    )
+    is_ready = tensor.ds_status.name == "AVAILABLE" and getattr(tensor, "ds_persist", False)
+    return _READY if is_ready else _ABSENT
 
 
 def _by_parts(
@@ -321,7 +319,7 @@ def _copy(tensor: Any) -> Any:
 
 
 def _place() -> Tuple[int, int]:
-    """(rank, world size); (0, 1) in a process of its own."""
+    """(rank, world size); (0, 1) in its own process."""
     from torch import distributed
 
     if not distributed.is_available() or not distributed.is_initialized():

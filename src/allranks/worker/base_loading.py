@@ -5,7 +5,7 @@ one `from_pretrained`: reading a file gives tensors without values that know whe
 (`tensor_origin`), and loading them into the model reads this rank's parts (`partition_plan`, `partition_reading`).
 What is no plain sequence of stored values goes through the library's function as ever.
 
-A doubt, of any rank, before a value was read: all ranks begin anew in the library's own way. A file that cannot be
+A doubt, of any rank, before a value was read: all ranks begin again in the library's own way. A file that cannot be
 right, before or while it is read: the same error on every rank. Ranks tell each other before and after, so none waits
 for one that left.
 """

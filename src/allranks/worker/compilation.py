@@ -1,6 +1,6 @@
 """Compilers at work: the phase `compiling` while dynamo and inductor compile, or torch builds an operator.
 
-A graph is compiled anew in the middle of training where a shape is new, on one rank alone where only its batch is.
+A graph is compiled again in the middle of training where a shape is new, on one rank alone where only its batch is.
 DeepSpeed builds its operators with torch's own function.
 """
 

@@ -78,7 +78,7 @@ def on_engine(rank: Rank, module: Any) -> None:
         return original_backward(self, *args, **kwargs)
 
     def forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        # dynamo takes the question for a constant, and finds nothing of ours in a graph.
+        # dynamo takes the question for a constant, and finds nothing of allranks in a graph.
         if not is_compiling() and self.training:
             forwarding(rank)
         return original_forward(self, *args, **kwargs)

@@ -16,7 +16,7 @@ import json
 import os
 import re
 import sys
-from typing import Any, Dict, List, Optional
+from typing import Any, Dict, Optional
 
 from allranks.worker import (
     collective,
@@ -59,7 +59,7 @@ class Checkpoints:
     def resume(self, path: Optional[str] = None) -> int:
         """Loads `path`, else what allranks chose, else the newest whole checkpoint of the directory; its step.
 
-        0 where there is none. Raises collective.CannotResume on every rank where a named one does not fit.
+        0 if there is none. Raises collective.CannotResume on every rank if a named one does not fit.
         """
         chosen = collective.agree(lambda: path or trainer_checkpoints.chosen() or newest(self.directory))
         if chosen is None:
@@ -83,9 +83,9 @@ class Checkpoints:
 
     def save(self, step: int, state: Optional[Dict[str, Any]] = None) -> Optional[str]:
         """The path of the checkpoint; None if the disk is too full for it (if it filled up while rank 0 wrote, or if
-        PEFT cannot read the adapter, on rank 0 alone). Raises flats.NotHeld where DeepSpeed keeps its state in a way
-        that is not known here, adapters.CannotSave without an adapter or where what is gathered is not what the ranks
-        hold."""
+        PEFT cannot read the adapter, on rank 0 alone). Raises optimizer_state.NotHeld if DeepSpeed keeps its
+        state in an unknown way, and adapters.CannotSave without an adapter or if what is gathered is not what the
+        ranks hold."""
         if not disk_space.has_room(self.engine, self.directory, step, True):
             return None
         path = os.path.join(self.directory, "checkpoint-%d" % step)
@@ -126,16 +126,11 @@ class Checkpoints:
 
 def newest(directory: str) -> Optional[str]:
     """The checkpoint of the highest step whose files are those of its manifest; asked on rank 0."""
-    found: List[int] = []
     try:
-        names = os.listdir(directory)
+        matches = map(CHECKPOINT.fullmatch, os.listdir(directory))
     except OSError:
         return None
-    for name in names:
-        match = CHECKPOINT.fullmatch(name)
-        if match:
-            found.append(int(match.group(1)))
-    for step in sorted(found, reverse=True):
+    for step in sorted((int(match.group(1)) for match in matches if match), reverse=True):
         path = os.path.join(directory, "checkpoint-%d" % step)
         try:
             trainer_state.checked(path)

@@ -97,7 +97,7 @@ def _take_tensor(value: Any, seen: Any, parts: List[int]) -> bool:
 
 @guard.guarded
 def trainable(found: Iterable[Any]) -> Optional[str]:
-    """Hex; None where a rank holds a part alone (ZeRO-3, FSDP, tensor parallelism), or nothing trains."""
+    """Hex; None if a rank holds a part alone (ZeRO-3, FSDP, tensor parallelism), or nothing trains."""
     torch = guard.loaded("torch")
     seen = hashlib.sha256()
     first: List[Any] = []
@@ -123,9 +123,7 @@ def is_part(parameter: Any) -> bool:
     return (
         hasattr(parameter, "ds_id")
         or hasattr(parameter, "_is_flat_param")
-        or getattr(
-            parameter, "_fsdp_flattened", False
-        )  # FSDP1 with use_orig_params: a view into its flat part
+        or getattr(parameter, "_fsdp_flattened", False)  # FSDP1, use_orig_params: a view into its flat part
         or hasattr(parameter, "placements")
         or getattr(parameter, "tensor_model_parallel", False)
         or not parameter.is_contiguous()

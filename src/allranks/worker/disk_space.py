@@ -22,7 +22,7 @@ BESIDE_BYTES = 1 << 20
 """adapter_config.json, manifest, the trainer's own state; a tokenizer is not counted."""
 
 TOLD: "list[Rank]" = []
-"""The rank whose journal is told of a skipped save; empty where nobody asked."""
+"""The rank whose journal is told of a skipped save; empty if nobody asked."""
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -44,7 +44,7 @@ def planned(engine: Any, with_state: bool) -> int:
 
 
 def free(folder: str) -> Optional[int]:
-    """Free bytes for a user below `folder`, which need not be there yet; None where it cannot be read."""
+    """Free bytes for a user below `folder`, which need not be there yet; None if it cannot be read."""
     while not os.path.isdir(folder) and os.path.dirname(folder) != folder:
         folder = os.path.dirname(folder)
     try:

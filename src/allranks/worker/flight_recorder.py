@@ -27,7 +27,7 @@ PICKLED = "_dump_nccl_trace"
 
 
 def report(rank: Rank, wait_seconds: float = 0.0) -> None:
-    """Reads it in a thread of its own and tells the newest collective as `flight`.
+    """Reads it in its own thread and tells the newest collective as `flight`.
 
     NCCL's recorder asks CUDA for the state of its events; should that ever wait, the beats go on. `wait_seconds` is
     for a rank that ends: as long at most it waits for its own answer.
@@ -49,7 +49,7 @@ def _tell(rank: Rank) -> None:
 
 
 def entries() -> List[Dict[str, Any]]:
-    """What the recorders hold, oldest first; empty where torch is not loaded or has none."""
+    """What the recorders hold, oldest first; empty if torch is not loaded or has none."""
     module = guard.loaded("torch._C._distributed_c10d")
     for name in READERS:
         read = getattr(module, name, None)

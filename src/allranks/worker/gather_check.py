@@ -65,7 +65,7 @@ def held(parameters: List[Any], keep: bool) -> Held:
 
 
 def _reason(parameter: Any) -> int:
-    """The number of what keeps a parameter's part from being compared; 0 where nothing does."""
+    """The number of what keeps a parameter's part from being compared; 0 if nothing does."""
     part = parameter.ds_tensor
     location = getattr(part, "final_location", None)
     if str(getattr(location, "value", location)) == "nvme":
@@ -114,7 +114,7 @@ def sums(values: Any, length: int) -> Any:
     for column in range(0, length, CHUNK):
         end = min(column + CHUNK, length)
         weights = torch.arange(column, end, dtype=torch.int64, device=bits.device).mul_(2).add_(1)
-        for row in range(0, parts, rows):  # several rows only where one column holds a whole part
+        for row in range(0, parts, rows):  # several rows only if one column holds a whole part
             first = row * length + column
             piece = bits[first : min(count, first + (min(rows, parts - row) - 1) * length + len(weights))]
             if not piece.numel():

@@ -26,7 +26,7 @@ def note(where: str, error: BaseException) -> None:
 
 
 def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`function`, which returns None where it would have raised. KeyboardInterrupt is the user's and passes."""
+    """`function`, which returns None if it would have raised. KeyboardInterrupt is the user's and passes."""
 
     def quiet(*args: Any, **kwargs: Any) -> Any:
         try:

@@ -1,4 +1,4 @@
-"""Covers what transformers and DeepSpeed load a model with, if the run asks for a loader of ours (`base_loading`)."""
+"""Covers what transformers and DeepSpeed load a model with, if the run asks for allranks' loader (`base_loading`)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ KNOWN = frozenset({
     "broadcast", "contiguous", "current_device_name", "deepspeed.accelerator", "dtype", "empty", "get_accelerator",
     "shape", "to",
 })  # fmt: skip
-"""What transformers' `_load_state_dict_into_zero3_model` may do, if what stands here can take its place."""
+"""What transformers' `_load_state_dict_into_zero3_model` may do, if what is here can take its place."""
 
 
 class Loader:

@@ -257,7 +257,7 @@ class Block:
         return after
 
     def _beside(self, module: Any, args: Any, kwargs: Any) -> Any:
-        """Another part of the block runs: with no expert called yet it stands before them, else behind them all."""
+        """Another part of the block runs: with no expert called yet it is before them, else behind them all."""
         if self.idles or not 0 < self.next < self.count:
             return None
         return self._tied(self._idle_until(self.count), args, kwargs)

@@ -86,7 +86,7 @@ class Bars:
             self._newest = weakref.ref(bar)
 
     def progress(self) -> Optional[Dict[str, Any]]:
-        """`{what, done, total}` of the bar, None where none is being drawn. `total` may be None."""
+        """`{what, done, total}` of the bar, None if none is being drawn. `total` may be None."""
         bar = None if self._newest is None else self._newest()
         # A closed bar is disabled by tqdm (tqdm.std.tqdm.close).
         if bar is None or getattr(bar, "disable", True):

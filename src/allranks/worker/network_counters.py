@@ -86,7 +86,7 @@ def _names(folder: str) -> List[str]:
 
 
 def interfaces(environment: Mapping[str, str]) -> List[str]:
-    """The exact names; NCCL writes one as `=eth0`, and its prefixes are no names."""
+    """The exact names; NCCL writes one as `=eth0`, and its prefixes are not names."""
     told = environment.get("GLOO_SOCKET_IFNAME") or ""
     nccl = environment.get("NCCL_SOCKET_IFNAME") or ""
     names = told.split(",") + (nccl[1:].split(",") if nccl.startswith("=") else [])

@@ -68,7 +68,7 @@ def is_like(value: Any, master: Any) -> bool:
 
 
 def of_engine(engine: Any) -> List[Flat]:
-    """The flat tensors of a DeepSpeed engine under ZeRO 1 to 3, or of what stands in its place (`replicas`).
+    """The flat tensors of a DeepSpeed engine under ZeRO 1 to 3, or of what is in its place (`replicas`).
 
     Raises NotHeld, alike on every rank.
     """
@@ -131,7 +131,7 @@ def _of_stage_1_2(zero: Any, names: Dict[int, str]) -> List[Flat]:
 
 def overlap(first: int, end: int, start: int, each: int) -> Optional[Tuple[slice, slice]]:
     """Where the values `first` to `end` and a rank's (`each` of them from `start` on) meet: as a slice of the
-    former and as one of the latter; None where they do not."""
+    former and as one of the latter; None if they do not."""
     low, high = max(first, start), min(end, start + each)
     if low >= high:
         return None

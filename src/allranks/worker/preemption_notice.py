@@ -1,7 +1,7 @@
 """A notice that the machine goes away: all ranks save at the same step boundary, and end.
 
 The request is a file beside the stacks', touched by the supervisor; a thread looks for it, since the main
-thread may stand in a collective for as long as a step takes. No step costs anything until it comes. Then
+thread may be in a collective for as long as a step takes. No step costs anything until it comes. Then
 each rank says, through the process group's store, which step it had ended; one above the highest of these
 is the first boundary that no rank has passed. Whoever comes to a boundary waits there until all have said it.
 """
@@ -77,7 +77,7 @@ class Notice:
         return self.leaving
 
     def _agree(self, step: int) -> Optional[int]:
-        """The step after which all save; None where not all have spoken in time."""
+        """The step after which all save; None if not all have spoken in time."""
         if not self._others():
             return step
         store = self._store()

@@ -17,7 +17,7 @@ LARGEST_RANK = 10_000_000
 
 
 class RankIdentity:
-    """This rank's names, numbers and folders. A folder is None where the environment names none."""
+    """This rank's names, numbers and folders. A folder is None if the environment names none."""
 
     def __init__(self, environment: Mapping[str, str], rank: int, local_rank: int):
         self.run_id = environment["ALLRANKS_RUN_ID"][:200]
@@ -37,7 +37,7 @@ class RankIdentity:
 
 
 def here(environment: Mapping[str, str]) -> Optional[RankIdentity]:
-    """The place of this process, None where it is no rank of ours: torchrun itself, a child of a rank."""
+    """The place of this process, None if it is not a rank of a run of allranks: torchrun itself, a child of a rank."""
     if not environment.get("ALLRANKS_RUN_ID"):
         return None
     rank = whole(environment.get("RANK"), LARGEST_RANK)
@@ -58,7 +58,7 @@ def whole(text: Optional[str], below: int) -> Optional[int]:
 
 
 def seconds(text: Optional[str]) -> float:
-    """Between beats: what is asked for, within 0.05 s and 60 s; BEAT_SECONDS where it is no number."""
+    """Between beats: what is asked for, within 0.05 s and 60 s; BEAT_SECONDS where it is not a number."""
     try:
         value = float(text) if text else BEAT_SECONDS
     except ValueError:
@@ -67,7 +67,7 @@ def seconds(text: Optional[str]) -> float:
 
 
 def identity() -> Tuple[int, int]:
-    """This process's pid and start time (field 22 of /proc/self/stat, clock ticks; 0 where unreadable)."""
+    """This process's pid and start time (field 22 of /proc/self/stat, clock ticks; 0 if unreadable)."""
     try:
         with open("/proc/self/stat", "rb") as stat:
             # The name in parentheses may hold anything, also spaces and parentheses.

@@ -14,7 +14,7 @@ from typing import Optional
 class Journal:
     """A file of lines. A line that could not be written whole is reported as not written.
 
-    Opened when first needed, and again when it vanished: the folder may come late, or be made anew.
+    Opened when first needed, and again when it vanished: the folder may come late, or be made again.
     """
 
     def __init__(self, path: str, beside: Optional[str] = None):

@@ -32,7 +32,7 @@ class Patient(io.FileIO):
 
 
 def redirect(place: RankIdentity) -> None:
-    """Puts descriptors 1 and 2 onto the rank's log. Raises OSError where it cannot be opened."""
+    """Puts descriptors 1 and 2 onto the rank's log. Raises OSError if it cannot be opened."""
     if place.logs is None:
         return
     path = os.path.join(place.logs, f"rank-{place.rank}.log")

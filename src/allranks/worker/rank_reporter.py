@@ -120,7 +120,7 @@ class Rank:
             self.reach("training")
 
     def enter(self, phase: str, at_once: bool = True) -> Tuple[str, float]:
-        """Begins a phase that lies on top of the present one; `leave` takes what this returns. `at_once` brings a beat
+        """Begins a phase that is on top of the present one; `leave` takes what this returns. `at_once` brings a beat
         forward that tells of it."""
         self._over.append(phase)
         self.exit_code = None
@@ -148,7 +148,7 @@ class Rank:
 
     @property
     def is_paused(self) -> bool:
-        """Whether a phase lies on top: what is done then belongs to no step."""
+        """Whether a phase is on top: what is done then belongs to no step."""
         return bool(self._over)
 
     # -- steps --

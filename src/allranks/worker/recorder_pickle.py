@@ -80,7 +80,7 @@ class _Shapes:
     """The stack that the opcodes build, with each object's depth in place of the object: 0 for numbers and texts.
 
     A mapping's keys must have depth 0. A tuple as a key would be hashed: one that holds itself twice, 40 times over,
-    takes for ever, and one that is a million deep ends the process.
+    takes forever, and one that is a million deep ends the process.
     """
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ class Replicas:
     """In the place of a DeepSpeed engine; `optimizer.optimizer` is torch's own."""
 
     allranks_kind = "replicas"
-    lr_scheduler = None  # the Trainer's stands beside it
+    lr_scheduler = None  # the Trainer's is beside it
 
     def __init__(self, trainer: Any, model: Any):
         self.module = model
@@ -37,7 +37,7 @@ class Replicas:
         return self.accumulation
 
     def flats(self) -> List[Flat]:
-        """One a parameter. Raises NotHeld, alike on every rank, where the optimizer's state has another form."""
+        """One a parameter. Raises NotHeld, alike on every rank, if the optimizer's state has another form."""
         names = {id(p): name for name, p in self.module.named_parameters() if p.requires_grad}
         inner, found = self.optimizer.optimizer, []
         for number, group in enumerate(inner.param_groups):

@@ -2,7 +2,7 @@
 
 Rank r has values r·s to (r+1)·s of a parameter (DeepSpeed's `ds_tensor`), the last part padded. DeepSpeed's own
 gather makes the parameters whole on every rank; a save needs them on the rank that writes. Reads parts and changes
-nothing of the model. Only for parts that `exact.held` can read.
+nothing of the model. Only for parts that `gather_check.held` can read.
 """
 
 from __future__ import annotations
@@ -49,8 +49,6 @@ def _whole(parameter: Any, parts: List[Any]) -> Any:
     import torch
 
     values = torch.cat(parts).view(parameter.ds_tensor.dtype)
-    if (
-        values.numel() > parameter.ds_numel
-    ):  # a writer that asks for a storage's size must not find the padding
+    if values.numel() > parameter.ds_numel:  # who writes a whole storage must not write the padding
         values = values[: int(parameter.ds_numel)].clone()
     return values.reshape(parameter.ds_shape)

@@ -61,7 +61,7 @@ class StackRequest:
 
 def dump() -> str:
     """All threads' stacks, the main thread first, innermost call last. Source lines are not read: the disk
-    they lie on may be what everybody waits for."""
+    they are on may be what everybody waits for."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     main = threading.main_thread().ident
     parts = [f"pid {os.getpid()} at {time.strftime('%Y-%m-%dT%H:%M:%S%z')}"]

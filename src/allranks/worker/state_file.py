@@ -22,7 +22,7 @@ PIECE_BYTES = 32 << 20
 
 
 def write(held: Tuple[Flat, ...], path: Optional[str]) -> None:
-    """Collective; `path` on rank 0 alone. Raises OSError on rank 0 where any rank could not write."""
+    """Collective; `path` on rank 0 alone. Raises OSError on rank 0 if any rank could not write."""
     head, offsets, size = header_of(entries(held))
     file, trouble = _begin(path, head, size)
     told = _told(path, trouble)

@@ -1,4 +1,4 @@
-"""How long a rank's own work of a step takes: what lies before the point where it begins to wait for the others.
+"""How long a rank's own work of a step takes: what is before the point where it begins to wait for the others.
 
 Collectives make all ranks' steps equally long. Only what a rank does before it enters the first one says who is late.
 
@@ -40,7 +40,7 @@ BETWEEN_PEERS = frozenset(("send", "recv", "isend", "irecv", "send_object_list",
 class StepTimer:
     """One rank's. All of it is called by the training's own thread.
 
-    `since` is None where nothing is to be measured: after a step's first collective its others ask for that alone.
+    `since` is None if nothing is to be measured: after a step's first collective its others ask for that alone.
     """
 
     def __init__(self, rank: Rank) -> None:
@@ -73,13 +73,13 @@ class StepTimer:
 
     @guard.guarded
     def end(self) -> Optional[float]:
-        """A step ends: its own seconds (with a GPU those of the last that was measured), None where nobody knows."""
+        """A step ends: its own seconds (with a GPU those of the last that was measured), None if nobody knows."""
         if self._pair is None:
             return self._seconds if self._arrived and self._start is None else None
         cuda, pair = gpu.cuda(), self._pair
         if cuda is None or cuda.is_current_stream_capturing():
             return None  # asked now, an event would spoil the graph
-        self._pair = None  # also where a question fails: what fails once fails again
+        self._pair = None  # also if a question fails: what fails once fails again
         start, end = pair
         if not end.query():
             self._pair = pair
@@ -160,7 +160,7 @@ def forward(own: StepTimer, original: Any, is_compiling: Any) -> Any:
     """DistributedDataParallel's: a Trainer meets the others between the batch and the pass, to count the tokens."""
 
     def _forward(self: Any, *args: Any, **kwargs: Any) -> Any:
-        # dynamo takes the question for a constant, and finds nothing of ours in a graph.
+        # dynamo takes the question for a constant, and finds nothing of allranks in a graph.
         if not is_compiling() and self.training:
             own.works()
         return original(self, *args, **kwargs)

@@ -13,7 +13,7 @@ from typing import Any, Callable, Dict, FrozenSet, List, NamedTuple, Optional, S
 from allranks.worker.weight_files import numel
 
 MOST_STRETCHES = 65_536
-"""Of one tensor. A part of a parameter that lies in more, single rows for example, is read faster as a whole."""
+"""Of one tensor. A part of a parameter that is in more, single rows for example, is read faster as a whole."""
 
 
 class Stretch(NamedTuple):

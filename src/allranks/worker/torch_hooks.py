@@ -27,7 +27,7 @@ def on_torch(rank: Rank, torch: Any) -> None:
 
 
 def compiling(torch: Any) -> Any:
-    """torch's own question whether dynamo traces this code: it must find nothing of ours in a user's graph."""
+    """torch's own question whether dynamo traces this code: it must find nothing of allranks in a user's graph."""
     return getattr(getattr(torch, "compiler", None), "is_compiling", None) or (lambda: False)
 
 
@@ -56,7 +56,7 @@ def watch_backward(
 
 
 class PlainLoop:
-    """Counts the steps of the first optimizer that steps; a second one (a GAN's) is no clock."""
+    """Counts the steps of the first optimizer that steps; a second one (a GAN's) is not a clock."""
 
     def __init__(self, rank: Rank, losses: Losses, is_compiling: Any):
         self.rank, self.losses, self.is_compiling = rank, losses, is_compiling

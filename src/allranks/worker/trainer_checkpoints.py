@@ -41,7 +41,7 @@ CHOICE = "allranks-resume-from.json"
 
 
 def patch_trainer(module: Any) -> bool:
-    """Patches `transformers.trainer`; False where that was done already."""
+    """Patches `transformers.trainer`; False if that was done already."""
     trainer = module.Trainer
     if hasattr(trainer.save_model, "allranks_stock"):
         return False
@@ -85,7 +85,7 @@ def applies(trainer: Any) -> bool:
 
 
 def kept(trainer: Any) -> Optional[Any]:
-    """The engine whose whole checkpoints are ours, or what stands in its place; the same kind on every rank."""
+    """The engine whose whole checkpoints are ours, or what is in its place; the same kind on every rank."""
     return unwrap(trainer.model_wrapped)[1] if applies(trainer) else replicas.of(trainer)
 
 
@@ -149,7 +149,7 @@ def skip_or_raise(trainer: Any, directory: str, error: Exception) -> None:
 
 
 def write_with(snapshot: Any, directory: str, write: Any, manifest: Dict[str, Any]) -> None:
-    """`write_whole`, with the state in it: the other ranks wait for this one's part in that, also where the folder
+    """`write_whole`, with the state in it: the other ranks wait for this one's part in that, also if the folder
     could not be made."""
     begun = []
 
@@ -180,7 +180,7 @@ def push(trainer: Any, internal: bool) -> None:
 
 
 def snapshot_of(trainer: Any, engine: Any) -> Optional[trainer_state.Snapshot]:
-    """None where the state is kept in a way that is not known here: then the trainer's own files are written."""
+    """None if the state is kept in a way that is not known here: then the trainer's own files are written."""
     more: Dict[str, Any] = {}
     scaler = getattr(trainer.accelerator, "scaler", None)
     if scaler is not None:
@@ -260,9 +260,7 @@ def writing_whole(stock: Any) -> Any:
 def training(stock: Any) -> Any:
     def train(self: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
         result = stock(self, place_for(self, resume_from_checkpoint), *args, **kwargs)
-        if (
-            preemption_notice.leaving()
-        ):  # the checkpoint is what remains; a final adapter would look like the end
+        if preemption_notice.leaving():  # the checkpoint remains; a final adapter would look like the end
             raise SystemExit(0)
         return result
 

@@ -1,7 +1,7 @@
 """What a run needs to go on, beside its adapter: saved and loaded without a frozen value, without a pickle.
 
 Two files: `allranks-resume.safetensors` holds master weights and optimizer states by parameter name, whole;
-`allranks-resume.json` all that is no tensor. A folder on the head node's own disk is enough (see `state_file`), rank 0
+`allranks-resume.json` holds the rest. A folder on the head node's own disk is enough (see `state_file`), rank 0
 alone reads them, and any number of ranks can go on from them.
 """
 
@@ -26,15 +26,15 @@ COUNTERS = ("global_steps", "global_samples", "skipped_steps", "micro_steps")
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state of one rank at one step: this rank's flat tensors, and on rank 0 what is no tensor."""
+    """The state of one rank at one step: this rank's flat tensors, and on rank 0 what is not a tensor."""
 
     flats: Tuple[Flat, ...]
     data: Dict[str, Any]
 
 
 def take(engine: Any, step: int, more: Optional[Dict[str, Any]] = None) -> Snapshot:
-    """Collective. `more` is the trainer's (JSON). Raises flats.NotHeld, alike on every rank, where DeepSpeed
-    keeps its state in a way that is not known here."""
+    """Collective. `more` is the trainer's (JSON). Raises optimizer_state.NotHeld, alike on every rank, if
+    DeepSpeed keeps its state in an unknown way."""
     held = tuple(optimizer_state.of_engine(engine))
     zero = engine.optimizer
     data = {
@@ -61,7 +61,7 @@ def take(engine: Any, step: int, more: Optional[Dict[str, Any]] = None) -> Snaps
 
 
 def kind(engine: Any) -> str:
-    """`replicas` for what stands in the place of a DeepSpeed engine. (An engine hands on its model's attributes.)"""
+    """`replicas` for what is in the place of a DeepSpeed engine. (An engine hands on its model's attributes.)"""
     return str(getattr(engine, "allranks_kind", DEEPSPEED))
 
 
@@ -76,9 +76,8 @@ def numbers(values: Dict[str, Any]) -> Dict[str, Any]:
     plain = (bool, int, float, str, type(None))
     found = {}
     for key, value in values.items():
-        if isinstance(value, plain) or (
-            isinstance(value, (list, tuple)) and value and all(isinstance(one, plain) for one in value)
-        ):
+        parts = value if isinstance(value, (list, tuple)) else [value]
+        if parts and all(isinstance(one, plain) for one in parts):
             found[key] = value
     return found
 
@@ -162,9 +161,8 @@ def checked(folder: str) -> Dict[str, Any]:
         files = json.load(file).get("files") or {}
     for name in COVERED:
         if files.get(name) != digest(os.path.join(folder, name)):
-            raise CannotResume(
-                "%s is not the file that was saved (%s)" % (os.path.join(folder, name), MANIFEST)
-            )
+            path = os.path.join(folder, name)
+            raise CannotResume("%s is not the file that was saved (%s)" % (path, MANIFEST))
     with open(os.path.join(folder, RESUME_JSON), encoding="utf-8") as file:
         data = json.load(file)
     if data.get("format") != FORMAT:
@@ -202,7 +200,7 @@ ADAM = ("AdamW", "Adam", "FusedAdam", "DeepSpeedCPUAdam")
 
 
 def _same_kind(folder: str, data: Dict[str, Any], here: str) -> None:
-    """Raises CannotResume where one of the two is under DeepSpeed: its loss scale, counters and schedule have no
+    """Raises CannotResume if one of the two is under DeepSpeed: its loss scale, counters and schedule have no
     place without it."""
     then = str(data.get("kind") or DEEPSPEED)
     if then != here:
@@ -215,7 +213,7 @@ def _same_kind(folder: str, data: Dict[str, Any], here: str) -> None:
 
 
 def _same_optimizer(folder: str, data: Dict[str, Any], optimizer: Any) -> None:
-    """Raises CannotResume where the state is another optimizer's, or its parameters are grouped otherwise."""
+    """Raises CannotResume if the state is another optimizer's, or its parameters are grouped otherwise."""
     then, now = str(data["optimizer"]), type(optimizer).__name__
     if then != now and not (then in ADAM and now in ADAM):
         raise CannotResume(
@@ -235,17 +233,11 @@ def _load_tensors(engine: Any, held: Tuple[Flat, ...], folder: str, types: Dict[
     import torch
     from safetensors import safe_open
 
-    file = (
-        safe_open(os.path.join(folder, RESUME_TENSORS), framework="pt")
-        if optimizer_state.rank() == 0
-        else None
-    )
+    path = os.path.join(folder, RESUME_TENSORS)
+    file = safe_open(path, framework="pt") if optimizer_state.rank() == 0 else None
     for flat in held:
-        kinds = {
-            name.split("/", 1)[0]: kind
-            for name, kind in types.items()
-            if name.endswith("/" + flat.parts[0].name)
-        }
+        own = "/" + flat.parts[0].name
+        kinds = {name.split("/", 1)[0]: kind for name, kind in types.items() if name.endswith(own)}
         for kind in sorted(kinds):
             dtype = dtype_of(kinds[kind])
             optimizer_state.make_room(flat, kind, dtype)

@@ -10,7 +10,7 @@ from allranks.worker.gpu import Meter
 from allranks.worker.rank_reporter import Rank
 
 LOGGED = ((1, "loss"), (5, "learning_rate"), (7, "grad_norm"))
-"""Where what a Trainer logs stands in a step's record (`core.rank_events.Step`)."""
+"""Where what a Trainer logs is in a step's record (`core.rank_events.Step`)."""
 
 
 def on_trainer(rank: Rank, module: Any) -> None:

@@ -16,7 +16,7 @@ KNOWN = frozenset({
     "data", "view", "torch", "uint8", "get_global_rank", "partition", "ds_process_group",
     "get_dp_process_group",
 })  # fmt: skip
-"""What `Init._zero_init_param` may do, if what stands here can take its place."""
+"""What `Init._zero_init_param` may do, if what is here can take its place."""
 
 
 OTHERWISE, SENDING, SKIPPING = 0, 1, 2

@@ -3,7 +3,7 @@
 A family of facts is one module of this folder whose name does not begin with `_`; it is found by being
 there. It has `read(request, reading)`, which stores values and reasons in the `Reading`, `SECONDS`, its
 limit, and pure parsers that a test feeds with recorded output. One that answers a question of its own has the
-request's key of it, `ASKED`, and `NOTHING`, its values without that question. Each family runs in a process of its own
+request's key of it, `ASKED`, and `NOTHING`, its values without that question. Each family runs in its own process
 that can be abandoned (`_reader_processes`): a hung driver or a dead mount costs its own facts and no others.
 
 The request is a JSON object; every key may be missing:

@@ -22,7 +22,7 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 def which(name: str, path: Optional[str] = None) -> Optional[str]:
     """As `shutil.which`, whose module loads three compressors first: 3 ms in every process that looks for a program.
-    An empty part of the path is no folder here."""
+    An empty part of the path is not a folder here."""
     folders = os.environ.get("PATH", os.defpath) if path is None else path
     places = (
         [name] if os.path.dirname(name) else [os.path.join(f, name) for f in folders.split(os.pathsep) if f]
@@ -31,6 +31,11 @@ def which(name: str, path: Optional[str] = None) -> Optional[str]:
         if os.path.isfile(place) and os.access(place, os.X_OK):
             return place
     return None
+
+
+def which_anywhere(name: str) -> Optional[str]:
+    """As `which`, also in the system's folders, which a short PATH may lack."""
+    return which(name) or which(name, path=SYSTEM_PATH)
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,7 @@ def run(
     cwd: Optional[str] = None,
     stdin: bytes = b"",
 ) -> Completed:
-    """Runs a program. Raises `Unreadable` where it is not there, takes too long or says too much."""
+    """Runs a program. Raises `Unreadable` if it is not there, takes too long or says too much."""
     limit = remaining(seconds)
     environment: Dict[str, str] = dict(os.environ if env is None else env)
     # Numbers and messages in one form, whatever the user's language is.
@@ -86,7 +91,7 @@ def run(
 
 
 def output(argv: Sequence[str], seconds: float = 5.0, env: Optional[Mapping[str, str]] = None) -> str:
-    """What a program printed. Raises `Unreadable` also where its exit code is not 0."""
+    """What a program printed. Raises `Unreadable` also if its exit code is not 0."""
     done = run(argv, seconds, env)
     if done.code != 0:
         raise Unreadable(f"{argv[0]} ended with code {done.code}: {done.first_line}")
@@ -124,7 +129,7 @@ def _converse(process: "subprocess.Popen[bytes]", name: str, limit: float, stdin
 
 
 def text(path: str, most_bytes: int = 1 << 20) -> str:
-    """A small file's text. Raises OSError where it cannot be read, `Unreadable` where it is larger."""
+    """A small file's text. Raises OSError if it cannot be read, `Unreadable` where it is larger."""
     with open(path, "rb") as file:
         data = file.read(most_bytes + 1)
     if len(data) > most_bytes:

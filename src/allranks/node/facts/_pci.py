@@ -95,7 +95,7 @@ def acs_redirects(root: str = ROOT) -> Optional[List[str]]:
 
 
 def acs_control(space: bytes) -> Optional[int]:
-    """The ACS control register in a device's configuration space; None where it has no such capability (0x000D)."""
+    """The ACS control register in a device's configuration space; None if it has no such capability (0x000D)."""
     offset = 0x100
     for _ in range(48):
         if offset < 0x100 or offset + 8 > len(space):

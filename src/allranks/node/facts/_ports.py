@@ -55,13 +55,13 @@ NEAR = 100
 
 
 def next_free(port: int, taken: "set[int]") -> Optional[int]:
-    """The first port above `port` that may be listened on and is none of `taken`; None where none of 100 is."""
+    """The first port above `port` that may be listened on and is none of `taken`; None if none of 100 is."""
     near = range(port + 1, min(port + 1 + NEAR, 65536))
     return next((one for one in near if one not in taken and try_port(one) is None), None)
 
 
 def try_port(port: int) -> Optional[str]:
-    """Really listens for a moment, as torch's TCPStore will (all addresses, SO_REUSEADDR); None where it may.
+    """Really listens for a moment, as torch's TCPStore will (all addresses, SO_REUSEADDR); None if it may.
 
     A port in TIME_WAIT alone is free for it.
     """
@@ -135,7 +135,7 @@ class Holders:
         return _processes.owners(paths.home())
 
     def of(self, listeners: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-        """One a process; its pid is None where another user's descriptors may not be looked at."""
+        """One a process; its pid is None if another user's descriptors may not be looked at."""
         found: Dict[Any, Dict[str, Any]] = {}
         for one in listeners:
             pid = self._pids.get(one["inode"])

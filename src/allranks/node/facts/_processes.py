@@ -22,15 +22,13 @@ def recorded(home: str) -> List[Dict[str, Any]]:
         try:
             run = paths.RunDirectory(run_id, home)
         except Exception:
-            continue  # a name that no run of ours has
+            continue  # a name that no run of allranks has
         keeper = paths.read_object(run.keeper.identity)
-        for node in run.nodes():
-            directory = run.node(node)
-            supervisor = paths.read_object(directory.supervisor)
-            seen = paths.Tail(directory.processes).read()
-            found.append(
-                {"run": run_id, "node": node, "supervisor": supervisor, "keeper": keeper, "processes": seen}
-            )
+        for node in run.node_directories():
+            part: Dict[str, Any] = {"run": run_id, "node": node.name, "keeper": keeper}
+            part["supervisor"] = paths.read_object(node.supervisor)
+            part["processes"] = paths.Tail(node.processes).read()
+            found.append(part)
             keeper = {}  # told once, with the first node that has a folder here
     return found
 

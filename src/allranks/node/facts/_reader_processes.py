@@ -34,7 +34,7 @@ Send = Callable[[Dict[str, Any]], None]
 
 @dataclass
 class Outcome:
-    """What one process sent; `reason` says why it did not come to its end, None where it did."""
+    """What one process sent; `reason` says why it did not come to its end, None if it did."""
 
     messages: List[Dict[str, Any]] = field(default_factory=list)
     reason: Optional[str] = None
@@ -62,7 +62,7 @@ def remaining(seconds: float) -> float:
 def run(
     tasks: Mapping[str, Callable[[Send], None]], limits: Union[float, Mapping[str, float]]
 ) -> Dict[str, Outcome]:
-    """Runs every task in a process of its own, all at once; returns within the longest limit (and 0.5 s)."""
+    """Runs every task in its own process, all at once; returns within the longest limit (and 0.5 s)."""
     children: Dict[str, _Child] = {}
     outcomes: Dict[str, Outcome] = {}
     for name, task in tasks.items():
@@ -81,7 +81,7 @@ def run(
 
 
 def call(function: Callable[[], Any], seconds: float) -> Any:
-    """`function()` in a process that can be abandoned. Raises `Unreadable` where it does not come back."""
+    """`function()` in a process that can be abandoned. Raises `Unreadable` if it does not come back."""
     return calls({"": function}, seconds)[""]()
 
 
@@ -194,7 +194,7 @@ def _receive(child: _Child) -> None:
 
 
 def _end(child: _Child) -> None:
-    """Nothing more is read from it. Its group is killed also where it has ended by itself: a program that it
+    """Nothing more is read from it. Its group is killed also if it has ended by itself: a program that it
     started and gave up may have left children. Until `_reap` its pid, and so the group's, is nobody else's."""
     child.ended = True
     child.outcome.seconds = time.monotonic() - child.began

@@ -6,7 +6,7 @@ from typing import Any, Callable, Dict, Optional, Set
 
 
 class Unreadable(Exception):
-    """A fact that could not be read; its text is the reason that stands in `Facts.unreadable`."""
+    """A fact that could not be read; its text is the reason that is in `Facts.unreadable`."""
 
 
 class Reading:
@@ -24,7 +24,7 @@ class Reading:
         self._send({"fact": fact, "reason": reason})
 
     def fact(self, fact: str, function: Callable[..., Any], *arguments: Any) -> Optional[Any]:
-        """Stores what `function` returns, or why it could not; returns the value, None where there is none."""
+        """Stores what `function` returns, or why it could not; returns the value, None if there is none."""
         value = self.source(fact, function, *arguments)
         if value is not None or fact not in self.missed:
             self.put(fact, value)

@@ -49,7 +49,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 
 
 def trainer(python: str) -> Optional[Dict[str, Any]]:
-    """LLaMA-Factory's package as this Python would find it; None where it is not installed there."""
+    """LLaMA-Factory's package as this Python would find it; None if it is not installed there."""
     python = os.path.expanduser(python)
     found = python if os.path.isabs(python) else _commands.which(python)
     for folder in package_folders(found) if found else []:

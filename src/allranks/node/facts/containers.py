@@ -22,8 +22,8 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 
 
 def engine(name: str) -> Dict[str, Any]:
-    """`name`, `path` (None where it is not installed), `version`, and `trouble` where it does not answer."""
-    path = _commands.which(name) or _commands.which(name, path=_commands.SYSTEM_PATH)
+    """`name`, `path` (None if it is not installed), `version`, and `trouble` where it does not answer."""
+    path = _commands.which_anywhere(name)
     if path is None:
         return {"name": name, "path": None, "version": None, "trouble": None}
     try:

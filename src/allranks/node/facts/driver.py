@@ -49,13 +49,13 @@ def loaded() -> List[str]:
 
 
 def module_version() -> Optional[Dict[str, Any]]:
-    """The loaded module's `version` and whether it is the open one; None where none is loaded."""
+    """The loaded module's `version` and whether it is the open one; None if none is loaded."""
     path = "/proc/driver/nvidia/version"
     return parse_module(text(path)) if os.path.exists(path) else None
 
 
 def module_on_disk() -> Optional[str]:
-    """The version that the next load would take; None where there is none (containers see no module files)."""
+    """The version that the next load would take; None if there is none (containers see no module files)."""
     try:
         done = _commands.run(["modinfo", "-F", "version", "nvidia"], 5.0)
     except Unreadable:
@@ -137,7 +137,7 @@ def parse_module(content: str) -> Dict[str, Any]:
 
 
 def parse_ldconfig(content: str, real: Any) -> Dict[str, List[str]]:
-    """`ldconfig -p` → versions of libcuda and libnvidia-ml, which stand in the names of their real files."""
+    """`ldconfig -p` → versions of libcuda and libnvidia-ml, which are in the names of their real files."""
     found: Dict[str, List[str]] = {"libcuda": [], "libnvidia-ml": []}
     for row in content.splitlines():
         name, arrow, path = row.strip().partition(" => ")

@@ -59,7 +59,7 @@ def root(request: Mapping[str, Any]) -> Optional[str]:
 
 
 def locks(folder: str) -> List[Dict[str, Any]]:
-    """Each lock: `path`, `name` of the extension, `build` (`py311_cu128`; None where the folder is of the user's
+    """Each lock: `path`, `name` of the extension, `build` (`py311_cu128`; None if the folder is of the user's
     choice), `uid` of its maker, `age_seconds`, the filesystem's `type`, `held_by` (`described` processes of this
     machine), `sure` (whether all processes that may hold it could be looked at)."""
     found = find(folder)
@@ -92,7 +92,7 @@ def find(folder: str) -> List[Dict[str, Any]]:
 
 
 def folders_in(folder: str) -> List[str]:
-    """Its folders, sorted; empty where it is not there. Raises OSError where it may not be read."""
+    """Its folders, sorted; empty if it is not there. Raises OSError if it may not be read."""
     try:
         with os.scandir(folder) as entries:
             return sorted(entry.path for entry in entries if entry.is_dir(follow_symlinks=False))

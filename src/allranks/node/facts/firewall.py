@@ -21,7 +21,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 def read_input() -> Dict[str, Any]:
     """What happens to a new TCP connection from elsewhere: `policy`, and the ports that rules accept.
 
-    Raises `Unreadable` where the filters may not be read.
+    Raises `Unreadable` if the filters may not be read.
     """
     reasons = []
     for argv, parse in (

@@ -262,7 +262,7 @@ def text(element: xml.Element, path: str) -> Optional[str]:
 
 
 def number(value: Optional[str]) -> Optional[float]:
-    """The number that a value begins with, whatever decimal sign the language has; None where there is none."""
+    """The number that a value begins with, whatever decimal sign the language has; None if there is none."""
     match = re.match(r"\s*(-?\d+(?:[.,]\d+)?)", value or "")
     return float(match.group(1).replace(",", ".")) if match else None
 

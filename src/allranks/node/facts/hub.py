@@ -44,15 +44,11 @@ def model_of(request: Mapping[str, Any]) -> Dict[str, Any]:
     asked = request["hub"]
     name, revision = str(asked["id"]), str(asked.get("revision") or "main")
     ranks = variables(request)
-    folder = hub_cache.expanded(str(asked["cache"]), ranks) if asked.get("cache") else hub_cache.cache(ranks)
-    found: Dict[str, Any] = {
-        "id": name,
-        "revision": revision,
-        "cache": folder,
-        "exists": False,
-        "config": None,
-    }
-    found.update(lacks=["the model"], has_token=os.path.isfile(hub_cache.token_file(ranks)))
+    folder = hub_cache.folder_of(asked, ranks)
+    found: Dict[str, Any] = {"id": name, "revision": revision, "cache": folder}
+    found.update(
+        exists=False, config=None, lacks=["the model"], has_token=os.path.isfile(hub_cache.token_file(ranks))
+    )
     place = hub_cache.snapshot(folder, name, revision)
     if place is not None:
         found.update(read_model(place), commit=os.path.basename(place))
@@ -82,7 +78,7 @@ def lacks(found: Mapping[str, Any]) -> List[str]:
 
 def reach(request: Mapping[str, Any]) -> Dict[str, Any]:
     """What the Hub answers to this node, with the ranks' variables (proxies, certificates, HF_ENDPOINT) and without a
-    token. It changes this process's variables: it has a process of its own."""
+    token. It changes this process's variables: it has its own process."""
     from allranks.node import hub_request  # brings ssl along, and most nodes have nothing to ask
 
     ranks = variables(request)

@@ -131,8 +131,8 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 
 
 def asked(request: Mapping[str, Any]) -> Dict[str, Any]:
-    """The configuration that the libraries shall read; empty where none was sent, and where the JSON that it names is
-    none of DeepSpeed's. (Whether the file is there, and is JSON, is said by others.)"""
+    """The configuration that the libraries shall read; empty if none was sent, or if the JSON file that it names is not
+    one for DeepSpeed. (Others report a file that is missing or is not JSON.)"""
     question = request.get("configuration")
     found = dict(question) if isinstance(question, Mapping) else {}
     if found.get("kind") != "deepspeed":
@@ -185,7 +185,7 @@ def told_of(kept: Mapping[str, Any], began: float) -> Optional[Dict[str, Any]]:
 
 
 def usable(kept: Mapping[str, Any], began: float) -> bool:
-    """A success of any time; a failure only where it was made while we waited for it."""
+    """A success of any time; a failure only if it was made while we waited for it."""
     answer, at = kept.get("answer"), kept.get("at")
     if not isinstance(answer, dict) or not isinstance(at, (int, float)):
         return False
@@ -210,11 +210,7 @@ def _model_state(request: Mapping[str, Any]) -> Any:
     hub, path = request.get("hub"), request.get("model")
     if isinstance(hub, Mapping):
         variables = _environment.environment(request)
-        cache = (
-            hub_cache.expanded(str(hub["cache"]), variables)
-            if hub.get("cache")
-            else hub_cache.cache(variables)
-        )
+        cache = hub_cache.folder_of(hub, variables)
         path = hub_cache.snapshot(cache, str(hub.get("id")), str(hub.get("revision") or "main"))
     try:
         state = os.stat(os.path.join(os.path.expanduser(str(path)), "config.json"))

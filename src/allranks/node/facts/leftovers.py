@@ -48,13 +48,13 @@ LAUNCHERS = {
     "llamafactory.cli": "llamafactory-cli",
     "horovodrun": "horovodrun",
 }
-"""How the launchers of distributed training stand in a command line: the program's name, or the module after -m."""
+"""How the launchers of distributed training are in a command line: the program's name, or the module after -m."""
 
 MOST_OTHERS = 64
 
 
 def others() -> List[Dict[str, Any]]:
-    """The launchers that belong to no run of ours: `launcher`, and what `_processes.described` tells of each."""
+    """The launchers that belong to no run of allranks: `launcher`, and what `_processes.described` tells of each."""
     owned = _processes.owners(paths.home())
     found = []
     for pid in processes.pids():
@@ -62,12 +62,12 @@ def others() -> List[Dict[str, Any]]:
         if launcher is None or _processes.run_of(pid, owned) is not None:
             continue
         found.append({"launcher": launcher, **_processes.described(pid, owned)})
-    # A process that ended while it was looked at has no name any more.
+    # A process that ended while it was looked at has no name any longer.
     return [one for one in found if one["name"] is not None][:MOST_OTHERS]
 
 
 def launcher_of(argv: List[str]) -> Optional[str]:
-    """The launcher that a command line starts, itself or by a Python; None where it starts none.
+    """The launcher that a command line starts, itself or by a Python; None if it starts none.
 
     Only the program and what Python runs count: `less torchrun` and `grep deepspeed` launch nothing.
     """

@@ -38,7 +38,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     reading.fact("listening", lambda: _ports.listening(_ports.read_listeners()))
     reading.fact("local_port_range", lambda: [int(n) for n in line(_ports.PORT_RANGE).split()])
     reading.fact("reserved_ports", lambda: line(_RESERVED) if os.path.exists(_RESERVED) else "")
-    # Only where something will listen: the table of a busy machine is long.
+    # Only if something will listen: the table of a busy machine is long.
     reading.fact("local_ports_in_use", lambda: _ports.ports_in_use() if ports else None)
     reading.fact("somaxconn", lambda: int(line("/proc/sys/net/core/somaxconn")))
 
@@ -106,7 +106,7 @@ def _ifconf(descriptor: int) -> bytes:
 
 
 def _speed(name: str) -> Optional[int]:
-    """Mbit/s as the driver says; None where it says nothing (virtual, down, or another namespace's /sys)."""
+    """Mbit/s as the driver says; None if it says nothing (virtual, down, or another namespace's /sys)."""
     try:
         speed = int(line(f"/sys/class/net/{name}/speed"))
     except (OSError, ValueError):
@@ -115,7 +115,7 @@ def _speed(name: str) -> Optional[int]:
 
 
 def _kind(name: str) -> Optional[str]:
-    """`ethernet`, `infiniband` or `loopback` by ARPHRD_* of linux/if_arp.h; None where unknown."""
+    """`ethernet`, `infiniband` or `loopback` by ARPHRD_* of linux/if_arp.h; None if unknown."""
     kinds = {"1": "ethernet", "32": "infiniband", "772": "loopback"}
     return kinds.get(line_or_none(f"/sys/class/net/{name}/type") or "")
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, Dict, List, Mapping
+from typing import Any, Dict, Iterator, List, Mapping
 
 from allranks.node.facts import _reader_processes
 from allranks.node.facts._reading import Reading, Unreadable
@@ -47,7 +48,7 @@ def carried_out(nonce: Mapping[str, Any]) -> Dict[str, Dict[str, Any]]:
 
 
 def write(folder: str, name: str) -> bool:
-    with _Folder(folder) as descriptor:
+    with opened(folder) as descriptor:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         file = os.open(name, flags, 0o600, dir_fd=descriptor)
         try:
@@ -59,7 +60,7 @@ def write(folder: str, name: str) -> bool:
 
 def sees(folder: str, name: str) -> bool:
     """By its name alone: it may be another user's, and nothing else has this name."""
-    with _Folder(folder) as descriptor:
+    with opened(folder) as descriptor:
         try:
             os.stat(name, dir_fd=descriptor, follow_symlinks=False)
         except FileNotFoundError:
@@ -68,23 +69,16 @@ def sees(folder: str, name: str) -> bool:
 
 
 def remove(folder: str, name: str) -> bool:
-    with _Folder(folder) as descriptor:
-        try:
-            os.unlink(name, dir_fd=descriptor)
-        except FileNotFoundError:
-            pass  # it was never written
+    with opened(folder) as descriptor, suppress(FileNotFoundError):  # it may never have been written
+        os.unlink(name, dir_fd=descriptor)
     return True
 
 
-class _Folder:
-    """The folder itself, held open: what its path means cannot change under us."""
-
-    def __init__(self, path: str):
-        self.path = path
-
-    def __enter__(self) -> int:
-        self.descriptor = os.open(os.path.expanduser(self.path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        return self.descriptor
-
-    def __exit__(self, *_: Any) -> None:
-        os.close(self.descriptor)
+@contextmanager
+def opened(path: str) -> Iterator[int]:
+    """The folder itself, held open: its path may mean another folder a moment later."""
+    descriptor = os.open(os.path.expanduser(path), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)

@@ -141,7 +141,7 @@ def parse_python(answer: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def parse_versions(answer: Mapping[str, Any]) -> Dict[str, Optional[str]]:
-    """Version by package, None where it is not installed; `nvidia-*` only where they are."""
+    """Version by package, None if it is not installed; `nvidia-*` only if they are."""
     seen = answer.get("versions")
     seen = {str(k): str(v) for k, v in seen.items()} if isinstance(seen, Mapping) else {}
     found: Dict[str, Optional[str]] = {name: seen.get(name.lower().replace("_", "-")) for name in PACKAGES}

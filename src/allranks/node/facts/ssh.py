@@ -21,7 +21,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 
 
 def reached(targets: Mapping[str, str]) -> Dict[str, Any]:
-    """Node → None where a command ran there, else the reason. Host keys are neither accepted nor stored."""
+    """Node → None if a command ran there, else the reason. Host keys are neither accepted nor stored."""
     answers = _reader_processes.calls(
         {name: _asker(address) for name, address in targets.items()}, LOGIN_SECONDS + 3
     )

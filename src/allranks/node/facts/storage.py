@@ -1,6 +1,6 @@
 """Folders that the run writes to, the model's files, the dataset, and small files that settings name.
 
-Every path is looked at in a process of its own: one dead mount costs its own path and no other.
+Every path is looked at in its own process: one dead mount costs its own path and no other.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def nearest(path: str) -> str:
 def write_trial(folder: str) -> float:
     """Seconds to write 1 MiB through to the disk, in a file without a name where the filesystem can.
 
-    Raises OSError where it may not be written. On a full disk less than 1 MiB may have fitted.
+    Raises OSError if it may not be written. On a full disk less than 1 MiB may have fitted.
     """
     if not os.path.isdir(folder):
         raise NotADirectoryError(20, os.strerror(20), folder)
@@ -153,7 +153,7 @@ def unescape(word: str) -> str:
 
 
 def mount_of(path: str, mounts: List[Dict[str, Any]]) -> Dict[str, Any]:
-    """The mount that `path` lies on: the longest, and of equal ones the last mounted."""
+    """The mount that `path` is on: the longest, and of equal ones the last mounted."""
     best: Dict[str, Any] = {}
     for mount in mounts:
         point = mount["mount"].rstrip("/") + "/"
@@ -177,7 +177,7 @@ def read_file(path: str) -> Dict[str, Any]:
 def read_model(folder: str) -> Dict[str, Any]:
     """The folder's files and sizes, `config`, and what the safetensors index wants and is not there.
 
-    A name without a slash that is no folder is a Hub's model id: `exists` is False then.
+    A name without a slash that is not a folder is a Hub's model id: `exists` is False then.
     """
     folder = os.path.expanduser(folder)
     found: Dict[str, Any] = {"path": folder, "exists": os.path.isdir(folder)}
@@ -267,7 +267,7 @@ def cut_short(folder: str, files: Mapping[str, int]) -> List[str]:
 
 
 def safetensors_bytes(path: str) -> Optional[int]:
-    """The size that a safetensors file must have by its header; None where it has no whole header."""
+    """The size that a safetensors file must have by its header; None if it has no whole header."""
     with open(path, "rb") as file:
         head = file.read(8)
         length = int.from_bytes(head, "little")
@@ -292,7 +292,7 @@ def read_dataset(folder: str, names: List[str]) -> Dict[str, Any]:
     """What LLaMA-Factory's `dataset_info.json` says of the wanted names, and whether their files are there."""
     folder = os.path.expanduser(folder)
     path = os.path.join(folder, "dataset_info.json")
-    # A relative folder begins at the run's working folder, which is made anew for each run.
+    # A relative folder begins at the run's working folder, which is made again for each run.
     if not os.path.isabs(folder) or not os.path.exists(path):
         return {"dir": folder, "info": False}
     info, trouble = read_json(path, 16 << 20)
@@ -306,7 +306,7 @@ def read_dataset(folder: str, names: List[str]) -> Dict[str, Any]:
 
 
 def parse_dataset_info(info: Any, names: List[str]) -> Dict[str, Any]:
-    """`entries` by name (its `file`, None where it comes from a Hub), `unknown` names and the `known` ones."""
+    """`entries` by name (its `file`, None if it comes from a Hub), `unknown` names and the `known` ones."""
     if not isinstance(info, dict):
         return {"trouble": "it is not a JSON object"}
     entries = {}

@@ -89,13 +89,13 @@ def cpus() -> Dict[str, Any]:
 
 
 def numa_balancing() -> Optional[int]:
-    """Whether the kernel moves pages between NUMA nodes; None where it cannot."""
+    """Whether the kernel moves pages between NUMA nodes; None if it cannot."""
     path = "/proc/sys/kernel/numa_balancing"
     return int(line(path)) if os.path.exists(path) else None
 
 
 def cgroup_memory() -> Optional[int]:
-    """The tightest memory limit of our control groups, version 2 or 1, in bytes; None where there is none."""
+    """The tightest memory limit of our control groups, version 2 or 1, in bytes; None if there is none."""
     files = [
         os.path.join(f, name) for f in memory.folders(text("/proc/self/cgroup")) for name in memory.LIMITS
     ]
@@ -104,7 +104,7 @@ def cgroup_memory() -> Optional[int]:
 
 
 def container() -> Optional[str]:
-    """What kind of container this process is in, None where no sign of one is seen."""
+    """What kind of container this process is in, None if no sign of one is seen."""
     if os.path.exists("/.dockerenv"):
         return "docker"
     if os.path.exists("/run/.containerenv"):

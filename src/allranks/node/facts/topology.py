@@ -15,20 +15,12 @@ RELATIONS = ("X", "SYS", "NODE", "PHB", "PXB", "PIX")
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
-    if (
-        _commands.which("nvidia-smi", path=_commands.SYSTEM_PATH) is None
-        and _commands.which("nvidia-smi") is None
-    ):
+    if not _commands.which_anywhere("nvidia-smi"):
         reading.put("matrix", {})
         reading.put("nvlinks", {})
         return
     reading.fact("matrix", lambda: parse_matrix(_commands.output(["nvidia-smi", "topo", "-m"], 15.0)))
-    reading.fact("nvlinks", nvlinks)
-
-
-def nvlinks() -> Dict[str, List[Any]]:
-    done = _commands.run(["nvidia-smi", "nvlink", "-s"], 15.0)
-    return parse_nvlinks(done.out)
+    reading.fact("nvlinks", lambda: parse_nvlinks(_commands.run(["nvidia-smi", "nvlink", "-s"], 15.0).out))
 
 
 def parse_matrix(output: str) -> Dict[str, Dict[str, str]]:
@@ -70,5 +62,5 @@ def parse_nvlinks(output: str) -> Dict[str, List[Any]]:
 
 
 def without_escapes(text: str) -> str:
-    """nvidia-smi underlines its header also where no terminal reads it."""
+    """nvidia-smi underlines its header also if no terminal reads it."""
     return re.sub(r"\x1b\[[0-9;]*m", "", text)

@@ -6,7 +6,8 @@ import errno
 import socket
 import threading
 import time
-from typing import Any, Callable, Dict, List, Mapping, Tuple
+from contextlib import contextmanager
+from typing import Any, Callable, Dict, Iterator, List, Mapping, Tuple
 
 from allranks.node.facts._reading import why
 from allranks.node.probing import protocol
@@ -99,7 +100,7 @@ def dial_one(me: str, key: bytes, target: Mapping[str, Any], seconds: float) -> 
 
 
 def resolved(host: str, port: int) -> List[Address]:
-    """The addresses of a name, in the resolver's order. Raises OSError (socket.gaierror) where there is none."""
+    """The addresses of a name, in the resolver's order. Raises OSError (socket.gaierror) if there is none."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [(one[0], one[4]) for one in found]
 
@@ -149,7 +150,7 @@ def measure(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     """One pair: `latency` (seconds there and back, the least and the median of 20), `sent` and `received`.
 
     `wanted`: `node`, `key`, `target` (`node`, `address`, `port`), `streams`, `seconds` a direction. A part that
-    failed has `reason`. Bandwidth is bytes a second over all streams, counted where they arrive.
+    failed has `reason`. Bandwidth is bytes per second over all streams, counted where they arrive.
     """
     key, me, seconds = _common(wanted)
     target = dict(wanted.get("target") or {})
@@ -193,28 +194,19 @@ def pull(me: str, key: bytes, target: Mapping[str, Any], seconds: float) -> Dict
     return found
 
 
-class _asking:
-    """A connection on which the question has been answered, closed at the end."""
-
-    def __init__(
-        self, me: str, key: bytes, target: Mapping[str, Any], question: Mapping[str, Any], seconds: float
-    ):
-        self.sock, _ = connect(resolved(str(target["address"]), int(target["port"])), seconds)
-        try:
-            protocol.request(self.sock, key, {"from": me, **question}, time.monotonic() + seconds)
-        except BaseException:
-            self.sock.close()
-            raise
-
-    def __enter__(self) -> socket.socket:
-        return self.sock
-
-    def __exit__(self, *_: object) -> None:
-        self.sock.close()
+@contextmanager
+def _asking(
+    me: str, key: bytes, target: Mapping[str, Any], question: Mapping[str, Any], seconds: float
+) -> Iterator[socket.socket]:
+    """A connection on which the question has been answered."""
+    sock, _ = connect(resolved(str(target["address"]), int(target["port"])), seconds)
+    with sock:
+        protocol.request(sock, key, {"from": me, **question}, time.monotonic() + seconds)
+        yield sock
 
 
 def _streams(one: Callable[[], Dict[str, float]], number: int, seconds: float) -> Dict[str, float]:
-    """`number` streams at once; their sum. Raises what the first of them failed with, where none came through."""
+    """`number` streams at once; their sum. Raises what the first of them failed with, if none came through."""
     done: List[Dict[str, float]] = []
     failed: List[BaseException] = []
 
@@ -241,7 +233,7 @@ def _tried(work: Callable[[], Dict[str, float]]) -> Dict[str, Any]:
 
 
 def _together(works: "List[Callable[[], None]]", deadline: float) -> None:
-    """Each in a thread of its own; returns when all have ended, at the latest at `deadline`."""
+    """Each in its own thread; returns when all have ended, at the latest at `deadline`."""
     threads = [threading.Thread(target=work, daemon=True) for work in works]
     for thread in threads:
         thread.start()

@@ -1,7 +1,7 @@
 """How `probe listen` and `probe ranks` are told to end: by whoever has the probe's key, on the same node.
 
 Their output being closed ends them too, but that does not reach through every way in: what reads the output of
-a `docker exec` goes on reading when nobody is there any more. A datagram to an abstract Unix socket does, and
+a `docker exec` goes on reading when nobody is there any longer. A datagram to an abstract Unix socket does, and
 leaves no file behind.
 """
 

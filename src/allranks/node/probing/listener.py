@@ -1,4 +1,4 @@
-"""The verb `probe listen`: takes connections until its time is over or nobody reads its answer any more.
+"""The verb `probe listen`: takes connections until its time is over or nobody reads its answer any longer.
 
 It listens on the ports that the run will use (the rendezvous port on the head) on every address, as torch's
 TCPStore does, and on one free port of the address of the ranks' interface, as gloo and NCCL do for the data.
@@ -205,7 +205,7 @@ def fill(sock: socket.socket, seconds: float) -> None:
 
 
 def pour(sock: socket.socket, seconds: float) -> None:
-    """Sends zeros for `seconds`. Raises OSError where the peer closes."""
+    """Sends zeros for `seconds`. Raises OSError if the peer closes."""
     block = memoryview(bytes(BLOCK_BYTES))
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -249,7 +249,7 @@ def plain(address: str) -> str:
 
 
 def entries(folder: str) -> int:
-    """How many devices a driver lists; 0 where it is not loaded."""
+    """How many devices a driver lists; 0 if it is not loaded."""
     try:
         return len(os.listdir(folder))
     except OSError:

@@ -63,7 +63,7 @@ def receive(
 
 
 def exactly(sock: socket.socket, size: int, deadline: float) -> bytes:
-    """`size` bytes. Raises Silent, Stranger where the peer closes before, OSError."""
+    """`size` bytes. Raises Silent, Stranger if the peer closes before, OSError."""
     found = b""
     while len(found) < size:
         left = deadline - time.monotonic()

@@ -36,7 +36,7 @@ def main() -> int:
         say("device", device=torch.cuda.get_device_name(device))
     if os.environ.get("ALLRANKS_PROBE_SPEED"):
         say("computed", **speed(torch, device))
-        torch.cuda.empty_cache()  # does nothing where CUDA was not used
+        torch.cuda.empty_cache()  # does nothing if CUDA was not used
     join(dist, backend)
     say("joined")
     numbers = torch.arange(int(os.environ["ALLRANKS_PROBE_BYTES"]) // 4, device=device) % WAVE
@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def speed(torch, device) -> dict:
-    """`flops` a second of a square matrix product in the precision that trains, and `copied` bytes a second read and
+    """`flops` a second of a square matrix product in the precision that trains, and `copied` bytes per second read and
     written in the device's memory.
 
     A GPU works for a second, so that one which slows down under load shows it, and the median counts. A processor may
@@ -114,7 +114,7 @@ def synchronize(torch, device) -> None:
 
 
 def nccl_version(torch) -> object:
-    """None where this torch has no NCCL."""
+    """None if this torch has no NCCL."""
     try:
         return ".".join(str(part) for part in torch.cuda.nccl.version())
     except Exception:

@@ -1,7 +1,7 @@
 """The verb `probe ranks`: this node's ranks of one short collective, in the training environment's Python.
 
 Prints a line for each thing that a rank says, and one at the end. The ranks end when they are done, at the
-limit, or when nobody reads our answer any more; none is left.
+limit, or when nobody reads our answer any longer; none is left.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def run(wanted: Mapping[str, Any], over: Callable[[], bool]) -> Iterator[Dict[st
 
 
 class _Rank:
-    """One rank's process and its log, which has no name any more: nothing is left, however we end."""
+    """One rank's process and its log, which has no name any longer: nothing is left, however we end."""
 
     def __init__(self, wanted: Mapping[str, Any], described: Mapping[str, Any]):
         self.rank = int(described["rank"])

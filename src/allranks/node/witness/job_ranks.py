@@ -75,8 +75,8 @@ def job_key(env: Mapping[str, str], world_size: int) -> Tuple[str, ...]:
 
 
 def identity(environ: Mapping[str, str]) -> Optional[Tuple[int, int, Optional[int], str]]:
-    """(rank, world size, local rank, which variable says so); None if it is no rank. A scheduler's step of one task is
-    somebody's shell as likely as a job."""
+    """(rank, world size, local rank, which variable says so); None if it is not a rank. A
+    scheduler's step of one task may as well be somebody's shell."""
     for rank, size, local in SIZES:
         number, of = _whole(environ.get(rank)), _whole(environ.get(size))
         if number is not None and of is not None and number < of and (of > 1 or rank == "RANK"):
@@ -156,7 +156,7 @@ def _tops(
     table: Mapping[int, Stat], named: Mapping[int, Tuple[Tuple[int, int, Optional[int], str], Dict[str, str]]]
 ) -> Iterator[JobRank]:
     """Of the processes that one rank has (it and its children share an environment) the first that is Python. What
-    stands above other ranks is their launcher, such as a pod's torchrun, whose own RANK is that of its node."""
+    is above other ranks is their launcher, such as a pod's torchrun, whose own RANK is that of its node."""
     groups: Dict[Tuple[object, ...], List[int]] = {}
     for pid, (known, env) in named.items():
         groups.setdefault((known, job_key(env, known[1])), []).append(pid)

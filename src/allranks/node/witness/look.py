@@ -143,11 +143,8 @@ def _connections(
         now, then = after.get(inode), before.get(inode)
         if now is None:
             continue
-        moved = (
-            now.sent_bytes - then.sent_bytes + now.received_bytes - then.received_bytes
-            if then is not None
-            else 0
-        )
+        then = then or now
+        moved = now.sent_bytes - then.sent_bytes + now.received_bytes - then.received_bytes
         rows.append({"inode": inode, "moved": moved, **now._asdict()})
     rows.sort(key=lambda row: (-row["moved"], row["sent_ago_ms"]))
     return rows[:CONNECTIONS]

@@ -1,7 +1,7 @@
 """The Python stacks of other processes, read from their memory without stopping them and without any package.
 
 The text of this file runs by itself, under the very interpreter that the ranks run: `python -I -S -c TEXT`, the
-request on standard input. Where things lie in CPython's structures differs between versions, so this process learns it
+request on standard input. Where things are in CPython's structures differs between versions, so this process learns it
 from itself: it knows its own frames, and looks for their addresses in its own memory. It then checks what it has
 learned against its own stack, and answers nothing if that differs. A target is read through /proc/PID/mem, opened for
 reading alone: nothing is attached, paused or written. What is torn, since the target runs on, is read again.
@@ -159,7 +159,7 @@ class Layout:
         raise Torn("no place of the instruction")
 
     def _frames_in_place(self, memory, tops, chains):
-        """From 3.11 on frames lie in a stack of their own; a frame object points to its own."""
+        """From 3.11 on frames are in a stack of their own; a frame object points to its own."""
         inner = {}
         for chain in chains:
             for f in chain:
@@ -360,7 +360,7 @@ def learned():
         events[0].wait()
         threads.append(thread)
         gates.append(events[1])
-    time.sleep(0.002)  # until they stand in their second wait
+    time.sleep(0.002)  # until they are in their second wait
     memory = Memory("self")
     try:
         layout = Layout(memory, threads)

@@ -1,4 +1,4 @@
-"""The Python stacks of processes that are not ours: by `stack_reader` under their own Python, else by py-spy.
+"""The Python stacks of processes that allranks did not start: by `stack_reader` under their own Python, else by py-spy.
 
 Neither stops, attaches to or writes into a process. Both need the right to read its memory, which a kernel with
 `kernel.yama.ptrace_scope` 1 gives to root alone.
@@ -26,7 +26,7 @@ SCOPE = "/proc/sys/kernel/yama/ptrace_scope"
 
 
 class Looks(NamedTuple):
-    """By pid: the stacks of each look ([file, line, function, instruction], outermost first; None where one could not
+    """By pid: the stacks of each look ([file, line, function, instruction], outermost first; None if one could not
     be read), who read them, and why there are none."""
 
     stacks: Dict[int, List[Optional[List[Any]]]]
@@ -56,9 +56,7 @@ class Reading:
         environment = {"PATH": os.defpath, "LC_ALL": "C"}
         libraries = (processes.read_environ(pids[0]) or {}).get("LD_LIBRARY_PATH")
         if libraries:
-            environment["LD_LIBRARY_PATH"] = (
-                libraries  # a Python of a cluster's modules finds its own with it alone
-            )
+            environment["LD_LIBRARY_PATH"] = libraries  # a cluster module's Python may not start without it
         try:
             child = subprocess.Popen(
                 [path, *READER_WORDS, text],
@@ -164,9 +162,9 @@ def _spied(pid: int, start_time: int) -> "Tuple[Optional[List[Any]], str]":
     if found is None:
         return None, "py-spy is not installed"
     stack = outside_stack(found, Watched(0, pid, start_time))
-    return (
-        ([[*frame, None] for frame in stack.frames], "") if stack.frames else (None, "py-spy: %s" % stack.why)
-    )
+    if not stack.frames:
+        return None, "py-spy: %s" % stack.why
+    return [[*frame, None] for frame in stack.frames], ""
 
 
 def pyspy_for(pid: int) -> Optional[str]:

@@ -35,7 +35,7 @@ class Connection(NamedTuple):
 
 
 def connections() -> Dict[int, Connection]:
-    """By inode, of the network namespace that we are in; empty where the kernel does not answer."""
+    """By inode, of the network namespace that we are in; empty if the kernel does not answer."""
     found: Dict[int, Connection] = {}
     for family in (socket.AF_INET, socket.AF_INET6):
         try:
