@@ -1,8 +1,8 @@
-"""The ranks' stacks, collectives and processes at a stall, laid side by side: which rank is unlike the rest.
+"""Compares the ranks' stacks, collectives and processes at a stall: which rank differs from the rest.
 
 Order of trust: a process that cannot run (stopped, waiting for storage); torch's flight recorder (a rank that the
 others wait for, or in another operation); connections that nobody answers; the stacks (one rank outside the collective
-that the others wait in). Where all ranks of one node differ alike, the node is named.
+in which the others wait). If all ranks of one node differ in the same way, the node is named.
 """
 
 from __future__ import annotations
@@ -25,17 +25,17 @@ from allranks.monitor.run_state import RunState
 from allranks.monitor.suspect import Living, Odd, evidence, named, whole_node
 
 ANSWER_SECONDS = 8.0
-"""A beat until the question is seen, 2.5 s until py-spy is tried, 5 s for it, less what overlaps."""
+"""A heartbeat until the question is seen, 2.5 s until py-spy is tried, 5 s for it, less the overlap."""
 
 STOPPED = {"T": "stopped by a signal", "t": "stopped by a debugger", "F": "frozen by its control group"}
 STORAGE = "D"
 FREEZER = re.compile(r"freezer|refrigerator")
-"""Where a process waits that cgroup's freezer has stopped: `do_freezer_trap` (v2), `__refrigerator` (v1)."""
+"""The wait channel of a process that a control group has frozen: `do_freezer_trap` (v2), `__refrigerator` (v1)."""
 
 
 def answered(run: RunState, asked: Optional[float], now: float) -> bool:
-    """Whether what was asked can be judged: nothing has moved since, and all have answered or had the time to. Ranks
-    answer up to a second apart; each must have been heard after it told its collective, still at the same step."""
+    """Whether the answers can be judged: nothing has moved since, and all ranks have answered or had the time to. Ranks
+    answer up to a second apart; each must have been heard after it reported its collective, still at the same step."""
     living = [r for r in run.ranks.values() if r.alive]
     if asked is None or any((r.moved_at or 0.0) > asked for r in living):
         return False
@@ -44,21 +44,21 @@ def answered(run: RunState, asked: Optional[float], now: float) -> bool:
     if any(r.rank not in run.stacks for r in living):
         return False
     told = [r for r in living if r.rank in run.flights]
-    # Who answered by itself tells its collective next; of a stopped one py-spy tells the stack, and nothing more comes.
+    # A rank that answered by itself reports its collective next; of a stopped one only py-spy's stack comes.
     owing = [r for r in living if r.rank not in run.flights and run.stacks[r.rank].by == "inside"]
     later = all((r.beat_at or 0.0) > run.flights_at[r.rank] for r in told)
     return not told or (later and not owing)
 
 
 def odd_one(run: RunState) -> Optional[Odd]:
-    """None where no rank and no node differs, or where two differ and nothing says which of them is wrong."""
+    """The rank that differs; None if none does, or if nothing shows which of two sides is wrong."""
     found = odd_or_sides(run)
     return found if found is not None and not found.rivals else None
 
 
 def odd_or_sides(run: RunState) -> Optional[Odd]:
-    """The same, or the sides of ranks in two collectives. What was made of the answers is kept until another one comes
-    or a rank ends: a look at each second of a stall costs nothing."""
+    """The same, or the sides of ranks in two collectives. The result is kept until another answer comes or a rank ends,
+    so that a look at each second of a stall costs nothing."""
     living = {r.rank: r for r in run.ranks.values() if r.alive}
     memory = run.memory_of("compare")
     key = (run.answers, len(living), len(run.ranks))
@@ -72,8 +72,8 @@ def _compared(run: RunState, living: Living) -> Optional[Odd]:
     for judge in (by_process, _by_lock, by_flight, _by_stack):
         found = judge(run, living)
         if found is not None and (found.proven or not waits(frames_of(run, found.rank))):
-            return found  # it is seen to do something else, whatever its network does
-        doubtful = doubtful or found  # a waiting rank is in state D for a moment, too
+            return found  # it does something else, whatever its network does
+        doubtful = doubtful or found  # a waiting rank may be in state D for a moment, too
     return _by_socket(run, living) or doubtful
 
 
@@ -131,7 +131,7 @@ def _by_lock(run: RunState, living: Living) -> Optional[Odd]:
 
 
 def _by_socket(run: RunState, living: Living) -> Optional[Odd]:
-    """A node with which two others have connections that nobody answers: its machine or its network."""
+    """A node to which two others have connections that nobody answers: its machine or its network is the reason."""
     node, found = sockets.unanswered(run)
     on_it = sorted(n for n, rank in living.items() if rank.node == node)
     if node is None or not on_it:
@@ -153,7 +153,7 @@ def _by_stack(run: RunState, living: Living) -> Optional[Odd]:
     node = whole_node(outside or unheard, living)
     if len(outside) == 1 or (outside and node is not None):
         reason = f"{doing(stacks[outside[0]])}; the others wait in a collective"
-        # On a GPU a rank that reads a result of a queued collective waits outside of torch.distributed, too.
+        # On a GPU a rank that reads the result of a queued collective also waits outside of torch.distributed.
         proven = not any(living[n].uuid or living[n].bus_id for n in outside)
         return _of_stack(run, living, outside[0], COLLECTIVE_TIMEOUT_STRAGGLER.id, reason, proven, node)
     if unheard:
@@ -166,7 +166,7 @@ def _by_stack(run: RunState, living: Living) -> Optional[Odd]:
 
 
 def _elsewhere(run: RunState, living: Living, stacks: Dict[int, List[Frame]], outside: bool) -> Optional[Odd]:
-    """The one rank at another place than all others."""
+    """The one rank at another place in the code than all others."""
     places = {n: (place_of(frames), doing(frames)) for n, frames in stacks.items()}
     counted = Counter(places.values()).most_common()
     if len(counted) != 2 or counted[0][1] < 2 or counted[1][1] != 1:
@@ -174,7 +174,7 @@ def _elsewhere(run: RunState, living: Living, stacks: Dict[int, List[Frame]], ou
     odd = next(n for n, place in places.items() if place == counted[1][0])
     reason = f"{places[odd][1]}; the others: {counted[0][0][1]}"
     cause = COLLECTIVE_TIMEOUT_STRAGGLER.id if outside else COLLECTIVE_MISMATCH.id
-    # Stages of a pipeline wait at lines of their own.
+    # Stages of a pipeline wait at different lines.
     return _of_stack(run, living, odd, cause, reason, False)
 
 

@@ -11,7 +11,7 @@ from allranks.core.node_events import Failure, GpuSample, Sample
 from allranks.core.rank_events import Operator, Settings
 
 RECENT_STEPS = 64
-"""Steps kept a rank: enough for a median and a spread, little enough for 8,000 ranks in memory."""
+"""Steps kept per rank: enough for a median and a spread, few enough for 8,000 ranks in memory."""
 
 FIRST_LOSSES = 16
 EXCEPTIONS_KEPT = 4
@@ -20,15 +20,15 @@ IDLE_PERCENT = 5.0
 SLOWDOWNS = frozenset(
     ("hw_slowdown", "hw_thermal_slowdown", "sw_thermal_slowdown", "hw_power_brake_slowdown")
 )
-"""nvidia-smi's clocks_event_reasons that mean that a GPU is slower than it should be; a power cap is none."""
+"""The clocks_event_reasons of nvidia-smi by which a GPU is slower than it should be; a power cap is not one of them."""
 
 MEMORY_POINTS = 256
-"""Memory samples kept a rank; when full, every second one is dropped and the interval doubles."""
+"""Memory samples kept per rank; when full, every second one is dropped and the interval doubles."""
 
 
 @dataclass(eq=False)
 class RankState:
-    """One rank: who it is, where it stands, how it ended. Unknown is None. Times are on the head's clock."""
+    """One rank: its identity, its progress, its end. None is unknown. Times are on the head's clock."""
 
     rank: int
     node: Optional[str] = None
@@ -41,17 +41,17 @@ class RankState:
     phase: Optional[str] = None
     phase_at: Optional[float] = None
     prepared: bool = False
-    """Whether it came as far as a process group, a Trainer, DeepSpeed or a first batch."""
+    """Whether it has reached a process group, a Trainer, DeepSpeed or a first batch."""
     phase_heard_at: Optional[float] = None
-    """The same by the watcher's own clock."""
+    """When its phase began, by the watcher's own clock."""
     started_at: Optional[float] = None
     beat_at: Optional[float] = None
     cpu: Optional[Tuple[float, float]] = None
     """(when its node's last sample came, the CPU seconds in it)."""
     busy_at: Optional[float] = None
-    """When a sample last showed that it used the CPU since the one before, both after its last beat."""
+    """When a sample last showed that it used the CPU since the sample before, both after its last heartbeat."""
     stopped_at: Optional[float] = None
-    """Since when each sample shows it stopped, by a signal or a debugger."""
+    """Since when all samples show it stopped, by a signal or a debugger."""
     step: Optional[int] = None
     total_steps: Optional[int] = None
     step_at: Optional[float] = None
@@ -61,12 +61,12 @@ class RankState:
     gradient_norm: Optional[float] = None
     nan_steps: int = 0
     nan_since: Optional[int] = None
-    """The first step of those that are no number."""
+    """The first step whose loss is not a number."""
     losses: Deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_STEPS))
     first_losses: List[float] = field(default_factory=list)
     moved_at: Optional[float] = None
     unread: bool = False
-    """Whether its last beat has a phase or a step that cannot be read."""
+    """Whether its last heartbeat has a phase or a step that cannot be read."""
     progress: Any = None
     operator: Optional[Operator] = None
     """What torch compiles in it now, or whose lock it waits for."""
@@ -86,11 +86,11 @@ class RankState:
     gone_code: Optional[int] = None
     gone_at: Optional[float] = None
     ended_heard_at: Optional[float] = None
-    """When its end was heard first, by the watcher's own clock."""
+    """When its end was first heard, by the watcher's own clock."""
 
     @property
     def code(self) -> Optional[int]:
-        """How it ended: what the kernel said (negative: a signal) before what Python said; None while it lives."""
+        """How it ended: the kernel's exit code (negative: a signal), else Python's; None while it lives."""
         return self.gone_code if self.gone_code is not None else self.end_code
 
     @property
@@ -124,7 +124,7 @@ class NodeState:
     sample: Sample = field(default_factory=Sample)
     sample_at: Optional[float] = None
     gpus: Sequence[GpuSample] = ()
-    """The last look at the GPUs, at `gpus_at`; most samples have none: nvidia-smi costs more than the rest."""
+    """The GPUs at `gpus_at`; most samples have none, since nvidia-smi costs more than the rest."""
     gpus_at: Optional[float] = None
     throttled: Dict[str, float] = field(default_factory=dict)
     kernel: List[str] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Stacks as a rank told them at a stall: where it is in its own code, and whether it waits for other ranks."""
+"""The ranks' stacks at a stall: where a rank is in its own code, and whether it waits for other ranks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from allranks.monitor.run_state import RunState
 WAITING = re.compile(
     r"(^|/)torch/distributed/(?!elastic/|launcher/|run\.py$)|(^|/)deepspeed/(comm|runtime/comm)/|(^|/)torch/nn/parallel/distributed\.py$"
 )
-"""Files whose functions wait for other ranks; not what torchrun puts around a script (`@record`)."""
+"""Files whose functions wait for other ranks, without torchrun's wrapper of a script (`@record`)."""
 
 CALLS = re.compile(r"(^|/)torch/nn/modules/module\.py$")
-"""What a wrapper (DDP, FSDP) calls is the model: who computes in it waits for nobody."""
+"""A wrapper (DDP, FSDP) calls the model here: a rank that computes in it waits for nobody."""
 
 LOCK = re.compile(r"(^|/)torch/utils/file_baton\.py$")
 BUILD = re.compile(r"(^|/)torch/utils/cpp_extension\.py$")
@@ -29,11 +29,11 @@ LIBRARY = re.compile(
 """Code that is not the user's own."""
 
 KNOWN_STACKS = 4096
-"""Ranks of one run stand in few places: what was made of a stack is kept, so that 8,000 ranks cost a second once."""
+"""Ranks of one run are in few places: the results are kept, so that 8,000 ranks cost a second only once."""
 
 
 def frames_of(run: RunState, rank: int) -> List[Frame]:
-    """A rank's main thread, outermost first, as it was told at this stall."""
+    """The frames of a rank's main thread at this stall, outermost first."""
     stack = run.stacks.get(rank)
     return list((stack.frames or ())[-FRAMES_KEPT:]) if stack is not None else []
 

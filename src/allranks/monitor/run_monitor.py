@@ -22,29 +22,29 @@ JUDGES = {RANK_EXITED_EARLY.id: by_early_exit, LEASE_LOST.id: by_node}
 """Who knows more of a finding that stopped the run than the finding says; of any other, whether it was a stall."""
 
 TICK_SECONDS = 1.0
-"""A beat comes each second: looking more often sees nothing new."""
+"""A heartbeat comes each second: looking more often shows nothing new."""
 
 PAUSE_SECONDS = 5.0
 AFTER_PAUSE_SECONDS = 15.0
-"""Where the watcher itself was away (suspended, starved, its clock set), what it has not heard proves nothing
-until it has listened again for a while."""
+"""If the watcher itself was away (suspended, starved, its clock set), a silence proves nothing until it has listened
+again for a while."""
 
 FORGET_SECONDS = 300.0
-"""A statement that no longer holds may be said again after this long, so that a flapping one is folded."""
+"""A statement that no longer holds may be reported again after this long; so one that comes and goes is folded."""
 
 EACH_SECONDS = 65.0
-"""A stall that passed is over, and the next one is another: a detector with `EACH_TIME` says that it holds again, at
-most this often. Longer than `start_patience`, so that each brings evidence of its own."""
+"""After a stall that has passed the next one is another: a detector with `EACH_TIME` reports it again, at most this
+often. Longer than the pauses of `start_patience`, so that each brings new evidence."""
 
 LINES_KEPT = 400
-"""The last lines kept of each log for the verdict."""
+"""So many last lines of each log are kept for the verdict."""
 
 Statement = Union[Finding, Diagnosis]
 
 
 class _Said:
-    """One statement about one place: when it was said last, when it held last, whether it ceased to since, how often
-    it was said."""
+    """One statement about one place: when it was last reported, when it last held, whether it has ceased since, how
+    often it was reported."""
 
     def __init__(self) -> None:
         self.at = self.held_at = 0.0
@@ -52,11 +52,10 @@ class _Said:
 
 
 class Watch:
-    """Follows one run. `expect` holds what the plan promised: `world_size`, `trainable_parameters`, `steps`.
+    """Follows one run. `expect` holds what the plan expects: `world_size`, `trainable_parameters`, `steps`.
 
-    Times of events should be on the head's clock. Where the caller gives `received`, its own clock at the arrival, a
-    node's clock is corrected here; `arrived` is the same for an event that is corrected already. How long somebody
-    is silent is judged by the arrival.
+    Times of events should be on the head's clock. With `received`, the caller's clock at the arrival, a node's clock is
+    corrected here; `arrived` is the same for an event that is corrected already. Silences are judged by the arrival.
     """
 
     def __init__(self, expect: "Mapping[str, Any] | None" = None) -> None:
@@ -78,7 +77,7 @@ class Watch:
         self._said: Dict[Tuple[Any, ...], _Said] = {}
 
     def again(self) -> "Watch":
-        """A watch of the next attempt: the nodes that are there and their clocks are known, nothing else is."""
+        """A watch of the next attempt: it only knows the nodes that are there and their clocks."""
         fresh = Watch(self.run.expect)
         fresh.clocks = self.clocks
         for node in self.run.nodes.values():
@@ -90,7 +89,7 @@ class Watch:
     def add(
         self, event: Event, received: "float | None" = None, arrived: "float | None" = None
     ) -> List[Statement]:
-        """Takes one event in; returns what it makes known, each statement once."""
+        """Takes one event in; returns the new statements, each once."""
         if received is not None:
             event, arrived = self.corrected(event, received), received
         said: List[Statement] = []
@@ -101,7 +100,7 @@ class Watch:
         return said
 
     def heard(self, node: str, at: float) -> None:
-        """A node's supervisor says that it lives."""
+        """A sign of life of a node's supervisor."""
         self.run.heard(self.run.node(node), at)
 
     def corrected(self, event: Event, received: float) -> Event:
@@ -112,7 +111,7 @@ class Watch:
         return replace(event, at=event.at + offset)
 
     def tick(self, now: float) -> List[Statement]:
-        """What the passing of time alone makes known; call it as often as you like."""
+        """The statements that follow from the passing of time; call it as often as you like."""
         if self._ticked is not None:
             if 0.0 <= now - self._ticked < TICK_SECONDS:
                 return []
@@ -131,19 +130,19 @@ class Watch:
         return said
 
     def _set_back(self, seconds: float) -> None:
-        """Our clock was set by so much (below zero: back): what was said stays as old as it was, and is due again
-        when it would have been."""
+        """The watcher's clock was set by so much (below zero: back): statements stay as old as they were."""
         for known in self._said.values():
             known.at, known.held_at = known.at + seconds, known.held_at + seconds
 
     def _note_ceased(self, name: str) -> None:
-        """The detector sees nothing at all any more: what it has said is over. Another suspect alone ends no stall."""
+        """The detector no longer sees anything: its statements are over. (Another suspect alone does not end a
+        stall.)"""
         for key, known in self._said.items():
             if key[0] == name:
                 known.ceased = True
 
     def _ask(self, name: str, detector: Any, about: Any) -> List[Finding]:
-        """One detector's findings. A fault in it is said once and silences it alone: the run goes on watched."""
+        """One detector's findings. A fault in it is reported once and silences only this detector."""
         if name in self.faulty:
             return []
         try:
@@ -161,7 +160,7 @@ class Watch:
             ]
 
     def _new(self, findings: Iterable[Finding], now: float) -> List[Finding]:
-        """Of these, the ones not said yet: a rule speaks once about a place, and again if it gets worse."""
+        """The findings that were not reported yet: a rule reports a place once, and again if it gets worse."""
         fresh = []
         for finding in findings:
             key = (finding.id, finding.where)
@@ -185,7 +184,7 @@ class Watch:
     def add_lines(
         self, rank: "int | None", lines: Iterable[str], node: "str | None" = None, source: str = ""
     ) -> None:
-        """The tail of a rank's log (rank None: of the node's torchrun), used by the verdict alone."""
+        """The end of a rank's log (rank None: of the node's torchrun), for the verdict."""
         kept = self.logs.setdefault((node, rank, source), [])
         kept.extend(lines)
         del kept[:-LINES_KEPT]
@@ -199,8 +198,8 @@ class Watch:
     def verdict(self, now: float) -> Optional[Diagnosis]:
         """Why the run ended; None while nothing has gone wrong.
 
-        Where a finding stopped the run before anything failed, what failed after it is the stop's own doing. A fault of
-        ours is named, and nothing is claimed: the keeper must still end the run.
+        If a finding stopped the run before anything failed, later failures come from the stop. A fault of the judgement
+        is named, and nothing is claimed: the keeper must still end the run.
         """
         try:
             found = self._verdict(now)
@@ -224,5 +223,5 @@ class Watch:
 
 
 def _numbered(finding: Finding, times: int) -> Finding:
-    """What is said again says so: the same words about the same place would be taken for the old statement."""
+    """A repeated finding has its number: else it would look like the old one."""
     return finding if times == 1 else replace(finding, saw=f"{finding.saw} (number {times} in this run)")

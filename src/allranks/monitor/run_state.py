@@ -1,6 +1,6 @@
-"""What is known of a run, folded from its events one at a time, in bounded memory.
+"""What is known of a run, from its events one by one, in bounded memory.
 
-An event costs O(1): 8,000 ranks that each beat once a second are followed by one core.
+An event costs O(1): one core follows 8,000 ranks with one heartbeat per second each.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ GAP_SECONDS = 10.0
 """A longer silence of a node is an outage that has passed, not its pace."""
 
 OUTAGE_SECONDS = 5.0
-"""A node that was unheard for so long, five of its words, was cut off, and so was all that its ranks had to say."""
+"""A node that was not heard for so long (five signs of life) was cut off, and so were its ranks' events."""
 
 DOUBT_SECONDS = 35.0
 """How long a rank's end without a known code may be a failure: torchrun gives the other ranks of its node 30 s to end,
-then it ends itself and says so. What still runs after that has seen none."""
+then it ends itself. A torchrun that still runs after that has seen no failure."""
 
 LEASE_SECONDS = 30.0
 """The default lease."""
 
 BEAT_GAP_SECONDS = 15.0
-"""A rank that was late for longer is given no more than a minute, four times that: what a loading one is given."""
+"""A rank that was late for longer gets no more than a minute, four times that, like a rank that loads."""
 
 
 class RunState:
-    """All ranks and nodes of a run: `fold.apply` takes events in."""
+    """All ranks and nodes of a run: `event_handlers.apply` takes events in."""
 
     def __init__(self, expect: "Mapping[str, Any] | None" = None) -> None:
         self.expect: Mapping[str, Any] = dict(expect or {})
@@ -41,8 +41,8 @@ class RunState:
         self.nodes: Dict[str, NodeState] = {}
         self.at: Optional[float] = None
         self.now = self.arrived = 0.0
-        """The watcher's own clock: its newest time, and when the event that is folded arrived. Silences are judged by
-        it, since a node's clock may be set at any time; what came first, by the events' times."""
+        """On the watcher's own clock: its newest time, and when the current event arrived. Silences are judged by it,
+        since a node's clock may be set at any time; the order of events, by their own times."""
         self.ears = Ears()
         self.started_at: Optional[float] = None
         self.phase: Optional[str] = None
@@ -58,34 +58,34 @@ class RunState:
         self.last_move: Optional[float] = None
         self.pauses: List[float] = []
         self.held_pauses: List[float] = []
-        """The same, of pauses in which a rank was named that then went on by itself."""
+        """The same, of pauses in which a rank was named that then continued by itself."""
         self.beat_gaps, self.node_gaps = Lateness(BEAT_GAP_SECONDS), Lateness(GAP_SECONDS)
         self.trouble_at: Optional[float] = None
         self.doubt_at: Optional[float] = None
-        """When a rank was gone whose code nobody saw."""
+        """When a rank had ended whose code nobody saw."""
         self.paused_until = 0.0
         self.back_at = float("-inf")
         """When a node was heard again after such an outage."""
         self.flights: Dict[int, Flight] = {}
         self.flights_at: Dict[int, float] = {}
         self.asked_at: Optional[float] = None
-        """When the keeper asked all ranks for their stacks; what they answered stands in those that follow."""
+        """When the keeper asked all ranks for their stacks; their answers follow."""
         self.looked_at: Optional[float] = None
-        """The same, where nothing was said of a stall yet (`start_patience`)."""
+        """The same, before a stall was reported (`start_patience`)."""
         self.stacks: Dict[int, Stack] = {}
         self.looks: Dict[int, ProcessSeen] = {}
         self.answers = 0
-        """How many of them have come: what was made of them holds until the next one."""
+        """How many answers have come: a judgement holds until the next one."""
         self.held_up: Optional[Tuple[float, Any, Finding]] = None
-        """(when, the odd rank, what was said) of the last stall of which a rank was named."""
+        """(when, the rank, the finding) of the last stall for which a rank was named."""
         self.cut_off: Any = None
-        """When the head was without all other nodes (`head_isolation`)."""
+        """When the head was cut off from all other nodes (`head_isolation`)."""
         self.aside_at = 0.0
-        """When a node that does not train, a spare, was heard last."""
+        """When a spare was last heard."""
         self._memories: Dict[str, Dict[Any, Any]] = {}
 
     def memory_of(self, detector: str) -> Dict[Any, Any]:
-        """What a detector keeps between two looks; it is the detector's own."""
+        """What a detector keeps between two looks."""
         return self._memories.setdefault(detector, {})
 
     def rank(self, number: int) -> RankState:
@@ -101,7 +101,7 @@ class RunState:
         return found
 
     def in_trouble(self, at: float) -> None:
-        """The first sign that the run fails: from then on a silence has a reason."""
+        """A sign that the run fails: after the first one a silence has a reason."""
         if self.doubted and self.doubt_at is not None:
             at = min(at, self.doubt_at)
         if self.trouble_at is None or at < self.trouble_at:
@@ -109,7 +109,7 @@ class RunState:
 
     @property
     def doubted(self) -> bool:
-        """Whether a rank is gone of which nobody knows yet whether it failed."""
+        """Whether a rank has ended and it is not known yet whether it failed."""
         return self.doubt_at is not None and self.now - self.doubt_at < DOUBT_SECONDS
 
     def machine_lives(self, node: NodeState) -> bool:
@@ -121,7 +121,7 @@ class RunState:
 
     @property
     def beat_gap(self) -> float:
-        """How late beats of living ranks came of late, in seconds."""
+        """How late the heartbeats of living ranks have been recently, in seconds."""
         return self.beat_gaps.of(self.now)
 
     @property
@@ -143,7 +143,7 @@ class RunState:
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing is to be judged any more: the run is being stopped, or somebody has ended already."""
+        """Whether detectors stay silent: the run is being stopped, or a rank or torchrun has failed."""
         return self.stopping_at is not None or self.trouble_at is not None or self.doubted
 
     @property
@@ -174,8 +174,7 @@ class RunState:
         return node.ended_at is None and node.swept_at is None and self.stopping_at is None
 
     def heard(self, node: NodeState, at: float) -> None:
-        """A word of the node, or of one of its ranks, at `at` by the watcher's clock. The longest gap of late says how
-        late a living one can be."""
+        """An event of the node, or of one of its ranks, at `at` on the watcher's clock."""
         self.now = max(self.now, at)
         self.ears.hear(at)
         if node.seen_at is not None and node.lost_at is None:
@@ -185,8 +184,8 @@ class RunState:
         node.seen_at = max(at, node.seen_at or at)
 
     def shift(self, seconds: float, now: float) -> None:
-        """The watcher was away for so long, or its clock was set by so much (below zero: back): nobody was silent for
-        that long. What was heard since then was heard just now."""
+        """The watcher was away for so long, or its clock was set by so much (below zero: back): that time does not
+        count as silence. What was heard since then counts as heard just now."""
         ahead = max(0.0, seconds)
 
         def moved(at: Optional[float]) -> Optional[float]:

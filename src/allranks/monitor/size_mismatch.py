@@ -1,7 +1,7 @@
-"""Whose tensor had another size, if gloo aborted a rank for it: mostly not the one that it aborted.
+"""Which rank's tensor had another size, if gloo aborted a rank for it: mostly not the aborted one.
 
-gloo aborts whoever receives more than its own tensor takes, which is any rank that got the larger one. The others then
-lose a peer and say where they were, and with their last words they tell their newest collective.
+gloo aborts a rank that receives more than its own tensor takes, which may be any rank that got the larger one. The
+others then lose a peer, and report where they were and their newest collective.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RECEIVED = re.compile(r"op\.preamble\.length <= op\.nbytes\. (\d{1,18}) vs (\d{1
 
 
 class _Told(NamedTuple):
-    """What a rank told of its last collective: which, with which sizes, how many numbers, and from where."""
+    """A rank's last collective: which one with its sizes, how many numbers, and from which line."""
 
     what: str
     numbers: Optional[int]
@@ -37,7 +37,7 @@ class _Told(NamedTuple):
 
 
 def by_size(run: RunState, logs: Logs) -> Optional[Diagnosis]:
-    """The rank whose tensor differs, as far as the others' last words prove it; else the cause without a place."""
+    """The rank whose tensor differs, if the others' reports prove it; else the cause without a place."""
     aborted = {r.rank: line for r in run.ranks.values() if (line := _received_more(r, logs)) is not None}
     if not aborted:
         return None

@@ -1,4 +1,4 @@
-"""The ranks' TCP connections at a stall: which ones nobody answers, and what that says of a node."""
+"""The ranks' TCP connections at a stall: which ones get no answer, and what that means for a node."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from allranks.core.node_events import Socket
 from allranks.monitor.run_state import RunState
 
 RESENT = 3
-"""TCP sends again after 0.2 s and then doubles: thrice is 1.4 s without an answer; after 12 s it is five times (seen
-on a link that drops all).
-A peer whose process is stopped still has a kernel that answers."""
+"""TCP sends again after 0.2 s and then doubles the pause: three times is 1.4 s without an answer; after 12 s it is five
+times (seen on a link that drops all). The kernel of a stopped process still answers."""
 
 LINES = 3
 
@@ -34,19 +33,19 @@ def _sockets(run: RunState, rank: int) -> Sequence[Socket]:
 
 
 def broken(run: RunState, rank: int) -> Iterator[Broken]:
-    """This rank's connections that nobody answers: established ones, and such as do not come about."""
+    """This rank's connections without an answer: established ones, and those that cannot be opened."""
     for one in _sockets(run, rank):
         opening = one.state == "SYN_SENT"
         if one.resent < RESENT or not (opening or one.unsent_bytes > 0):
             continue
-        what = "it does not come about" if opening else f"{one.unsent_bytes:,} bytes are not answered"
+        what = "it cannot be opened" if opening else f"{one.unsent_bytes:,} bytes are not answered"
         text = f"rank {rank}'s connection to {one.remote}: {what}, sent again {one.resent} times"
         yield Broken(rank, host_of(one.local), host_of(one.remote), text)
 
 
 def lines(run: RunState, rank: int) -> List[str]:
-    """What the connections say of one rank: its own that nobody answers, those of others to its node's addresses, and
-    the bytes that it has not read."""
+    """The connections of one rank: its own without an answer, those of others to its addresses, and the bytes that it
+    has not read."""
     own = {host_of(one.local) for one in _sockets(run, rank)} - {""}
     found = [one.text for one in broken(run, rank)]
     for other in sorted(run.looks):
@@ -59,7 +58,7 @@ def lines(run: RunState, rank: int) -> List[str]:
 
 
 def nodes_by_address(run: RunState) -> Dict[str, str]:
-    """Whose address it is, as the ranks' own ends tell; one that several nodes have is nobody's."""
+    """Address → node, by the ranks' own ends; without addresses that several nodes have."""
     found: Dict[str, Set[str]] = {}
     for number in run.looks:
         node = run.ranks[number].node if number in run.ranks else None
@@ -70,15 +69,15 @@ def nodes_by_address(run: RunState) -> Dict[str, str]:
 
 
 def unanswered(run: RunState) -> "Tuple[Optional[str], List[Broken]]":
-    """(the one node with which two others or more have connections that nobody answers, these connections). None
-    where no node is common to all of them, or where two are: which end of one pair is to blame nobody can tell."""
+    """(the node to which two others or more have connections without an answer, these connections). None if no node is
+    common to all of them, or two are: of one pair nobody can tell which end is broken."""
     pairs = _pairs(run)
     common = [name for name in {n for pair in pairs for n in pair} if all(name in pair for pair in pairs)]
     return (common[0] if len(common) == 1 else None), list(pairs.values())
 
 
 def apart(run: RunState) -> "Optional[Tuple[str, str, Broken]]":
-    """The only two nodes between which nobody answers, and one of their connections; None if there are more."""
+    """The only two nodes that do not answer each other, and one of their connections; None if there are more."""
     pairs = _pairs(run)
     return next(((*names, one) for names, one in pairs.items()), None) if len(pairs) == 1 else None
 

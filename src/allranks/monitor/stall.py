@@ -1,5 +1,5 @@
-"""Whether the run stands still for longer than it may, with nothing else to explain it: what `no-progress` tells, and
-from when on `rank-holds-up` may name a rank of which the answers alone prove little."""
+"""Whether the run stands still for longer than it may, and nothing else explains it. Then `no-progress` reports it, and
+`rank-holds-up` may name a rank although the answers alone prove little."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Stall(NamedTuple):
 
 
 def note_said(run: RunState, now: float) -> None:
-    """`no-progress` has told of it."""
+    """`no-progress` has reported it."""
     run.memory_of("stall")["said"] = now
 
 
@@ -42,14 +42,14 @@ def stall(run: RunState, now: float) -> Optional[Stall]:
     if moved is None or allowed is None or now - moved <= allowed:
         return None
     if gone_nodes(run, now):
-        return None  # node-lost says it, and all others wait for that node
+        return None  # node-lost reports it, and all others wait for that node
     if now - run.back_at < FRESH_SECONDS or not any(now - (n.seen_at or 0.0) <= FRESH_SECONDS for n in nodes):
-        return None  # nobody is heard, or not for long enough to have told of the steps of that time
+        return None  # no node is heard, or not long enough to have reported its steps
     if leaver(run, now) is not None:
-        return None  # rank-exited-early says it
+        return None  # rank-exited-early reports it
     silent, heard = unheard(run, now)
     if silent and not heard:
-        return None  # they are seen stopped: rank-silent says it
+        return None  # they are seen stopped: rank-silent reports it
     if now - moved <= START_SECONDS and work_alone(run):
-        return None  # what a script does after its steps, on half of its ranks
+        return None  # work after the steps, on half of the ranks
     return Stall(moved, allowed)

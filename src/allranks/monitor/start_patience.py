@@ -1,12 +1,12 @@
-"""Looking before anything is said: a start, a first step or a compiler may stand still for half an hour and be well.
+"""Asks the ranks before a stall is reported: a start, a first step or a compiler may stand still for half an hour.
 
-After 12 s the keeper asks all ranks what they do, in silence, and again whenever the stillness has lasted twice as
-long. A word follows only where the answers prove that nobody waits it out: a process that is stopped, a rank
-in another collective at the same number, or, in the first steps, a rank that stands in one call of its data loader from
-one look to the next while all others wait in a collective.
+After 12 s without a move the keeper quietly asks all ranks what they do, and again whenever that time has doubled. A
+finding follows only if the answers prove that the run cannot continue: a process that is stopped, a rank in another
+collective at the same number, or, in the first steps, a rank that stays in one call of its data loader while all others
+wait in a collective.
 
-In steady training they are asked a moment before a stillness becomes a stall: then the answers are there at once. Where
-some have left before the last step, the few that are left are asked as at a start: they work on, or wait for ever.
+In steady training the ranks are asked a moment before the limit of a stall, so that the answers are there in time. If
+some ranks have left before the last step, the others are asked as at a start: they may work, or wait forever.
 """
 
 from __future__ import annotations
@@ -24,23 +24,23 @@ from allranks.monitor.suspect import Odd
 
 LOOK_SECONDS = 12.0
 AHEAD_SECONDS = 3.0
-"""Before a stillness is a stall: what the answers take on a busy machine (py-spy, a beat in which each rank looks)."""
+"""Before the limit of a stall: how long the answers take on a busy machine (py-spy, a heartbeat of each rank)."""
 
 AGAIN_FACTOR = 2.0
 APART_SECONDS = 60.0
-"""Between the first looks at two stillnesses: a loading that moves each 20 s is not asked at every one."""
+"""Between the first questions of two stops: a loading that moves every 20 s is not asked each time."""
 
 FRESH_SECONDS = 2 * AHEAD_SECONDS
 RANK_SECONDS = 0.1
-"""And so much for each rank: each answer is some 4 KB of the journal, thousands of ranks are asked more rarely."""
+"""And so much for each rank: an answer is some 4 KB of the journal, so thousands of ranks are asked more rarely."""
 
 TICK_SECONDS = 1.0
 ASK_AGAIN_SECONDS = 60.0
-"""Between two questions aloud about one stall."""
+"""Between two questions about a reported stall."""
 
 
 def due(run: RunState, now: float) -> str:
-    """Why all ranks are to be asked now, "" where they are not. Call it as often as you like."""
+    """Why all ranks should be asked now; empty if not. Call it as often as you like."""
     memory = run.memory_of("looking")
     if abs(now - memory.get("ticked", 0.0)) < TICK_SECONDS or run.quiet or now < run.paused_until:
         return ""
@@ -59,20 +59,21 @@ def due(run: RunState, now: float) -> str:
 
 
 def is_fresh(run: RunState, now: float, seconds: float = FRESH_SECONDS) -> bool:
-    """Whether all ranks were asked in silence so shortly ago, and since anything moved, that their answers hold."""
+    """Whether all ranks were quietly asked so recently, and after the last move, that their answers hold."""
     looked, moved = run.looked_at, run.moved_at
     new = looked is not None and (run.asked_at is None or looked > run.asked_at)
     return new and moved is not None and moved < (looked or 0.0) and now - (looked or 0.0) <= seconds
 
 
 def due_again(run: RunState, now: float) -> bool:
-    """Whether a stall that was told is to be asked about: a new one always, the same one once a minute."""
+    """Whether the ranks should be asked about a reported stall: always about a new one, once a minute about the
+    same."""
     asked, moved = run.asked_at, run.moved_at
     return asked is None or (moved is not None and moved > asked) or now - asked >= ASK_AGAIN_SECONDS
 
 
 def _first_look(run: RunState) -> Optional[float]:
-    """After how many seconds without a move all ranks are asked; None where nobody is before a word is said."""
+    """After how many seconds without a move all ranks are asked; None if they are not asked before a finding."""
     if _is_a_start(run):
         return LOOK_SECONDS
     if _is_steady(run):
@@ -82,7 +83,7 @@ def _first_look(run: RunState) -> Optional[float]:
 
 
 def _is_steady(run: RunState) -> bool:
-    """Whether all that are left train, each with others that it may wait for."""
+    """Whether all living ranks train, and each has others to wait for."""
     living = alive(run)
     others = len(living) > 1 or (len(living) == 1 and any(rank.code == 0 for rank in run.ranks.values()))
     return others and all(rank.phase == "training" for rank in living) and not has_trained(run)
@@ -103,29 +104,29 @@ def _is_a_start(run: RunState) -> bool:
 
 
 def _is_answered(run: RunState, moved: float) -> bool:
-    """Whether this stillness was asked about aloud, or somebody was named."""
+    """Whether the ranks were asked about this stall after it was reported, or a rank was named."""
     named = run.held_up[0] if run.held_up is not None else None
     return any(at is not None and at > moved for at in (run.asked_at, named))
 
 
 def question(run: RunState) -> Tuple[Optional[float], bool]:
-    """(when all ranks were asked last, whether that was in silence)."""
+    """(when all ranks were last asked, whether that was quietly)."""
     if run.looked_at is not None and (run.asked_at is None or run.looked_at > run.asked_at):
         return run.looked_at, True
     return run.asked_at, False
 
 
 def proves(run: RunState, odd: Odd) -> bool:
-    """Whether what was found in silence is worth a word at once."""
+    """Whether the answers to a quiet question are worth a finding at once."""
     if cause(odd.cause).cannot_be_work:
         seen = run.looks.get(odd.rank)
-        traced = seen is not None and seen.state == "t"  # a debugger is somebody's own
+        traced = seen is not None and seen.state == "t"  # somebody uses a debugger
         return odd.proven and not (traced and odd.cause == RANK_SILENT.id)
     return odd.cause == COLLECTIVE_TIMEOUT_STRAGGLER.id and _stays_in_its_loader(run, odd)
 
 
 def _stays_in_its_loader(run: RunState, odd: Odd) -> bool:
-    """In the first steps alone: before them, one rank may read the data for all others."""
+    """Only in the first steps: before them, one rank may read the data for all others."""
     if step_seconds(run) is not None or any(rank.phase != "training" for rank in alive(run)):
         return False
     frames = frames_of(run, odd.rank)

@@ -16,9 +16,9 @@ LISTED = 8
 
 
 class Odd(NamedTuple):
-    """The rank that the others wait for. `cause` is an id of the symptoms' or the detectors' catalogue. `node`: all
-    ranks of that node are unlike the rest, `rank` is the first of them. `rivals`: ranks that differ from `rank`, where
-    nothing says which of them is wrong."""
+    """The rank that the others wait for. `cause` is the id of a symptom or detector. `node`: all ranks of that node
+    differ from the rest, and `rank` is the first of them. `rivals`: ranks that differ from `rank`, and nothing shows
+    which of them is wrong."""
 
     rank: int
     cause: str
@@ -31,14 +31,12 @@ class Odd(NamedTuple):
 
 
 def whole_node(ranks: Iterable[int], living: Living) -> Optional[str]:
-    """The node whose ranks, two or more, these all are, where other nodes have some, too."""
+    """The node, if these are all its ranks, two or more, and other nodes have ranks, too."""
     named = set(ranks)
     nodes = {living[n].node for n in named}
     node = next(iter(nodes)) if len(nodes) == 1 else None
     on_it = {n for n, rank in living.items() if rank.node == node}
-    return (
-        node if node is not None and len(named) > 1 and on_it == named and len(living) > len(named) else None
-    )
+    return node if on_it == named and 1 < len(named) < len(living) else None
 
 
 def named(ranks: Iterable[int]) -> str:
@@ -49,7 +47,7 @@ def named(ranks: Iterable[int]) -> str:
 
 
 def evidence(run: RunState, living: Living, odd: int) -> Tuple[str, ...]:
-    """A few lines: the odd rank's stack and process, what the others do, the kernel of its node."""
+    """A few lines: the rank's stack and process, what the others do, its node's kernel log."""
     lines = []
     stack = run.stacks.get(odd, Stack())
     frames = frames_of(run, odd)
@@ -63,13 +61,8 @@ def evidence(run: RunState, living: Living, odd: int) -> Tuple[str, ...]:
     others = Counter(doing(frames_of(run, n)) for n in living if n != odd and frames_of(run, n))
     lines += [f"{many} other rank{'s' if many > 1 else ''}: {text}" for text, many in others.most_common(3)]
     lines += sockets.lines(run, odd)
-    return (*lines, *node_lines(run, living[odd].node if odd in living else None))
-
-
-def node_lines(run: RunState, name: Optional[str]) -> List[str]:
-    """What the kernel and the samples of a node say; that the kernel could not be asked is said, too."""
-    node = run.nodes.get(name or "")
-    return [] if node is None else [*kernel_log.words(node), *remarks(run, node.name)]
+    node = run.nodes.get(living[odd].node or "") if odd in living else None
+    return (*lines, *(() if node is None else [*kernel_log.words(node), *remarks(run, node.name)]))
 
 
 def _process_lines(run: RunState, rank: int) -> List[str]:

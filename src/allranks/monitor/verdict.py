@@ -1,9 +1,9 @@
 """Why a run ended: which rank, which node, from what all nodes' events say together.
 
 Events and texts are weighed on one scale (`diagnose/symptom.py`), and the heaviest counts: what all ranks did at a
-stall, a node that was silent before all trouble, an exception that is not about communication or a signal that nobody
-of ours sent, a lost node; then what the logs say, an early exit, whoever is silent among ranks that only blame each
-other. torchrun's own "root cause" is never trusted: each node prints another one.
+stall, a node that was silent before all errors, an exception that is not about communication or a signal that allranks
+did not send, a lost node; then the logs, an early exit, the silent rank among ranks that only blame each other.
+torchrun's own "root cause" is never trusted: each node prints another one.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from allranks.monitor.size_mismatch import by_size
 
 
 def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
-    """The one statement about a run that went wrong, None where nothing did."""
+    """The diagnosis of a failed run; None if nothing failed."""
     who = heaviest(of_events(run, logs))
     if who is None and not any(node.ended_code for node in run.nodes.values()):
         return None
@@ -61,13 +61,13 @@ def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
 
 
 def _placed(found: Diagnosis) -> Diagnosis:
-    """Of a connection one end's log tells that it failed: which end, the cable or the switch it does not."""
+    """The log of one end shows that a connection failed, but not whether an end, a cable or a switch is the reason."""
     certain = cause(found.cause).of_one_end and found.confidence == "certain"
     return replace(found, confidence="likely") if certain else found
 
 
 def after_the_end(run: RunState, found: Diagnosis) -> Diagnosis:
-    """Nobody lets a process go on that has ended."""
+    """A process that has ended cannot be continued: the fix must not say so."""
     where = found.where
     meant = [
         r for r in run.ranks.values() if where.rank == r.rank or (where.rank is None and where.node == r.node)
@@ -76,8 +76,8 @@ def after_the_end(run: RunState, found: Diagnosis) -> Diagnosis:
 
 
 def _with_last_words(found: Diagnosis, run: RunState, logs: Logs) -> Diagnosis:
-    """Where no event and no symptom says why, the end of the culprit's own log is all there is to go by: the rank's,
-    or of a node whose torchrun failed and names no rank in its table, torchrun's."""
+    """If no event and no symptom shows why: with the end of the guilty rank's log, or torchrun's if that failed and
+    names no rank."""
     rank, on = found.where.rank, run.nodes.get(found.where.node or "")
     for (node, who, name), lines in logs.items():
         alone = on is not None and not on.failures and node == on.name
@@ -89,15 +89,14 @@ def _with_last_words(found: Diagnosis, run: RunState, logs: Logs) -> Diagnosis:
 
 
 REFUSED = re.compile(r"^\S{1,200}: error: |: can't open file ")
-"""argparse's and Python's own last line, after which a program ends with 2."""
-
+"""The last line of argparse and Python before a program ends with 2."""
 
 PLACE = re.compile(r"^\S{1,200} rank \d{1,9}: ")
-"""What stands before a line in a diagnosis' evidence."""
+"""The prefix of a line in a diagnosis' evidence."""
 
 
 def _worded(found: Diagnosis, said: Sequence[str]) -> Diagnosis:
-    """With the last lines of the culprit's log; what refused the command line comes first."""
+    """With the last lines of the guilty rank's log; an error about the command line comes first."""
     told = _headline(replace(found, evidence=(*found.evidence, *said[-3:])), said[-8:])
     if told.evidence[0] == found.evidence[0]:
         return told
@@ -105,7 +104,7 @@ def _worded(found: Diagnosis, said: Sequence[str]) -> Diagnosis:
 
 
 def _headline(found: Diagnosis, said: Sequence[str]) -> Diagnosis:
-    """With the line that refused the command line in place of the word that no exception was heard."""
+    """With the error about the command line in place of "no exception was heard"."""
     bare = (PLACE.sub("", line) for line in reversed(said))
     told = next((line for line in bare if REFUSED.search(line)), None)
     if told is None or not found.evidence or not found.evidence[0].endswith(NO_EXCEPTION):
@@ -116,14 +115,14 @@ def _headline(found: Diagnosis, said: Sequence[str]) -> Diagnosis:
 
 
 def _ends_the_wait(killed: Diagnosis, stalled: Diagnosis) -> bool:
-    """Whether another rank than the one that was waited for was killed: no wait ends by SIGKILL."""
+    """Whether another rank than the one that held up the others was killed: a wait does not end by SIGKILL."""
     where = killed.where
     return cause(killed.cause).by_kill and where.node is not None and where.rank != stalled.where.rank
 
 
 def of_events(run: RunState, logs: Logs) -> List[Statement]:
-    """What the events say of who it was. Of an exception and a kill of another rank, the earlier one: clocks of nodes
-    differ, so within `LATE_SECONDS` the exception."""
+    """The judgements of the events. Of an exception and a kill of another rank the earlier one counts; within
+    `LATE_SECONDS`, since clocks of nodes differ, the exception."""
     waited = aborted_waiting(run, logs)
     killed = by_torchrun(run, logs) or by_signal(run, waited, logs_read(logs))
     stalled, raised = by_stall(run), by_exception(run)
@@ -146,13 +145,13 @@ def _moment(found: Diagnosis, is_exception: bool) -> float:
 
 
 def _is_proven(who: Optional[Statement]) -> bool:
-    """Whether the events alone prove it: no line of another rank weighs as much."""
+    """Whether the events alone prove it: no other rank's line weighs as much."""
     return who is not None and who.weight > STRONG
 
 
 def with_cause(run: RunState, logs: Logs, who: Optional[Statement]) -> Optional[Diagnosis]:
-    """The events' statement with the cause that the culprit's own text names; else the heavier one of it and of what
-    all text says."""
+    """The events' statement with the cause in the guilty rank's own text; else the heavier one of that statement and of
+    all texts."""
     found = who.diagnosis if who is not None else None
     culprit = run.ranks.get(found.where.rank) if found is not None and found.where.rank is not None else None
     if culprit is not None and (_is_proven(who) or not culprit.exceptions):
@@ -173,7 +172,7 @@ def _named(text: Diagnosis) -> Optional[Diagnosis]:
 
 
 def _heavier(who: Statement, text: Statement) -> Diagnosis:
-    """A text that only says how it ended counts if it names the rank that crashed or came last."""
+    """A text that only shows how it ended counts if it names the rank that crashed or was late."""
     why = text.diagnosis
     of_rank = why.where.rank is not None and why.cause in (
         RANK_CRASHED_FIRST.id,
@@ -201,7 +200,7 @@ def of_finding(run: RunState, finding: Finding) -> Diagnosis:
 
 
 def failed(run: RunState, blocking: Sequence[Finding], fault: str) -> Diagnosis:
-    """Where the judgement itself failed: what stopped the run, else nothing, and the fault."""
+    """If the judgement itself failed: the finding that stopped the run, if there is one, and the fault."""
     found = of_finding(run, blocking[0]) if blocking else unproven(run)
     return replace(
         found,
