@@ -70,3 +70,9 @@ def test_a_log_that_prints_its_program_is_a_log(sign: str) -> None:
 def test_a_short_text_is_a_log() -> None:
     text = "### Error\n```\nOSError: [Errno 28] No space left on device\n```\n"
     assert diagnose(parse(text, "x.log")).cause == "disk-full-checkpoint"
+
+
+@pytest.mark.parametrize(("rank", "confidence"), [("[rank3]: ", "certain"), ("", "likely")])
+def test_a_crash_is_certain_only_if_its_rank_is_known(rank: str, confidence: str) -> None:
+    text = f"{rank}Traceback (most recent call last):\n{rank}KeyError: 'labels'\n"
+    assert diagnose(parse(text, "x.log")).confidence == confidence

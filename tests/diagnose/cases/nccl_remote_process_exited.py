@@ -1,4 +1,9 @@
 FIRES = (
+    (
+        "E coordination_service.cc:954] UNAVAILABLE: Task /job:jax_worker/replica:0/task:37 heartbeat "
+        "timeout.\n",
+        37,
+    ),
     "Traceback (most recent call last):\n"
     "AbortedError: Horovod has been shut down. This was caused by an exception on one of the ranks.\n",
     "[rank5]:[E207 19:37:09.983 ProcessGroupNCCL.cpp:681] [Rank 5] Some NCCL operations have failed "

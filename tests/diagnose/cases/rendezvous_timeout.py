@@ -1,4 +1,5 @@
 FIRES = (
+    "XlaRuntimeError: DEADLINE_EXCEEDED: Barrier timed out. Id: PjRT_Client_Connect.\n",
     "node0: Traceback (most recent call last):\n"
     "node0: torch.distributed.DistStoreError: Timed out after 901 seconds waiting for clients. 2/3 clients joined.\n",
     "Traceback (most recent call last):\n"

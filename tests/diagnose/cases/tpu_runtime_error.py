@@ -1,4 +1,6 @@
 FIRES = (
+    "E1224 22:35:53.165575 26868 real_program_continuator.cc:1331] 0x0x0_TC0: *** Halt is "
+    "unexpected, all pending programs will fail.\n",
     "RuntimeError: The TPU is already in use by process with pid 4121. Not attempting to load "
     "libtpu.so in this process.\n",
 )

@@ -57,6 +57,7 @@ PATTERNS = (
     Pattern("watchdog got stuck for", weight=ECHO),
     Pattern("Socket Timeout", weight=ECHO),
     Pattern("training is not progressing", weight=ECHO),
+    Pattern("timed out in blocking wait", weight=ECHO),
     Pattern("missing ranks", r"\[missing ranks: ?[\d, ]{1,400}\]", weight=ECHO),
 )
 RIVALS = 4

@@ -3,7 +3,7 @@
 ## How it is found
 `ncclRemoteError: ... remote process exited or there was a network error`, `socketProgress: Connection
 closed by remote peer host<port>`, Gloo's `Connection closed by peer`, InfiniBand completion error 5
-(flush).
+(flush), JAX's `task:37 heartbeat timeout`.
 
 Easily confused with rank-crashed-first and rank-sigkilled, of which this is the echo.
 
@@ -34,6 +34,7 @@ PATTERNS = (
     Pattern("Connection closed by peer", weight=ECHO),
     Pattern("Connection reset by peer", r"gloo|NCCL|c10d|TCPStore|socket|recvValue|pair\.cc", weight=ECHO),
     Pattern("Horovod has been shut down", weight=ECHO - 2),
+    Pattern("heartbeat timeout", r"/task:\d{1,7} heartbeat timeout", weight=ECHO),
     Pattern("recvValue failed", weight=ECHO - 2),
     Pattern("Broken pipe", r"c10d|TCPStore|socket|gloo|NCCL|sendBytes|write", weight=ECHO - 2),
     Pattern("recvBytes failed", weight=ECHO - 2),
@@ -43,6 +44,7 @@ PATTERNS = (
     Pattern("WR_FLUSH", weight=ECHO),
     Pattern("has been aborted", r"process group .{0,80}has been aborted", weight=ECHO - 2),
 )
+_TASK = re.compile(r"/task:(\d{1,7}) heartbeat timeout")
 _PEER = re.compile(r"closed by remote peer ([A-Za-z\d][\w.-]{0,80})<\d")
 
 
@@ -51,6 +53,9 @@ def judge(seen: Evidence) -> Optional[Case]:
     case = seen.case("nccl-remote-process-exited")
     if case is None:
         return None
+    tasks = [int(m.group(1)) for h in case.hits for m in [_TASK.search(h.line.text)] if m]
+    if tasks:
+        return case._replace(rank=tasks[0], confidence="likely")
     peers = [m.group(1) for h in case.hits for m in [_PEER.search(h.line.text)] if m]
     if not peers:
         return case._replace(confidence="likely")

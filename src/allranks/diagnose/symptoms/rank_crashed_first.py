@@ -50,7 +50,9 @@ def judge(seen: Evidence) -> Optional[Case]:
     same = [h for h in hits if _kind(h) == _kind(hits[0])]
     frame = next((r.frame.strip() for _, r in raised if r.order == hits[0].order and r.frame), "")
     notes = (f"raised in {frame}",) if frame else ()
-    return Case(id_, weight, tuple(same), "certain" if weight > STALE else "likely", notes=notes)
+    # Without a rank's name this may be a launcher's exception, or an echo of a failure in another log.
+    named = weight > STALE and seen.rank_of(hits[0].line) is not None
+    return Case(id_, weight, tuple(same), "certain" if named else "likely", notes=notes)
 
 
 def _kind(hit: Hit) -> str:

@@ -39,6 +39,7 @@ PATTERNS = (
     Pattern("waitForInput: poll for socket", weight=WEAK),
     Pattern("client socket has timed out after", weight=WEAK),
     Pattern("connect() timed out", r"connect\(\) timed out. Original timeout", weight=WEAK),
+    Pattern("Barrier timed out", r"DEADLINE_EXCEEDED", weight=ENDED),
     Pattern("RendezvousConnectionError", weight=ENDED, without=_TEARDOWN),
     Pattern("RendezvousClosedError", weight=ENDED, without=_TEARDOWN),
     Pattern("client socket has failed to connect", r"errno: 111 - Connection refused", weight=ECHO),

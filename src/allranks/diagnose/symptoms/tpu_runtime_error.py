@@ -28,6 +28,9 @@ CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("TPU is already in use"),
     Pattern("TPU initialization failed", weight=96),
+    Pattern("TPU backend initialization is taking more", weight=60),
+    Pattern("Halt is unexpected", r"all pending programs will fail", weight=94),
+    Pattern("connect to remote server at address", r"grpc://", weight=88),
     Pattern("backend 'tpu'", r"[Uu]nable to initialize backend 'tpu'", weight=60),
     Pattern("Mosaic failed to compile", weight=96),
     Pattern("slice_builder", r"(?i)slice_builder.{0,200}(?:error|fail|timed? ?out|deadline)", weight=94),
