@@ -9,7 +9,7 @@ from allranks.diagnose.streams import Seen, Source
 from allranks.diagnose.symptom import Hit
 
 RANKS_KEPT = 65536
-MARKS, DOCUMENT_LINES, SHARE = 5, 40, 50
+MARKS, DOCUMENT_LINES, SHARE = 5, 40, 100
 """A document has so many marks, so many lines, and a mark in so many lines."""
 
 
@@ -133,7 +133,8 @@ class Store:
             return False
         seen = (*self.ranks.values(), *self.streams.values())
         times = any(source.time for source in self.sources.values())
-        return not (times or self.steps or self.exits or self.ranks or any(one.headed for one in seen))
+        ends = any(one.pid is not None for one in self.exits)
+        return not (times or self.steps or ends or self.ranks or any(one.headed for one in seen))
 
     @property
     def nodes(self) -> Set[str]:

@@ -27,7 +27,7 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 _DIVIDES = (
-    r"(?i)(?:^| )[\w.]{1,80}(?:error|exception): .{0,200}(?:world[_ ]?size|heads|query[_ ]groups|experts|batch[_ ]?size"
+    r"(?i)^[\w.]{1,80}(?:error|exception): .{0,200}(?:world[_ ]?size|heads|query[_ ]groups|experts|batch[_ ]?size"
     r"|hidden_size|(?:tensor|pipeline|context)[\w -]{0,20}parallel\w{0,10}|layers|nproc|ranks)"
     r".{0,200}(?:not|be) divisible by"
 )
