@@ -32,12 +32,16 @@ VERSIONS = f"import importlib.metadata as m, json; print(json.dumps({{n: m.versi
 OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
 
 
+class NotAsked(Exception):
+    """No answer is kept, and only kept ones are wanted."""
+
+
 class Libraries:
     """The libraries of one Python. Packages in the folder `optional` are at hand, too. Ends its processes when it is
     closed."""
 
-    def __init__(self, python: str, folder: Path, optional: str = "") -> None:
-        self.python, self.optional = python, optional
+    def __init__(self, python: str, folder: Path, optional: str = "", only_kept: bool = False) -> None:
+        self.python, self.optional, self.only_kept = python, optional, only_kept
         self.versions: dict[str, str] = json.loads(
             subprocess.run(
                 [python, "-c", VERSIONS], capture_output=True, text=True, timeout=60, check=True
@@ -66,11 +70,14 @@ class Libraries:
 
     def trial(self, question: dict[str, Any]) -> dict[str, Any]:
         """What allranks would hear on a node (`node/configuration_trial.py`)."""
-        return self._asked(ASK_TRIAL, question, question)
+        named = {key: value for key, value in question.items() if key not in ("path", "digest")}
+        return self._asked(ASK_TRIAL, question, question if question["kind"] == "llamafactory" else named)
 
     def _asked(self, program: str, question: dict[str, Any], key: Any) -> Any:
         about = digest([program, key])
         if about not in self.kept:
+            if self.only_kept:
+                raise NotAsked
             if program not in self.processes:
                 self.processes[program] = self._started(program)
             said = answer(self.processes[program], question)

@@ -8,6 +8,8 @@ environments, with `:` between them; by default this one and `.venvs/legacy`, if
 of packages that the environments lack (`pip install --target`): without matplotlib two of three YAMLs are refused for
 `plot_loss`, and nothing else in them is tried.
 
+With ONLY_KEPT=1 nothing is asked: the table is made of the answers in `build/configs`.
+
 The other side of the comparison is `_config_reader.py`, which holds nothing of ours; `_config_cases.py` tells what run
 becomes of each file.
 """
@@ -15,6 +17,7 @@ becomes of each file.
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import itertools
 import json
@@ -31,7 +34,7 @@ from allranks.core import Facts
 from allranks.node.facts import imports
 from allranks.plan import library_trial, make_plan
 from benchmarks._config_cases import BASE, HALVES, JSON, SCRIPT, YAML, Case, found
-from benchmarks._config_libraries import Libraries
+from benchmarks._config_libraries import Libraries, NotAsked
 
 TITLE = "Configurations from elsewhere: refused by the libraries, stopped here"
 ON_REQUEST = True
@@ -54,19 +57,25 @@ def measure() -> str:
     rows = ["| half | configurations | libraries | files |" + "".join(f" {name} |" for name in NAMES)]
     rows.append("|---" * (4 + len(NAMES)) + "|")
     trouble: list[str] = []
+    kept, unasked = bool(os.environ.get("ONLY_KEPT")), 0
     optional = os.environ.get("OPTIONAL", "")
     for python in pythons():
-        with tempfile.TemporaryDirectory() as scratch, Libraries(python, KEPT, optional) as libraries:
-            cases = list(found(Path(folder), Path(scratch), os.environ.get("HALF")))
-            cases.sort(key=lambda case: HALVES.index(case.half))
-            for case in cases:
-                judge(libraries, case)
-                print(line(case, libraries.versions), flush=True)
+        with tempfile.TemporaryDirectory() as scratch, Libraries(python, KEPT, optional, kept) as libraries:
+            all_cases = list(found(Path(folder), Path(scratch), os.environ.get("HALF")))
+            all_cases.sort(key=lambda case: HALVES.index(case.half))
+            cases = []
+            for case in all_cases:
+                with contextlib.suppress(NotAsked):
+                    judge(libraries, case)
+                    cases.append(case)
+                    print(line(case, libraries.versions), flush=True)
+            unasked += len(all_cases) - len(cases)
             for half, kind in itertools.product(HALVES, (JSON, SCRIPT, YAML)):
                 own = [case for case in cases if (case.half, case.kind) == (half, kind)]
                 rows += [row(kind, half, libraries.versions, own)] if own else []
             trouble += [line(case, libraries.versions) for case in cases if not case.agrees]
-    return "\n".join([f"Disagreements: {len(trouble)}.", "", *rows, "", *trouble])
+    rest = f" Not asked: {unasked}." if unasked else ""
+    return "\n".join([f"Disagreements: {len(trouble)}.{rest}", "", *rows, "", *trouble])
 
 
 def line(case: Case, versions: Mapping[str, str]) -> str:
