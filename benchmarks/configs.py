@@ -85,7 +85,7 @@ def line(case: Case, versions: Mapping[str, str]) -> str:
         return f"{name} ({case.kind}): {'refused' if case.said else 'accepted'} by both"
     said = "accepts it" if case.said is None else f"refuses it (`{short(case.said)}`)"
     here = f"`{short(case.stops[0])}`" if case.stops else "nothing"
-    as_words = ", and so does the library with the same arguments as words" if case.agrees_as_started else ""
+    as_words = "; as words, the way allranks starts it, the library agrees" if case.agrees_as_started else ""
     stop = f"allranks stops it: {here}" if case.stops else "allranks does not stop it"
     return f"{name} ({case.kind}; {who(case.kind, versions)}): the library {said}; {stop}{as_words}"
 
