@@ -39,6 +39,7 @@ def main(argv: Sequence[str], keep: Any = None, ask_checkpoints: Any = None) -> 
         "ray": _ray,
         "command": _command,
         "conda": _conda,
+        "image": _image,
         "checkpoints": lambda words: _checkpoints(words, ask_checkpoints),
     }
     name, words = (argv[0], list(argv[1:])) if argv else ("", [])
@@ -170,13 +171,15 @@ def _sweep(words: List[str]) -> Dict[str, Any]:
 
     A run that may still run is not swept: only `stop` ends one.
     """
-    from allranks.node import sweep
+    from allranks.node import apptainer_image, sweep
 
     dry_run, gone = _flag(words, "--dry-run"), _all_of(words, "--gone")
     (run_id,) = _words(words, "RUN")
     if not dry_run:
         sweep.refuse_led(run_id)
-    return sweep.sweep(run_id, dry_run, gone)
+    swept = sweep.sweep(run_id, dry_run, gone)
+    images = apptainer_image.unused(run_id) if dry_run else []
+    return {**swept, "images": images} if images else swept
 
 
 def _put(words: List[str]) -> Dict[str, Any]:
@@ -190,11 +193,13 @@ def _put(words: List[str]) -> Dict[str, Any]:
 
 def _clean(words: List[str]) -> Dict[str, Any]:
     """`clean RUN [--models] [--dry-run] [--gone NODE]…`."""
-    from allranks.node import sweep
+    from allranks.node import apptainer_image, sweep
 
     gone, with_models, dry_run = _all_of(words, "--gone"), _flag(words, "--models"), _flag(words, "--dry-run")
     (run_id,) = _words(words, "RUN")
-    return sweep.clean(run_id, gone, with_models, dry_run)
+    cleaned = sweep.clean(run_id, gone, with_models, dry_run)
+    images = [] if dry_run else apptainer_image.remove_unused()
+    return {**cleaned, "images": images} if images else cleaned
 
 
 def _probe(words: List[str]) -> Optional[Dict[str, Any]]:
@@ -261,6 +266,14 @@ def _conda(words: List[str]) -> Dict[str, Any]:
 
     _words(words)
     return conda.answer(_input())
+
+
+def _image(words: List[str]) -> Dict[str, Any]:
+    """`image`, `{"reference"}` on standard input: an Apptainer image of it."""
+    from allranks.node import apptainer_image
+
+    _words(words)
+    return apptainer_image.answer(_input())
 
 
 def _checkpoints(words: List[str], ask: Any) -> Optional[Dict[str, Any]]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.prepare import engine
+from allranks.prepare import apptainer, engine
 from allranks.prepare.failures import blocked, engine_failed, last_words
 from allranks.transport import Completed, NodeProgram
 
@@ -102,6 +102,28 @@ async def fetch(program: NodeProgram, tool: str, name: str, step: Step = unsaid)
             f"image from a file: {tool} load -i FILE",
         )
     return found
+
+
+async def built(program: NodeProgram, asked: str, step: Step = unsaid) -> Image:
+    """Apptainer's image of a registry's, built once on a node, or once for nodes that share allranks' home; `asked`
+    itself if it is a file. Raises NotReady with Apptainer's own reason."""
+    reference = apptainer.image(asked)
+    if "://" not in reference:
+        return Image(asked, asked, asked)
+    step(f"apptainer pull {reference}")
+    answer = await program.call("image", stdin={"reference": reference}, timeout_seconds=PULL_SECONDS)
+    path, reason = answer.get("path"), answer.get("reason")
+    if path:
+        return Image(asked, str(path), f"sha256:{answer.get('sha256')}")
+    raise blocked(
+        "image-not-pulled",
+        program.node,
+        f"{program.node} cannot build {reference}: {reason}",
+        expected="Apptainer, and a registry that gives the image",
+        why="no container can be made there.",
+        fix=f"apptainer pull {reference} on {program.node} shows the same; or build it elsewhere and name the file: "
+        "image: /shared/image.sif",
+    )
 
 
 def says_missing(done: Completed) -> bool:

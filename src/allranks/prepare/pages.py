@@ -47,7 +47,7 @@ Topic: software
     "image-not-pulled": """The engine cannot pull the image.
 
 ## How it is found
-The engine's own answer to `pull`.
+The engine's own answer to `pull`. Apptainer builds its file of a registry's image with `apptainer pull`.
 
 ## Why it matters
 No container can be made there.

@@ -131,15 +131,16 @@ async def make_containers(
     assert run.container is not None
     nodes, tool, asked = prepared.nodes, run.container.engine, run.container.image
     head = nodes[run.cluster.head.name]
-    if tool == "apptainer":
-        image = images.Image(asked, asked, asked)
-    else:
-        image = await images.resolve(head, tool, asked, partial(say, head.node))
+    resolved = None
+    if tool != "apptainer":
+        resolved = await images.resolve(head, tool, asked, partial(say, head.node))
 
     async def one(node: Node, program: NodeProgram) -> Contained:
         step = partial(say, node.name)
-        if tool != "apptainer":
-            await images.ensure(program, tool, image, step)
+        if resolved is None:
+            image = await images.built(program, asked, step)
+        else:
+            image = await images.ensure(program, tool, resolved, step)
         wanted = await containers.describe(run, node, program, facts[node.name], image)
         contained = await containers.ready(program, wanted, image, run_id, step)
         prepared.containers[node.name] = contained

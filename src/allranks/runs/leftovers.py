@@ -33,6 +33,8 @@ class Leftovers:
             lines += [f"{run_id}  {names}  {text}" for names, text in folded(said)]
             if run_id in self.directories:
                 lines.append(f"{run_id}  {self.directories[run_id]}")
+                images = [(str(node["node"]), str(path)) for node in nodes for path in node.get("images", ())]
+                lines += [f"{run_id}  {names}  {path}, an Apptainer image" for names, path in folded(images)]
         for run_id, saved in self.models.items():
             does = "is removed" if self.with_models else "stays; --models removes it"
             said = [
