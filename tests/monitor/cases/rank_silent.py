@@ -79,7 +79,7 @@ def _together(apart: float) -> list:
 
 FIRES = [
     {"events": _together(2.45), "saw": "all 2 ranks on a"},
-    {"events": _together(2.65), "saw": "rank 0 has not beaten"},
+    {"events": _together(2.65), "saw": "rank 0 has sent no heartbeat"},
     {"events": _ahead(3), "now": 99.0, "saw": "which it cannot take without"},
     {"events": _ahead(2), "now": 99.0, "verdict": "block"},
     {"events": _stopped(8), "fix": "kill -CONT 1000 1001 1002 1003 1004 1005 1006 1007"},

@@ -51,7 +51,7 @@ def _finding(node: str, gpus: Sequence[str], since: float, rank: Optional[int]) 
         id="clocks-throttled",
         verdict=WARN,
         where=Where(node=node, rank=rank),
-        saw=f"heat or hardware held down the clocks of {gpus_named(gpus)} at every look for {since:.0f} s.",
+        saw=f"heat or hardware limited the clocks of {gpus_named(gpus)} in every sample for {since:.0f} s.",
         expected="clocks that only the load sets",
         why="every step of the run takes as long as its slowest GPU.",
         fix=f"nvidia-smi -q -d PERFORMANCE on {node}; cooling, power; leave the node out if it stays.",

@@ -34,8 +34,8 @@ EVERY_SECONDS = 15.0
 LEAST_BYTES = 1 << 30
 LEAST_SHARE = 0.02
 ROOM_BYTES = 64 << 30
-"""Two percent of a storage of 200 TiB are no scarcity: 64 GiB hold several checkpoints of an adapter with its
-optimizer. Where a run writes more than that, its pace tells."""
+"""Two percent of 200 TiB are enough: 64 GiB hold several checkpoints of an adapter with its optimizer. If a run writes
+more, its pace shows that."""
 
 LEAST_INODES = 1000
 FULL_BYTES = 4096
@@ -63,7 +63,7 @@ as the one before: `save.keep` is 3 by default."""
 
 
 class Level:
-    """The most free space since a save: what is removed after it is gone by then."""
+    """The most free space since a save, after old checkpoints were removed."""
 
     def __init__(self, step: Any, told_at: float, at: float, free: int) -> None:
         self.step, self.told_at, self.at, self.free = step, told_at, at, free
@@ -160,7 +160,9 @@ def _reason(kept: History, disk: Disk, left: Optional[float]) -> str:
     if len(saves) >= PACE_SAVES:
         pace = max(pace, min(saves) * len(saves) / (kept.levels[-1].at - kept.levels[0].at))
     if left is not None and pace > 0 and free / pace < left and free < ROOMY_SHARE * total:
-        return f"it is full in {free / pace / 60:.0f} minutes at this pace; the run needs {left / 60:.0f}."
+        return (
+            f"it is full in {free / pace / 60:.0f} minutes at this pace; the run needs {left / 60:.0f} more."
+        )
     return ""
 
 

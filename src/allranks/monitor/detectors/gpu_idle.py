@@ -60,7 +60,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
             else:
                 idle.setdefault(name, []).append(gpu)
     if not shares or sum(shares) / len(shares) < BUSY_SHARE:
-        return  # all idle, or a run that leaves its GPUs idle for long: that is no one GPU's fault
+        return  # all are idle: then it is not the fault of one GPU
     for name, gpus in idle.items():
         for some in apart(gpus):
             yield _finding(name, some, known.get(some[0]) if len(some) == 1 else None)
@@ -86,7 +86,7 @@ def _finding(node: str, gpus: List[str], rank: Optional[int]) -> Finding:
         id="gpu-idle",
         verdict=WARN,
         where=Where(node=node, rank=rank),
-        saw=f"{which} used less than {IDLE_PERCENT:.0f} % at each of the last {LOOKS} looks.",
+        saw=f"{which} used less than {IDLE_PERCENT:.0f} % in each of the last {LOOKS} samples.",
         expected="every GPU of the run at work in training",
         why="its rank does nothing, or works elsewhere.",
         fix="look at that rank's LOCAL_RANK, CUDA_VISIBLE_DEVICES and stack.",

@@ -29,14 +29,14 @@ WINDOW = 32
 OVER_BEST = 1.5
 OVER_FIRST = 1.15
 LEAST_RISE = 0.5
-"""In nats a token: a loss near zero may double and mean nothing."""
+"""In nats per token: a loss near zero may double without a meaning."""
 
 GATHER_SECONDS = 10.0
-"""Every rank's loss has a noise of its own: they cross the limit some steps after each other."""
+"""Every rank's loss has its own noise, so they cross the limit some steps apart."""
 
 
 def after(run: RunState, event: Event) -> Tuple[Finding, ...]:
-    """Notes who rises; `look` says it."""
+    """Notes which ranks' loss rises; `detect` reports them."""
     if event.rank is None or not event.payload.steps:
         return ()
     rank = run.rank(event.rank)
@@ -63,10 +63,10 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
             id="loss-diverging",
             verdict=WARN,
             where=where_of(ranks),
-            saw=f"the last {WINDOW} losses{on(ranks)} lie around {recent:.2f}; they began at {first:.2f} and were at"
-            f" {best:.2f}.",
+            saw=f"the median of the last {WINDOW} losses{on(ranks)} is {recent:.2f}; it began at {first:.2f} and was as"
+            f" low as {best:.2f}.",
             expected="a loss that does not rise above where it began",
-            why="the run unlearns: later checkpoints are worse than earlier ones.",
+            why="the model gets worse: later checkpoints are worse than earlier ones.",
             fix="resume from before it began with a smaller learning rate; look at the data of those steps.",
         )
 

@@ -15,21 +15,19 @@ from allranks.monitor.run_state import DOUBT_SECONDS, RankState, RunState
 EACH_TIME = True
 
 BLOCK_SECONDS = 60.0
-"""Twice the default lease, as for a rank that is silent: by then the others' stacks are read. A collective in which
-all wait and one is missing does not end by itself."""
+"""Twice the default lease, as for a silent rank: by then the others' stacks are read. A collective in which one rank is
+missing does not end by itself."""
 
 SLACK_SECONDS = 10.0
 SLACK_STEPS = 2.0
-"""How long after its end the others may still move by what was queued before: host code runs some steps ahead of a
-GPU. Who trains on for longer did not need it."""
-
+"""How long after its end the others may still move: host code runs some steps ahead of a GPU. Ranks that train longer
+did not need it."""
 
 SAVES = re.compile(r"(^|/)torch/distributed/checkpoint/")
 
-
 ALONE_SECONDS = 60.0
-"""After the last step, or where more than half of the ranks are done, half an hour is allowed for work that follows the
-training. Who is seen in a collective, waiting for one that left, does no such work: a minute holds three looks."""
+"""After the last step, or if more than half of the ranks are done, work after the training may take half an hour. A
+rank that is seen to wait in a collective does no such work: then a minute is enough for three looks."""
 
 
 class Leaver(NamedTuple):
@@ -51,7 +49,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
         return
     rank, since = found.rank, now - found.moved_at
     stop = found.waiting and since > max(BLOCK_SECONDS, 2.0 * found.allowed)
-    # After the training it may have worked until now: told first, asked again, then stopped.
+    # After the training it may have worked until now: first a warning, then another look, then the stop.
     if found.waiting and has_trained(run):
         stop = now - memory.setdefault("waiting_at", now) > ALONE_SECONDS and stop
     total = rank.total_steps or run.total_steps
@@ -75,10 +73,10 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 
 
 def leaver(run: RunState, now: float) -> Optional[Leaver]:
-    """The first rank that left, where the others stand still for it; None where nobody left or they go on.
+    """The first rank that left, if the others stand still; None if nobody left or they continue.
 
-    Half of the ranks or fewer may have work of their own after the training, one on each node that uploads or merges:
-    they count where they are known to wait.
+    Half of the ranks or fewer may have their own work after the training (one per node that uploads or merges): they
+    only count if they are known to wait.
     """
     if run.quiet or now < run.paused_until:
         return None
@@ -90,7 +88,7 @@ def leaver(run: RunState, now: float) -> Optional[Leaver]:
     moved, allowed = max(r.moved_at or 0.0 for r in others), allowed_silence(run)
     if allowed is None or now - moved <= min(allowed, ALONE_SECONDS) or _others_are_gone(run, now):
         return None
-    # Both on the clock of `moved_at`, as it was set.
+    # On the watcher's clock, like `moved_at`, also if a clock was set.
     ended = max(rank.ended_at or 0.0, rank.ended_heard_at or 0.0)
     if moved > ended + max(SLACK_SECONDS, SLACK_STEPS * (step_seconds(run) or 0.0)):
         return None
@@ -109,7 +107,7 @@ def somebody_left(run: RunState) -> bool:
 
 
 def work_alone(run: RunState) -> bool:
-    """Whether half of the ranks or more have ended with 0 and all that are left are seen to work on by themselves."""
+    """Whether half of the ranks or more have ended with 0 and all others are seen to work."""
     left = [r for r in run.ranks.values() if r.alive]
     moved, asked = run.moved_at, max(run.asked_at or 0.0, run.looked_at or 0.0)
     ended = sum(r.code == 0 for r in run.ranks.values())
@@ -123,7 +121,7 @@ def _works(run: RunState, rank: RankState) -> bool:
     if not frames or (waits(frames) and not _saves(frames)):
         return False
     queued = any(group.pending for group in told.groups or ())
-    followed = not (rank.uuid or rank.bus_id) or told.is_followed  # of a GPU's own wait its recorder tells
+    followed = not (rank.uuid or rank.bus_id) or told.is_followed  # its recorder shows whether a GPU waits
     return followed and not queued
 
 
@@ -133,8 +131,8 @@ def _others_are_gone(run: RunState, now: float) -> bool:
 
 
 def _has_left(run: RunState, rank: RankState) -> bool:
-    """Whether it ended with 0 before the last step. A code that nobody saw was 0 where torchrun goes on for so long
-    (`DOUBT_SECONDS`): it ends its node's ranks, and itself, after any other."""
+    """Whether it ended with 0 before the last step. An unknown code was 0 if torchrun still runs after `DOUBT_SECONDS`:
+    after any other code it ends its node's ranks and itself."""
     node = run.nodes.get(rank.node or "")
     unknown = rank.code is None and rank.gone_at is not None and (node is None or not node.ended_code)
     doubted = unknown and run.now - (rank.gone_at or 0.0) < DOUBT_SECONDS
@@ -145,9 +143,9 @@ def _has_left(run: RunState, rank: RankState) -> bool:
 
 
 def _all_wait(run: RunState, others: List[RankState], moved: float) -> Optional[bool]:
-    """Whether all others wait in a collective, by their stacks since they stand still; None where that is not known.
+    """Whether all others wait in a collective, by stacks that are newer than their last move; None if unknown.
 
-    On a GPU a rank that reads a result of a queued collective waits outside of torch.distributed, too.
+    On a GPU a rank that reads the result of a queued collective also waits outside of torch.distributed.
     """
     asked = max(run.asked_at or 0.0, run.looked_at or 0.0)
     frames = {rank.rank: frames_of(run, rank.rank) for rank in others}
@@ -160,6 +158,6 @@ def _all_wait(run: RunState, others: List[RankState], moved: float) -> Optional[
 
 
 def _saves(frames: List[Frame]) -> bool:
-    """Whether it is torch.distributed's own code that writes a checkpoint, not a collective in it."""
+    """Whether torch.distributed writes a checkpoint, and does not wait in a collective for it."""
     inner = [frame[0].replace("\\", "/") for frame in frames if WAITING.search(frame[0].replace("\\", "/"))]
     return bool(inner) and bool(SAVES.search(inner[-1]))

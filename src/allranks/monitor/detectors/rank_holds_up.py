@@ -44,15 +44,15 @@ BLOCK_SECONDS = 600.0
 """NCCL's own default time-out: torch itself would end the run then, without a name."""
 
 HOLDS_SECONDS = ANSWER_SECONDS + 2.0
-"""So long after the question the answers of a silent look stand for a stall: the last one may take as long to come."""
+"""So long after a quiet question its answers count for a stall: the last one may take as long to come."""
 
 DEFAULT_SECONDS = 1800.0
-"""The longest of torch's own defaults (gloo's, and what a Trainer sets): a longer time-out is the user's word that a
-rank may take so long."""
+"""The longest of torch's own defaults (gloo's, and a Trainer's): with a longer time-out the user says that a rank may
+take so long."""
 
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
-    """Where the ranks were asked ahead, the name comes with the stall and not a tick later."""
+    """If the ranks were asked before, the name comes with the stall and not a tick later."""
     if event.payload.stands:
         yield from detect(run, run.arrived)
 
@@ -66,8 +66,8 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 
 
 def culprit(run: RunState, now: float) -> Optional[Odd]:
-    """The rank that the answers name, if it is time for a word about it: what was asked in silence waits for the stall
-    unless it proves more."""
+    """The rank that the answers name, if it is time to report it: answers to a quiet question wait for the stall unless
+    they prove more."""
     asked, in_silence = start_patience.question(run)
     if asked is None or run.quiet or now < run.paused_until or not answered(run, asked, now):
         return None
@@ -77,9 +77,7 @@ def culprit(run: RunState, now: float) -> Optional[Odd]:
     if in_silence and not start_patience.proves(run, odd) and not _is_due(run, now):
         return None
     if not odd.proven and leaver(run, now) is not None:
-        return (
-            None  # the others wait for the one that left; who reads a result on a GPU only looks unlike them
-        )
+        return None  # the others wait for the one that left; a rank that reads a result on a GPU only looks different
     return odd if not has_trained(run) or _at_the_end(run, odd, now) else None
 
 
@@ -90,14 +88,14 @@ def is_named(run: RunState) -> bool:
 
 
 def _is_due(run: RunState, now: float) -> bool:
-    """Whether what was asked in silence is worth a word: the run has stalled, and the answers are new. Old ones are
-    asked for again, aloud, by `no-progress`."""
+    """Whether the answers to a quiet question should be reported: the run has stalled, and they are new. `no-progress`
+    asks again if they are old."""
     return is_named(run) or (start_patience.is_fresh(run, now, HOLDS_SECONDS) and stall(run, now) is not None)
 
 
 def _at_the_end(run: RunState, odd: Odd, now: float) -> bool:
-    """After the last step one rank may merge and export for as long as it takes: before half an hour only what cannot
-    be work is said."""
+    """After the last step one rank may merge and export for long: in the first half hour only what cannot be work is
+    reported."""
     return (odd.proven and cause(odd.cause).cannot_be_work) or now - _moved(run, now) > START_SECONDS
 
 
@@ -135,20 +133,20 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
 
 
 def _replaces(run: RunState) -> str:
-    """Two statements about one stall would contradict each other: the one with the answers counts."""
+    """A note that replaces no-progress: of two findings about one stall the one with the answers counts."""
     said, moved = said_at(run), run.moved_at
     return " This replaces no-progress." if said is not None and moved is not None and said > moved else ""
 
 
 def block_seconds(run: RunState) -> float:
-    """How long a rank may hold up the others: ten minutes, or the collectives' own time-out where the user has set a
-    longer one than any default."""
+    """How long a rank may hold up the others: ten minutes, or the collectives' time-out if the user has set one that is
+    longer than any default."""
     longest = max((flight.timeout_seconds or 0.0 for flight in run.flights.values()), default=0.0)
     return longest if longest > DEFAULT_SECONDS else BLOCK_SECONDS
 
 
 def _steady(run: RunState) -> bool:
-    """Whether all train at a known pace: a load, a save, an evaluation or the end may honestly take longer."""
+    """Whether all train at a known pace: a load, a save, an evaluation or the end may take longer."""
     return (
         step_seconds(run) is not None
         and not has_trained(run)

@@ -52,11 +52,11 @@ from allranks.monitor.node_load import unwritable
 from allranks.monitor.run_state import RankState, RunState
 
 TOGETHER_SECONDS = 2.5
-"""Ranks that were frozen at one moment beat last up to a beat (1 s) apart, as heard through two turns of the keeper."""
+"""The last heartbeats of ranks that froze together are up to 1 s apart, and are heard in two turns of the keeper."""
 
 BLOCK_FACTOR = 5.0
 BLOCK_LEAST_SECONDS = 60.0
-"""Twice the default lease: nothing that is only late stays silent for so long while others beat."""
+"""Twice the default lease: a rank that is only late is not silent for so long while others send heartbeats."""
 
 CAUSE = Cause(
     __name__,
@@ -68,7 +68,7 @@ CAUSE = Cause(
 )
 EACH_TIME = True
 GOES_ON = re.compile(r"; kill -CONT [\d ,]{1,400}(?: goes on)?")
-"""What helps a stopped process, and one that has ended no more."""
+"""The part of a fix that helps a stopped process, but not one that has ended."""
 
 STATES = {
     "D": "waiting for storage",
@@ -79,21 +79,20 @@ STATES = {
     "t": "stopped by a debugger",
 }
 
-
-WHY_FROZEN = "the process is frozen or its node is: every other rank waits for it in the next collective."
+WHY_FROZEN = "the process or its node is frozen: every other rank waits for it in the next collective."
 WHY_BUSY = (
-    "one call keeps Python's lock (a metric, json, pickle, a regular expression), or no beat can be written (a full"
-    " disk): the others may wait for it in the next collective."
+    "one call keeps Python's lock (a metric, json, pickle, a regular expression), or no heartbeat can be written"
+    " (a full disk): the others may wait for it in the next collective."
 )
 WHY_STOPPED = "a stopped process does nothing until it is continued, and nothing else of the run is heard."
-WHY_LOST = "its process works, and only its beats are lost; the run goes on."
+WHY_LOST = "its process works, and only its heartbeats are lost; the run continues."
 
 LISTED = 8
-"""Processes of which the numbers are told; of more of them a look at the node tells."""
+"""The pids of so many processes are shown."""
 
 STEPS_AHEAD = 2
-"""So many steps others may end without a rank: the one that it left at its last beat, and one whose collectives had
-been entered. More of them need it."""
+"""The others may end so many steps without a rank: the one of its last heartbeat, and one whose collectives had begun.
+More steps need it."""
 
 
 def detect(run: RunState, now: float) -> Iterator[Finding]:
@@ -109,15 +108,15 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
             yield _finding(run, ranks, now, bool(heard), whole=True)
             silent = [r for r in silent if r not in ranks]
     if len(silent) > max(1, len(heard) // 3):
-        # So many at once are no fault of one rank, unless they are seen stopped: the network's, or the keeper's own.
+        # With so many at once the network or the keeper is the reason, unless they are seen stopped.
         silent = [r for r in silent if seen_stopped(run, r, now)]
     for ranks in grouped(silent):
         yield _finding(run, ranks, now, bool(heard))
 
 
 def _whole_nodes(run: RunState, silent: Sequence[RankState], now: float) -> Iterator[List[RankState]]:
-    """The ranks of each node that fell silent together. Its supervisor must be heard, on whose line their beats come:
-    a link that is late is no frozen node."""
+    """The ranks of each node that fell silent together. The supervisor, over whose connection their heartbeats come,
+    must be heard: else only the link may be late."""
     on: Dict[str, List[RankState]] = {rank.node: [] for rank in silent if rank.node is not None}
     for rank in run.ranks.values() if on else ():
         if rank.node in on and rank.alive and rank.beat_at is not None and rank.phase != "done":
@@ -138,31 +137,29 @@ def _finding(
     ahead = _others_ahead(run, ranks, now)
     block = not ahead and now - lives > max(BLOCK_LEAST_SECONDS, BLOCK_FACTOR * allowed)
     one, busy = len(ranks) == 1, _busy(ranks, now)
-    who = f"rank {first.rank} has" if one else f"{len(ranks)} ranks ({numbers(ranks)}) have"
-    who = f"all {len(ranks)} ranks on {first.node} ({numbers(ranks)}) have" if whole else who
+    who = f"rank {first.rank} has sent" if one else f"{len(ranks)} ranks ({numbers(ranks)}) have sent"
+    who = f"all {len(ranks)} ranks on {first.node} ({numbers(ranks)}) have sent" if whole else who
     each = f"rank {first.rank}'s process" if one else "their processes"
     tools = f"ps -o pid,stat,wchan of {each}, its stack, dmesg -T"
     tools = f"py-spy dump --native of {each}, df" if busy else tools
     stopped = all(sampled_state(run, rank) == "T" for rank in ranks)
-    tools = (
-        f"find who stopped {each} (kill -STOP, a scheduler); kill -CONT {_pids(ranks)}" if stopped else tools
-    )
+    if stopped:
+        tools = f"find who stopped {each} (kill -STOP, a scheduler); kill -CONT {_pids(ranks)}"
     return Finding(
         id="rank-silent",
         verdict=BLOCK if block else WARN,
         where=where_of(ranks),
-        saw=f"{who} not beaten for {since:.0f} s (phase {first.phase}, step {first.step}).{_states(run, ranks)}{busy}"
-        + ahead
-        + _lines_refused(run, ranks),
-        expected=f"a beat at least every {allowed:.0f} s",
+        saw=f"{who} no heartbeat for {since:.0f} s (phase {first.phase}, step {first.step})."
+        f"{_states(run, ranks)}{busy}{ahead}{_lines_refused(run, ranks)}",
+        expected=f"a heartbeat at least every {allowed:.0f} s",
         why=WHY_LOST if ahead else WHY_BUSY if busy else WHY_FROZEN if heard else WHY_STOPPED,
         fix=f"on {first.node if one or whole else 'their nodes'}: {tools}.",
     )
 
 
 def _lived(run: RunState, ranks: Sequence[RankState], now: float, heard: bool) -> float:
-    """When the last of these ranks was known to work. If no other rank is heard, they work until samples in a row show
-    each of them stopped by a signal: what a debugger holds is somebody's own, and is not ended."""
+    """When the last of these ranks was known to work. If no other rank is heard, they count as working until all
+    samples show each of them stopped by a signal: allranks does not end a process that a debugger holds."""
     if heard:
         return max(at for rank in ranks for at in (rank.beat_at, rank.busy_at) if at is not None)
     held = [rank.stopped_at if sampled_state(run, rank) == "T" else None for rank in ranks]
@@ -175,14 +172,13 @@ def _pids(ranks: Sequence[RankState]) -> str:
 
 
 def _others_ahead(run: RunState, ranks: Sequence[RankState], now: float) -> str:
-    """That the others take steps that need these ranks, "" where they stand still: nobody ends a step without a rank
-    whose process is frozen."""
+    """A note if the others take steps that need these ranks: they could not if the processes were frozen."""
     step = max((r.step for r in ranks if r.step is not None), default=None)
     allowed = allowed_silence(run)
     if step is None or allowed is None:
         return ""
     silent = {r.rank for r in ranks}
-    # It may freeze as late as its next beat was due, and take steps until then, which the others tell of.
+    # It may have frozen only when its next heartbeat was due, and have taken steps until then.
     frozen = max(r.beat_at or 0.0 for r in ranks) + max(FRESH_SECONDS, run.beat_gap)
     since = max(frozen, now - allowed)
     others = [r for r in run.ranks.values() if r.rank not in silent and r.alive and r.step is not None]
@@ -195,7 +191,7 @@ def _others_ahead(run: RunState, ranks: Sequence[RankState], now: float) -> str:
 
 
 def _lines_refused(run: RunState, ranks: Sequence[RankState]) -> str:
-    """The disks of their nodes that are full, and the folders that are gone: no beat can be written there."""
+    """Their nodes' full disks and missing folders: no heartbeat can be written there."""
     said = []
     for name in sorted({rank.node for rank in ranks if rank.node is not None}):
         said += [f" {what} on {name}." for what in unwritable(run.node(name))]
@@ -203,17 +199,17 @@ def _lines_refused(run: RunState, ranks: Sequence[RankState]) -> str:
 
 
 def _busy(ranks: Sequence[RankState], now: float) -> str:
-    """That processes work though their beats stopped, "" where no sample shows it."""
+    """A note if samples show that processes work although their heartbeats stopped."""
     busy = [r for r in ranks if r.busy_at is not None and r.busy_at > (r.beat_at or 0.0)]
     busy = [r for r in busy if now - (r.busy_at or 0.0) <= SAMPLE_SECONDS]
     if not busy:
         return ""
     many = f"Rank {numbers(busy)} uses" if len(busy) == 1 else f"Ranks {numbers(busy)} use"
-    return f" {'It uses' if len(ranks) == 1 else many} the CPU all the same."
+    return f" {'It uses' if len(ranks) == 1 else many} the CPU."
 
 
 def _states(run: RunState, ranks: Sequence[RankState]) -> str:
-    """What their processes were seen in since, where the node's last sample says so of all alike."""
+    """Their processes' state by the node's last sample, if it is the same for all."""
     states = {sampled_state(run, rank) for rank in ranks}
     state = states.pop() if len(states) == 1 else None
     if not state:

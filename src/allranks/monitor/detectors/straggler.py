@@ -43,13 +43,13 @@ MAD_TO_SIGMA = 1.4826
 ENOUGH_STEPS = 20
 LOOKS = 3
 EVERY_SECONDS = 10.0
-"""Three looks span 20 s: a neighbour's work of a few seconds is no straggler."""
+"""Three looks span 20 s: a neighbour's work of a few seconds does not make a straggler."""
 
 NEW_STEPS = 5
 """Between two looks: the same steps prove nothing twice."""
 
 LEAST_SECONDS = 0.02
-"""Below that it is the cost of fetching a batch that is there, or of printing a line."""
+"""Less is the cost of fetching a ready batch, or of printing a line."""
 
 NAMED = 8
 
@@ -106,7 +106,7 @@ def late_places(
     nodes: Dict[Optional[str], List[int]] = {}
     for number in paces:
         nodes.setdefault(run.rank(number).node, []).append(number)
-    # a quarter of its ranks may be as fast as others: what all but those exceed is the node's
+    # A quarter of a node's ranks may be as fast as others: the node's pace is what the rest exceed.
     whole = {
         n: _of_all(paces[r] for r in ranks) for n, ranks in nodes.items() if n is not None and len(ranks) > 1
     }
@@ -152,9 +152,9 @@ def _findings(
             id="straggler",
             verdict=WARN if more > 2 * SHARE * step else NOTE,
             where=Where(node=node, rank=rank),
-            saw=f"{who} {what.format(mine)}{of_it}, the middle of all ranks {middle:.2f} s.",
+            saw=f"{who} {what.format(mine)}{of_it}; the median of all ranks is {middle:.2f} s.",
             expected=f"within {SHARE:.0%} of a step ({step:.2f} s) of the others",
             why=f"every step of every rank takes about {more:.2f} s longer for it ({more / step:.0%}).",
-            fix=f"look at {node}: CPU, GPU clocks, storage, the loader's workers, what one rank alone does.",
+            fix=f"look at {node}: CPU, GPU clocks, storage, the loader's workers, work that only one rank does.",
             evidence=tuple(remarks(run, node)),
         )
