@@ -17,15 +17,8 @@ from allranks.node.files import read_text
 LIST_BYTES = 1 << 20
 
 ROOTS = (
-    "miniconda3",
-    "anaconda3",
-    "miniforge3",
-    "mambaforge",
-    "micromamba",
-    "conda",
-    "miniconda",
-    "anaconda",
-)
+    "miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", "conda", "miniconda", "anaconda",
+)  # fmt: skip
 """What the installers of Anaconda, Miniconda, Miniforge and micromamba name their folder, at home or below /opt."""
 
 
@@ -49,9 +42,8 @@ def prefixes() -> List[str]:
     found: Dict[str, None] = {}
     for path in candidates():
         real = os.path.realpath(path)
-        if os.path.isdir(os.path.join(real, "conda-meta")) and os.access(
-            os.path.join(real, "bin", "python"), os.X_OK
-        ):
+        python = os.path.join(real, "bin", "python")
+        if os.path.isdir(os.path.join(real, "conda-meta")) and os.access(python, os.X_OK):
             found[real] = None
     return list(found)
 

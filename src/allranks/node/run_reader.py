@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import fnmatch
+import itertools
 import math
 import os
 import stat
@@ -71,10 +72,9 @@ def _status(directory: RunDirectory) -> Dict[str, Any]:
     if not isinstance(keeper.get("process", {}), dict):
         keeper = {}
     keeper_alive = processes.lives(keeper.get("process") or keeper)
+    records = {node.name: read_object(node.supervisor) for node in directory.node_directories()}
     supervisors = {
-        name: {"alive": processes.lives(record), "pid": record.get("pid")}
-        for name in directory.nodes()
-        for record in [read_object(directory.node(name).supervisor)]
+        name: {"alive": processes.lives(record), "pid": record.get("pid")} for name, record in records.items()
     }
     entry = {
         "name": None,
@@ -246,12 +246,12 @@ def chunk(run_id: str, path: str, offset: int = 0, max_bytes: int = CHUNK_BYTES)
 
 def listing(run_id: str) -> Dict[str, Any]:
     """`files`: `{path, size_bytes, modified_at}` of every file, sorted; `truncated` beyond 10,000."""
-    entries: List[Dict[str, Any]] = []
-    for path, there in _files(_existing(run_id).root):
-        if len(entries) == FILES:
-            return {"files": sorted(entries, key=lambda entry: entry["path"]), "truncated": True}
-        entries.append({"path": path, "size_bytes": there.st_size, "modified_at": there.st_mtime})
-    return {"files": sorted(entries, key=lambda entry: entry["path"]), "truncated": False}
+    found = list(itertools.islice(_files(_existing(run_id).root), FILES + 1))
+    entries = [
+        {"path": path, "size_bytes": there.st_size, "modified_at": there.st_mtime}
+        for path, there in sorted(found[:FILES], key=lambda one: one[0])
+    ]
+    return {"files": entries, "truncated": len(found) > FILES}
 
 
 def _files(root: str, below: str = "", depth: int = DEEPEST) -> Iterator[Tuple[str, os.stat_result]]:
@@ -299,7 +299,7 @@ def follow(
 
     A pattern is a path below the run directory, or a glob. `offsets` says from which byte a path is wanted;
     one not named there is wanted whole. It ends when the run has ended and all is told, or at `gone()`. A piece without
-    text and with `journal_growth` says why the keeper's files cannot grow any longer, each time that this changes.
+    text and with `unwritten` says why the keeper's files cannot grow any longer, each time that this changes.
     """
     directory = _existing(run_id)
     wanted = list(patterns)

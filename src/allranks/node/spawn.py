@@ -96,18 +96,8 @@ def start(argv: List[str], env: Mapping[str, str], cwd: str, log: str) -> "subpr
 
     A program that is not there ends with code 127 and a line in the log, as in a shell.
     """
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        child = subprocess.Popen(
-            [sys.executable, "-I", "-S", "-c", _STARTER, str(os.getpid()), *argv],
-            stdin=subprocess.PIPE,
-            stdout=descriptor,
-            stderr=descriptor,
-            cwd=cwd,
-            start_new_session=True,
-        )
-    finally:
-        os.close(descriptor)
+    words = [sys.executable, "-I", "-S", "-c", _STARTER, str(os.getpid()), *argv]
+    child = _logged(words, log, cwd=cwd, start_new_session=True)
     assert child.stdin is not None
     try:
         child.stdin.write(json.dumps(dict(env)).encode())
@@ -115,6 +105,25 @@ def start(argv: List[str], env: Mapping[str, str], cwd: str, log: str) -> "subpr
     except BrokenPipeError:
         pass  # it died at once; its code says so
     return child
+
+
+def _logged(
+    words: List[str], log: str, cwd: Optional[str] = None, start_new_session: bool = False, bufsize: int = -1
+) -> "subprocess.Popen[bytes]":
+    """Starts a program with a pipe as its input and its output appended to `log`. Raises OSError."""
+    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    try:
+        return subprocess.Popen(
+            words,
+            bufsize,
+            stdin=subprocess.PIPE,
+            stdout=descriptor,
+            stderr=descriptor,
+            cwd=cwd,
+            start_new_session=start_new_session,
+        )
+    finally:
+        os.close(descriptor)
 
 
 RUN = ["-m", "torch.distributed.run"]
@@ -164,15 +173,8 @@ supervisor, or when its standard input does."""
 
 def ready(python: str, env: Mapping[str, str], log: str) -> "Optional[subprocess.Popen[bytes]]":
     """Starts it; None if it could not take its environment. Raises OSError."""
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     words = [sys.executable, "-I", "-S", "-c", _READY, str(os.getpid()), python, "-c", _WAITING]
-    try:
-        # No buffer: to close it must write nothing.
-        child = subprocess.Popen(
-            words, stdin=subprocess.PIPE, stdout=descriptor, stderr=descriptor, bufsize=0
-        )
-    finally:
-        os.close(descriptor)
+    child = _logged(words, log, bufsize=0)  # without a buffer, closing it writes nothing
     assert child.stdin is not None
     try:
         fcntl.fcntl(child.stdin.fileno(), _F_SETPIPE_SZ, PIPE_BYTES)

@@ -21,16 +21,8 @@ from allranks.worker import gpu, guard
 from allranks.worker.rank_reporter import Rank
 
 COLLECTIVES = (
-    "all_",
-    "_all_",
-    "broadcast",
-    "reduce",
-    "_reduce",
-    "gather",
-    "scatter",
-    "barrier",
-    "monitored_barrier",
-)
+    "all_", "_all_", "broadcast", "reduce", "_reduce", "gather", "scatter", "barrier", "monitored_barrier",
+)  # fmt: skip
 """How the names of torch's collectives begin; `get_rank` and its like ask the same question and wait for nobody."""
 
 BETWEEN_PEERS = frozenset(("send", "recv", "isend", "irecv", "send_object_list", "recv_object_list"))

@@ -14,10 +14,7 @@ from allranks.node.facts._reading import Reading
 
 ROOT = "/sys/class/infiniband"
 COUNTERS = (
-    "symbol_error",
-    "link_downed",
-    "link_error_recovery",
-    "port_rcv_errors",
+    *("symbol_error", "link_downed", "link_error_recovery", "port_rcv_errors"),
     "local_link_integrity_errors",
 )
 MOST_GIDS = 64

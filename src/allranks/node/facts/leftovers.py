@@ -23,15 +23,12 @@ def with_processes(parts: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
         keeper = part["keeper"] if processes.lives(part["keeper"]) else {}
         living = sorted({p["pid"] for p in part["processes"] if processes.lives(p)})
         if supervisor or keeper or living:
-            found.append(
-                {
-                    "run": part["run"],
-                    "node": part["node"],
-                    "supervisor": supervisor.get("pid"),
-                    "keeper": keeper.get("pid"),
-                    "processes": living[:64],
-                }
-            )
+            pids = {
+                "supervisor": supervisor.get("pid"),
+                "keeper": keeper.get("pid"),
+                "processes": living[:64],
+            }
+            found.append({"run": part["run"], "node": part["node"], **pids})
     return found
 
 

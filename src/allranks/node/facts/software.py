@@ -12,31 +12,10 @@ from allranks.node.facts._reading import Reading, Unreadable
 SECONDS = 25.0
 
 PACKAGES = (
-    "torch",
-    "deepspeed",
-    "transformers",
-    "peft",
-    "accelerate",
-    "datasets",
-    "tokenizers",
-    "trl",
-    "llamafactory",
-    "tensorboard",
-    "safetensors",
-    "numpy",
-    "pyarrow",
-    "tensorboardX",
-    "wandb",
-    "swanlab",
-    "mlflow",
-    "ray",
-    "triton",
-    "flash_attn",
-    "bitsandbytes",
-    "ninja",
-    "mpi4py",
-    "huggingface_hub",
-)
+    "torch", "deepspeed", "transformers", "peft", "accelerate", "datasets", "tokenizers", "trl", "llamafactory",
+    "tensorboard", "safetensors", "numpy", "pyarrow", "tensorboardX", "wandb", "swanlab", "mlflow", "ray", "triton",
+    "flash_attn", "bitsandbytes", "ninja", "mpi4py", "huggingface_hub",
+)  # fmt: skip
 """The training stack, its loggers, and `nvidia-*` (found by name), whose versions torch and NCCL depend on."""
 
 _SCRIPT = r"""

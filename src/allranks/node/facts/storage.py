@@ -133,15 +133,14 @@ def parse_mounts(content: str) -> List[Dict[str, Any]]:
         fields, tail = left.split(" "), right.split(" ")
         if not separator or len(fields) < 6 or len(tail) < 2:
             continue
-        found.append(
-            {
-                "mount": unescape(fields[4]),
-                "type": tail[0],
-                "source": unescape(tail[1]),
-                "device": fields[2],
-                "options": sorted({*fields[5].split(","), *(tail[2].split(",") if len(tail) > 2 else ())}),
-            }
-        )
+        options = {*fields[5].split(","), *(tail[2].split(",") if len(tail) > 2 else ())}
+        one = {
+            "mount": unescape(fields[4]),
+            "type": tail[0],
+            "source": unescape(tail[1]),
+            "device": fields[2],
+        }
+        found.append({**one, "options": sorted(options)})
     return found
 
 

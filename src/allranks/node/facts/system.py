@@ -79,13 +79,8 @@ def cpus() -> Dict[str, Any]:
         nodes = [n for n in os.listdir("/sys/devices/system/node") if re.fullmatch(r"node\d+", n)]
     except OSError:
         nodes = []
-    model = parse_cpu_model(text("/proc/cpuinfo", 4 << 20))
-    return {
-        "online": os.cpu_count(),
-        "usable": len(os.sched_getaffinity(0)),
-        "numa": len(nodes) or 1,
-        "model": model,
-    }
+    counts = {"online": os.cpu_count(), "usable": len(os.sched_getaffinity(0)), "numa": len(nodes) or 1}
+    return {**counts, "model": parse_cpu_model(text("/proc/cpuinfo", 4 << 20))}
 
 
 def numa_balancing() -> Optional[int]:
