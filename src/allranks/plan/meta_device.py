@@ -16,17 +16,26 @@ from collections.abc import Mapping
 from typing import Any
 
 LAYER = re.compile(r"\.(\d+)\.")
+HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads")
+"""What configurations call the number of attention heads."""
 
 
 def describe(config: Mapping[str, Any]) -> dict[str, Any]:
     """Runs in the training environment. Raises ValueError if transformers has no such causal language model."""
     import torch
+    import transformers
     from transformers import AutoConfig, AutoModelForCausalLM
 
     left_out = ("model_type", "auto_map", "architectures")
     values = {key: value for key, value in config.items() if key not in left_out}
     with torch.device("meta"):
         made = AutoConfig.for_model(config["model_type"], **values)
+        pictured = getattr(transformers, "AutoModelForImageTextToText", None)
+        if pictured is not None and type(made) in pictured._model_mapping:
+            # LLaMA-Factory takes that class before this one: the text model alone is not what it trains.
+            raise ValueError(
+                f"{config['model_type']} has a vision tower, and the memory of its images is not planned"
+            )
         model = AutoModelForCausalLM.from_config(made)
     seen: set[int] = set()
     modules = []
@@ -80,7 +89,7 @@ def model_of(answer: Mapping[str, Any]):
             for one in answer["modules"]
         )
         config = dict(answer["config"])
-        heads = int(_first(config, "num_attention_heads", "n_head", "num_heads"))
+        heads = int(_first(config, *HEADS))
         hidden = int(_first(config, "hidden_size", "n_embd", "d_model"))
         size = int(config.get("head_dim") or hidden // heads)
         return Model(

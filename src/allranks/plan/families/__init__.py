@@ -1,8 +1,9 @@
 """Model families, one file each, found by name: `model_type` in `config.json` is the file's name.
 
 A file holds `DEFAULTS` (the family's configuration defaults in transformers 5.6), `describe(parts)`, and
-may name further `model_type`s in `ALSO`. Nothing lists the files: the checks, the expectations of an adapter and
-docs/plan.md ask this package.
+may name further `model_type`s in `ALSO`, and in `OWN_CODE` those of them whose code lies beside the weights (each
+expert is three Linears there, whatever transformers does). Nothing lists the files: the checks, the expectations of
+an adapter and docs/plan.md ask this package.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ def describe(config: Mapping[str, Any], fused_experts: bool = True) -> Model:
     family = find(model_type)
     prepare = getattr(family, "prepare", None)
     values = prepare(config) if prepare else config
-    parts = Parts(family.__name__.rpartition(".")[2], Config(values, family.DEFAULTS), fused_experts)
+    fused = fused_experts and model_type not in getattr(family, "OWN_CODE", ())
+    parts = Parts(family.__name__.rpartition(".")[2], Config(values, family.DEFAULTS), fused)
     family.describe(parts)
     return parts.model()

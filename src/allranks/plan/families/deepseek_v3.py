@@ -1,4 +1,4 @@
-"""DeepSeek-V3 and R1: latent attention; three dense layers, then routed and shared experts.
+"""DeepSeek-V3, R1 and Kimi K2: latent attention; some dense layers, then routed and shared experts.
 
 The multi-token-prediction layers that the released weights carry are not part of the model transformers trains.
 """
@@ -6,6 +6,8 @@ The multi-token-prediction layers that the released weights carry are not part o
 from __future__ import annotations
 
 from allranks.plan.families._parts import Parts
+
+ALSO = OWN_CODE = ("kimi_k2",)
 
 DEFAULTS = {
     "vocab_size": 129280,
