@@ -88,6 +88,10 @@ bench-gpu: ## what only a GPU can say, in stages of under 10 minutes (STAGE=memo
 gpu-wheels: setup ## what a machine with a GPU and no network lacks, as wheels in .cache/gpu-wheels (GPU_TARGET=3.12)
 	@$(PY) -m benchmarks._gpu.wheels .cache/gpu-wheels --python $(or $(GPU_TARGET),3.12)
 
+.PHONY: bench-scripts
+bench-scripts: setup ## public scripts, unmodified, by hand and under allranks (SCRIPTS=folder, PYTHON=environment, ONLY=names)
+	@$(PY) -m benchmarks scripts
+
 bench-%: setup $(TINY)/model/config.json ## one of them: bench-plan, bench-heartbeat-cpu, …
 	@$(PY) -m benchmarks $(subst -,_,$*)
 

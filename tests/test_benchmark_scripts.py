@@ -65,3 +65,20 @@ def test_the_plant_raises_and_kills_in_its_rank_at_its_step_and_counts_elsewhere
     assert rank(2, KINDS["kill"]).returncode == -9
     assert rank(0, KINDS["kill"]).stdout == "end\n" and (tmp_path / "steps-0").read_text() == "4"
     assert (tmp_path / "steps-1").read_text() == "2"
+
+
+def test_the_page_counts_only_what_was_tried(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "scripts.jsonl")
+    first, second, third = corpus.scripts()[:3]
+    common = {"seconds": 9.0, "files": 1, "stepped": [8, 8, 8]}
+    results.keep({**common, "script": first.name, "kind": "hand", "ok": True})
+    results.keep(
+        {**common, "script": first.name, "kind": "run", "ok": True, "step": 8, "loss": True, "saves": 0}
+    )
+    results.keep({"script": first.name, "kind": "raise", "rank": 0, "cause": "unproven", "state": "failed"})
+    results.keep({**common, "script": second.name, "kind": "hand", "ok": False, "log": "no | GPU"})
+    page = results.page([first, second, third], {third.name: "no package x"})
+    assert "2 were tried, 1 of them run by hand" in page and "**1** succeed" in page
+    assert "in 0 of the 1 that make any" in page and "**not seen**" in page
+    assert "**0** of 1" in page and "**unproven**, rank 0" in page and "**0** of 0" in page
+    assert "no: no GPU" in page and f"{third.name} (no package x)" in page

@@ -70,9 +70,11 @@ def page(scripts: Sequence[Script], missing: Mapping[str, str]) -> str:
     ]
     for script in tried:
         text.append(row(script, found))
-    rest = [f"{s.name} ({missing[s.name]})" for s in scripts if s not in tried and s.name in missing]
+    rest = [
+        s.name + (f" ({missing[s.name]})" if s.name in missing else "") for s in scripts if s not in tried
+    ]
     if rest:
-        text += ["", "Not tried: " + ", ".join(rest) + "."]
+        text += ["", "Listed and not tried: " + ", ".join(rest) + "."]
     return "\n".join(text)
 
 
