@@ -37,7 +37,9 @@ def measure() -> str:
     if here:
         with tempfile.TemporaryDirectory(prefix="scripts-") as folder:
             work = Path(folder)
-            bench = Bench(places, inputs.made(work / "inputs", places.python), work / "home", work / "trials")
+            needed = " ".join(f"{one.laid} {one.environment} {one.arguments}" for one in here)
+            read = inputs.made(work / "inputs", places.python, needed)
+            bench = Bench(places, read, work / "home", work / "trials")
             for script in here:
                 for kind in asked():
                     done = results.trials()

@@ -88,23 +88,24 @@ class Share(evaluate.Metric):
 """
 
 
-def made(folder: Path, python: str) -> dict[str, str]:
-    """Makes what is not there yet; the paths by their names in `scripts.tsv`."""
+def made(folder: Path, python: str, needed: str) -> dict[str, str]:
+    """Makes what is not there yet, and of what torch has to make only what `needed` names: `{model} {bert}`. Returns
+    the paths by their names in `scripts.tsv`."""
     folder.mkdir(parents=True, exist_ok=True)
-    draw = random.Random(1)
-    model, bert = folder / "model", folder / "bert"
-    if not (model / "config.json").exists():
+    model, bert, digits = folder / "model", folder / "bert", folder / "digits"
+    needs_bert = "{bert}" in needed
+    if ("{model}" in needed or needs_bert) and not model.exists():
         subprocess.run([python, "-c", MODEL, str(model), " ".join(WORDS)], check=True, timeout=300)
-    if not (bert / "config.json").exists():
+    if needs_bert and not bert.exists():
         subprocess.run([python, "-c", BERT, str(bert), str(model)], check=True, timeout=300)
-    if not (folder / "digits").exists():
-        subprocess.run([python, "-c", DIGITS, str(folder / "digits")], check=True, timeout=300)
+    if "{digits}" in needed and not digits.exists():
+        subprocess.run([python, "-c", DIGITS, str(digits)], check=True, timeout=300)
     if not (folder / "text.txt").exists():
+        draw = random.Random(1)
         tables(folder, draw)
         mnist(folder / "mnist" / "MNIST" / "raw", draw)
         pictures(folder / "images", draw)
-    names = {path.stem if path.is_file() else path.name: str(path) for path in folder.iterdir()}
-    return names
+    return {path.stem if path.is_file() else path.name: str(path) for path in folder.iterdir()}
 
 
 def sentence(draw: random.Random) -> str:
