@@ -225,6 +225,7 @@ def of_run(run: Mapping[str, Any]) -> dict[str, Any]:
         "step": run["step"],
         "loss": has_loss(Path(run["directory"]) / "keeper" / "journal.jsonl"),
         "saves": len(run.get("saves") or ()),
+        "saved": [Path(one["path"]).name for one in run.get("saves") or ()],
         "whole": [one.get("whole") for one in run.get("saves") or ()],
         "cause": told.get("cause"),
         "rank": (told.get("where") or {}).get("rank"),

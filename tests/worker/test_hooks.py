@@ -16,6 +16,7 @@ from allranks.worker import (
     model_loading,
     moe,
     rank_identity,
+    save_events,
     saver_hooks,
     settings,
     torch_hooks,
@@ -470,3 +471,23 @@ def test_a_save_of_lightning_is_told_with_its_path(tmp_path, monkeypatch):
     module._atomic_save(b"x", path)
     assert [one.path for one in told] == [str(path)] * 2
     assert told[1].inode == path.stat().st_ino
+
+
+def test_a_state_of_accelerate_is_one_save_of_its_folder(tmp_path, monkeypatch):
+    told = []
+    rank = a_rank()
+    monkeypatch.setattr(rank, "emit", told.append)
+
+    class Accelerator:
+        project_configuration = types.SimpleNamespace(automatic_checkpoint_naming=False)
+        project_dir, save_iteration = str(tmp_path), 3
+
+        def save_state(self, output_dir=None, **more):
+            return save_events.begin(rank, tmp_path / "random_states_0.pkl")
+
+    saver_hooks.on_accelerate(rank, types.SimpleNamespace(Accelerator=Accelerator))
+    assert Accelerator().save_state(str(tmp_path / "epoch_1")) is None
+    Accelerator.project_configuration.automatic_checkpoint_naming = True
+    Accelerator().save_state()
+    folders = [str(tmp_path / "epoch_1"), str(tmp_path / "checkpoints" / "checkpoint_3")]
+    assert [one.path for one in told] == [folders[0]] * 2 + [folders[1]] * 2

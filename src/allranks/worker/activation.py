@@ -68,6 +68,7 @@ def watch_imports(rank: Rank) -> None:
             "torch.utils.data.dataloader": later("data_loading", "on_dataloader"),
             "torch.distributed.checkpoint.state_dict_saver": later("saver_hooks", "on_distributed"),
             "safetensors.torch": later("saver_hooks", "on_safetensors"),
+            "accelerate.accelerator": later("saver_hooks", "on_accelerate"),
             "lightning.fabric.utilities.cloud_io": later("saver_hooks", "on_lightning"),
             "lightning_fabric.utilities.cloud_io": later("saver_hooks", "on_lightning"),
             "torch.amp.grad_scaler": later("torch_hooks", "on_grad_scaler"),

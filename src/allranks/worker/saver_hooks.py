@@ -78,6 +78,20 @@ def on_lightning(rank: Rank, module: Any) -> None:
     save_events.watch(rank, module, "_atomic_save", before)
 
 
+def on_accelerate(rank: Rank, module: Any) -> None:
+    """accelerate.accelerator: `save_state` writes a folder, and every rank a file of it; it is told as one save."""
+
+    def before(args: Any, kwargs: Any) -> Any:
+        accelerator = args[0]
+        path = args[1] if len(args) > 1 else kwargs.get("output_dir")
+        if accelerator.project_configuration.automatic_checkpoint_naming:
+            name = f"checkpoint_{accelerator.save_iteration}"
+            path = os.path.join(accelerator.project_dir, "checkpoints", name)
+        return save_events.begin(rank, path)
+
+    save_events.watch(rank, module.Accelerator, "save_state", before)
+
+
 def on_safetensors(rank: Rank, module: Any) -> None:
     """safetensors.torch: `save_file(tensors, filename)` and `save_model(model, filename)` in a user's own loop."""
     before = save_events.of_loop(
