@@ -120,8 +120,8 @@ class Trial:
 
     def _patches(self, model: Any, finetuning: Any, model_type: Optional[str]) -> None:
         """What is imported and compared before the weights are loaded. Liger's kernels come in one package for all
-        models: of one that is not known here, a Llama's are imported."""
-        config = AllranksStandIn(model_type=model_type or "llama")
+        models: of one that is not known here, a Gemma's are imported."""
+        config = AllranksStandIn(model_type=model_type or "gemma")
         if getattr(model, "shift_attn", False) and model_type is None:
             self.skipped["shift_attn"] = "the model's type is not known"
         elif getattr(model, "shift_attn", False):
