@@ -43,6 +43,21 @@ def test_a_save_that_the_script_renamed_is_found_under_its_new_name(runner: Desk
     assert (Path(saved["path"]).name, saved["whole"]) == ("last.pt", True)
 
 
+def test_a_checkpoint_of_another_machine_is_brought_to_the_run(runner: Desk, tmp_path: Path) -> None:
+    """127.0.0.2 is this machine under an address that no node of the run has."""
+    mine = tmp_path / "mine"
+    first = runner.run(runner.light(mine, script=SAVER, nodes="node-[0-1]"), code=0)
+    there = f"127.0.0.2:{mine / 'step_2.pt'}"
+    file = runner.light(tmp_path / "more", "--resume", "{resume}", script=SAVER, nodes="node-[0-1]")
+    second = runner.run(file, "--resume", there, code=0)
+    copy = runner.keeper(second["id"]).parent / "resume-copy" / "step_2.pt"
+    (resumed,) = (event["data"] for event in runner.events(second["id"], "resume"))
+    assert (first["step"], second["step"], resumed["from"]) == (2, 4, str(copy))
+    assert copy.read_bytes() == (mine / "step_2.pt").read_bytes()
+    runner("clean", second["id"], "--files", "-y", code=0)
+    assert not copy.exists() and (mine / "step_2.pt").exists()
+
+
 def test_a_restart_goes_on_from_the_scripts_own_save_in_the_runs_output(runner: Desk) -> None:
     words = ("{output}", "--resume", "{resume}")
     keys = {"launch": {"with": "local", "restarts": 1}, "env": {"FAIL_AT": "2"}}

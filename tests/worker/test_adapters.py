@@ -12,6 +12,7 @@ from types import SimpleNamespace
 
 import pytest
 
+import allranks
 from allranks import checkpoints
 from allranks.checkpoints import resuming
 from allranks.worker import gather_check
@@ -98,6 +99,9 @@ def test_what_is_saved_is_whole(trained, kind):
     assert manifest["world_size"] == 2 and manifest["versions"]["peft"]
     assert manifest["exact"] == (gather_check.WHOLE if "stage" in kind else gather_check.PROVED)
     assert "gathered_again" not in manifest
+    assert manifest["allranks"] == allranks.__version__ and manifest["saved_at"] > 0
+    told = json.loads((out / kind / "checkpoint-2" / "allranks.json").read_text())["settings"]
+    assert told["micro_batch"] > 0 and told["learning_rate"] > 0 and isinstance(told["schedule"], str)
 
 
 @pytest.mark.training

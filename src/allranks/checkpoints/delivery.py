@@ -59,7 +59,7 @@ def checked(one: Mapping[str, Any]) -> str:
 
 
 def begin(growing: str, names: List[str]) -> None:
-    """Makes the folder anew, with an empty file for each name."""
+    """Makes the folder, with an empty file for each name; what an earlier try left goes."""
     shutil.rmtree(growing, ignore_errors=True)
     os.mkdir(growing, 0o700)
     for name in names:
@@ -74,7 +74,7 @@ def add(growing: str, piece: Mapping[str, Any]) -> None:
     try:
         data = base64.b64decode(str(piece.get("data")), validate=True)
     except (binascii.Error, ValueError):
-        raise BadInput(Problem("a piece that is no base64.")) from None
+        raise BadInput(Problem("a piece is not base64.")) from None
     descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC)
     with os.fdopen(descriptor, "ab") as file:
         if os.fstat(descriptor).st_size != offset:

@@ -25,7 +25,7 @@ from allranks.core.untrusted import integer, listing, mapping, mappings, number,
 from allranks.output.report_series import Series, flat
 
 RESULTS = ("all_results.json", "train_results.json", "eval_results.json")
-"""What transformers' and LLaMA-Factory's scripts write beside a final adapter."""
+"""Written beside a final adapter by transformers' and LLaMA-Factory's scripts."""
 
 CURVES = ("loss", "eval_loss", "learning_rate", "grad_norm")
 """Of a row of trainer_state.json's `log_history`."""
