@@ -25,10 +25,10 @@ from allranks.diagnose.symptoms.data_ports_blocked import CAUSE as DATA_PORTS_BL
 
 CAUSE = Cause(__name__, explains=(DATA_PORTS_BLOCKED,))
 PATTERNS = (
-    Pattern("connectFullMesh failed", r"remote=\[(?P<address>127\.\d{1,12}\.\d{1,12}\.\d{1,12})\]"),
+    Pattern("connectFullMesh failed", r"remote=\[127\.\d{1,12}\.\d{1,12}\.\d{1,12}\]"),
     Pattern(
         "failed to connect",
-        r"willRetry.{0,200}remote=\[(?P<address>127\.\d{1,12}\.\d{1,12}\.\d{1,12})\]",
+        r"willRetry.{0,200}remote=\[127\.\d{1,12}\.\d{1,12}\.\d{1,12}\]",
         weight=90,
     ),
 )

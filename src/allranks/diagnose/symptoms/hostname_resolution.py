@@ -29,7 +29,7 @@ PATTERNS = (
     Pattern("network addresses of", r"cannot be retrieved \(gai error"),
     Pattern(
         "Could not resolve hostname",
-        r"(?<!\S)(?P<host>\S{1,120}): (?:Name or service|Temporary failure|No address|nodename)",
+        r"(?<!\S)\S{1,120}: (?:Name or service|Temporary failure|No address|nodename)",
     ),
     Pattern("Name or service not known", raised=True, without=_HUB),
     Pattern("Temporary failure in name resolution", raised=True, without=_HUB),

@@ -22,13 +22,13 @@ from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__)
 PATTERNS = (
-    Pattern("ModuleNotFoundError", r"No module named (?P<module>'?[\w.]{1,80})", raised=True),
+    Pattern("ModuleNotFoundError", r"No module named '?[\w.]{1,80}", raised=True),
     Pattern(
         "No module named",
-        r"(?:python\S{0,120}|/\S{1,120}): No module named (?P<module>'?[\w.]{1,80})",
+        r"(?:python\S{0,120}|/\S{1,120}): No module named '?[\w.]{1,80}",
         weight=90,
     ),
-    Pattern("ImportError", r"No module named (?P<module>'?[\w.]{1,80})", raised=True),
+    Pattern("ImportError", r"No module named '?[\w.]{1,80}", raised=True),
     Pattern("requires the following packages that were not found"),
     Pattern("seems to be not installed", weight=90, raised=True),
     Pattern("but it was not found in your environment", raised=True),

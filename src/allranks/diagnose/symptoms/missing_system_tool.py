@@ -27,13 +27,13 @@ _OTHERS = ("'ssh'", "'pdsh'", "orted", "prted", "/ssh'", "/pdsh'")
 PATTERNS = (
     Pattern(
         "No such file or directory",
-        r"FileNotFoundError.{0,40}: '(?:/usr/(?:local/)?s?bin/|/bin/)?(?P<tool>[\w{1,60}-]{2,20})'$",
+        r"FileNotFoundError.{0,40}: '(?:/usr/(?:local/)?s?bin/|/bin/)?[\w{1,60}-]{2,20}'$",
         weight=80,
         without=_OTHERS,
     ),
     Pattern(
         "No such file or directory",
-        r": '(?:/\S{0,80}/)?(?P<tool>numactl|ninja|nvcc|gcc|g\+\+|cc|git|ibstat|"
+        r": '(?:/\S{0,80}/)?(?:numactl|ninja|nvcc|gcc|g\+\+|cc|git|ibstat|"
         r"nvidia-smi|docker|srun|mpirun|make|cmake|ldconfig)'",
         without=_OTHERS,
     ),
@@ -41,7 +41,7 @@ PATTERNS = (
     Pattern("command not found", weight=80, without=("pdsh", "orted", "prted", "ssh: command")),
     Pattern(
         "not found",
-        r"\bsh: (?:line )?\d{1,6}: (?P<tool>[\w.+-]{1,60}): not found",
+        r"\bsh: (?:line )?\d{1,6}: [\w.+-]{1,60}: not found",
         weight=80,
         without=_OTHERS,
     ),

@@ -44,10 +44,10 @@ PATTERNS = (
     Pattern("Call to connect failed", weight=ENDED),
     Pattern(
         "Connect to",
-        r"Connect to (?P<address>[\d.]{1,45})\S{0,120} failed : Connection refused",
+        r"Connect to [\d.]{1,45}\S{0,120} failed : Connection refused",
         weight=ENDED,
     ),
-    Pattern("connect to", r"connect to (?P<address>[\d.]{1,45})\S{0,120} failed.{0,40}refused", weight=ENDED),
+    Pattern("connect to", r"connect to [\d.]{1,45}\S{0,120} failed.{0,40}refused", weight=ENDED),
     Pattern(
         "Connection timed out",
         r"gloo|NCCL|pair\.cc|socket|readv|writev|Call to (?:recv|send)",

@@ -31,24 +31,22 @@ _BRIDGE = r"172\.17\.0\.\d{1,3}|192\.168\.122\.\d{1,3}"
 PATTERNS = (
     Pattern("socket interface found", r"(?i)no socket interface found"),
     Pattern("interface found", r"(?i)NET/Socket\s{0,9}:\s{0,9}no interface found"),
-    Pattern("find address for", r"Unable to find address for: (?P<interface>\S{1,120})"),
+    Pattern("find address for", r"Unable to find address for: \S{1,120}"),
     Pattern("unsupported gloo device"),
     Pattern("is neither AF_INET", weight=90),
-    Pattern(
-        "remote=", r"(?:refused|timed out|timeout|No route).{0,60}remote=\[(?P<address>" + _BRIDGE + r")\]"
-    ),
-    Pattern("Connect to", r"[Cc]onnect to (?P<address>" + _BRIDGE + r")\S{0,120} failed"),
-    Pattern("connect to", r"connect to (?P<address>" + _BRIDGE + r")\S{0,120} failed"),
+    Pattern("remote=", r"(?:refused|timed out|timeout|No route).{0,60}remote=\[(?:" + _BRIDGE + r")\]"),
+    Pattern("Connect to", r"[Cc]onnect to (?:" + _BRIDGE + r")\S{0,120} failed"),
+    Pattern("connect to", r"connect to (?:" + _BRIDGE + r")\S{0,120} failed"),
     Pattern("Connect to", r"[Cc]onnect to fe80:[\da-f:]{1,40}\S{0,40} failed", weight=90),
     Pattern("connect to", r"connect to fe80:[\da-f:]{1,40}\S{0,40} failed", weight=90),
     Pattern(
         "Using",
-        r"Bootstrap : Using (?:\[0\])?(?P<interface>docker\d{0,5}|virbr\d{0,5}|br-[0-9a-f]{1,16}|lo):",
+        r"Bootstrap : Using (?:\[0\])?(?:docker\d{0,5}|virbr\d{0,5}|br-[0-9a-f]{1,16}|lo):",
         weight=WEAK,
     ),
     Pattern(
         "Using",
-        r"NET/Socket : Using \[0\](?P<interface>docker\d{0,5}|virbr\d{0,5}|br-[0-9a-f]{1,16}|lo):",
+        r"NET/Socket : Using \[0\](?:docker\d{0,5}|virbr\d{0,5}|br-[0-9a-f]{1,16}|lo):",
         weight=WEAK,
     ),
 )
