@@ -56,16 +56,6 @@ ZERO2 = {
     "train_micro_batch_size_per_gpu": "auto",
     "gradient_accumulation_steps": "auto",
 }
-DIGITS = """
-import sys
-from pathlib import Path
-import torch
-folder = Path(sys.argv[1]) / "MNIST" / "complete"
-folder.mkdir(parents=True)
-for name, count in (("training", 60000), ("test", 200)):
-    images = torch.randint(0, 255, (count, 28, 28), dtype=torch.uint8)
-    torch.save((images, torch.arange(count) % 10), folder / f"{name}.pt")
-"""
 GLUE = """---
 configs:
 - config_name: mrpc
@@ -92,14 +82,12 @@ def made(folder: Path, python: str, needed: str) -> dict[str, str]:
     """Makes what is not there yet, and of what torch has to make only what `needed` names: `{model} {bert}`. Returns
     the paths by their names in `scripts.tsv`."""
     folder.mkdir(parents=True, exist_ok=True)
-    model, bert, digits = folder / "model", folder / "bert", folder / "digits"
+    model, bert = folder / "model", folder / "bert"
     needs_bert = "{bert}" in needed
     if ("{model}" in needed or needs_bert) and not model.exists():
         subprocess.run([python, "-c", MODEL, str(model), " ".join(WORDS)], check=True, timeout=300)
     if needs_bert and not bert.exists():
         subprocess.run([python, "-c", BERT, str(bert), str(model)], check=True, timeout=300)
-    if "{digits}" in needed and not digits.exists():
-        subprocess.run([python, "-c", DIGITS, str(digits)], check=True, timeout=300)
     if not (folder / "text.txt").exists():
         draw = random.Random(1)
         tables(folder, draw)

@@ -229,7 +229,7 @@ def of_run(run: Mapping[str, Any]) -> dict[str, Any]:
         "whole": [one.get("whole") for one in run.get("saves") or ()],
         "cause": told.get("cause"),
         "rank": (told.get("where") or {}).get("rank"),
-        "evidence": " ".join(told.get("evidence") or ())[:400],
+        "evidence": next(iter(told.get("evidence") or ()), "")[:300],
         "fix": (told.get("fix") or "")[:200],
         "findings": found,
         "notes": sorted({one["id"] for one in run["findings"] if one["verdict"] == "note"}),
