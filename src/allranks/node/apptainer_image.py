@@ -1,7 +1,7 @@
 """Images that Apptainer builds from a registry's (`docker://…`): one file per reference and allranks home.
 
-They lie in `<home>/images`, which containers can read and not write to. A build holds a lock, so that nodes that share
-the home build once; it is under its name only when it is whole. `clean --files` removes those that no run names.
+They are in `<home>/images`, which containers can read but cannot write to. A build holds a lock, so that nodes that
+share the home build once; it is under its name only when it is whole. `clean --files` removes those that no run names.
 """
 
 from __future__ import annotations
@@ -107,8 +107,10 @@ def remove(path: str) -> None:
 
 
 def unused(without: str = "") -> List[str]:
-    """The images that allranks built here, no run's record names, and nobody asked for lately; the record of the run
-    `without` does not count."""
+    """The images that allranks built here and that no run's record names, unless one was asked for lately.
+
+    The record of the run `without` does not count.
+    """
     folder = glob.escape(home())
     named = set()
     for record in glob.glob(os.path.join(folder, "runs", "*", "nodes", "*", "container.json")):

@@ -28,8 +28,8 @@ OWN = frozenset({".allranks-run", os.path.join("keeper", "state.json")})
 LINE_BYTES = 1 << 20
 
 RESUME_COPY = "resume-copy"
-"""The folder of a run directory for the checkpoint that was brought from another machine to go on from. It is a copy of
-ours, and the original is where it was: nobody's model is lost with it."""
+"""The folder of a run directory for the checkpoint that was brought from another machine to go on from. allranks
+made the copy, and the original stays on its machine: nobody's model is lost with it."""
 
 
 def find(directory: RunDirectory) -> Tuple[List[Dict[str, Any]], bool]:
