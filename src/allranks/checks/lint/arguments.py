@@ -60,7 +60,7 @@ KNOWN: dict[str, str] = {
     "optim": "the optimizer",
     "flash_attn": "which attention kernel",
     "packing": "several samples in one",
-    "logging_dir": "where TensorBoard's files go; TENSORBOARD_LOGGING_DIR is set to it, which transformers 5 reads",
+    "logging_dir": "the folder of TensorBoard's files; allranks sets TENSORBOARD_LOGGING_DIR to it for transformers 5",
     "plot_loss": "a picture of the loss at the end",
     "trust_remote_code": "runs Python of the model's folder",
 }
