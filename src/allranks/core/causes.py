@@ -17,12 +17,13 @@ NODE_FAILURE, SUPERVISOR_LOST = "node-failure", "supervisor-lost"
 """Causes that the nodes' own program names: it knows no catalogue. A test compares them with it."""
 
 REASON, END, BLAME = KINDS = range(3)
-"""What a cause says: why a run ended; only how a rank, a node or a connection ended, which the events know better than
-any log; what ranks say of each other. Of two that weigh the same, the earlier kind explains the later one."""
+"""The kinds of causes. REASON: why a run ended. END: only how a rank, a node or a connection ended; the events show
+that better than any log. BLAME: the reports of ranks about each other. If two causes have the same weight, the
+earlier kind explains the later one."""
 
 NEVER, AFTER_A_STEP, PASSES = RESTARTS = "never", "after a step", "passes"
-"""Whether a second try may not meet it. Machines, networks and signals pass; a missing file or a wrong argument comes
-again. A configuration that took a step is not wrong, so what came after one may pass."""
+"""Whether a second try may succeed. Faults of machines and networks and signals pass; a missing file or a wrong
+argument fails again. A configuration that took a step is not wrong, so a failure after a step may pass."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Cause:
     module: str
     kind: int = REASON
     explains: "Tuple[Cause, ...]" = ()
-    """Causes of whatever kind that are only consequences of it."""
+    """Causes of any kind that are only consequences of this one."""
 
     healthy: bool = False
     """Nothing is wrong."""
@@ -41,36 +42,39 @@ class Cause:
     """A training that came to its end does not disprove it."""
 
     holds_after_the_end: bool = False
-    """A line of it that follows the training's end still counts: ranks that leave in turn do not print it."""
+    """A log line of this cause still counts after the training's end: ranks that end one after another do not print
+    it."""
 
     hearsay: bool = False
     """Whom it is about is known only when all nodes have been heard."""
 
     restart: str = NEVER
     repeats_on: str = ""
-    """`rank` or `node`, if that brings it upon itself: met there a second time before the first step, the start always
-    meets it. Networks, storage, ports and other nodes may be well meanwhile."""
+    """`rank` or `node`, if the fault is in that rank or node itself: if it fails there a second time before the first
+    step, every start will fail. Networks, storage, ports and other nodes may recover in the meantime."""
 
     by_kill: bool = False
     """The rank was killed. No wait in a collective ends so."""
 
     of_one_end: bool = False
-    """One end's log tells that a connection failed; which end, the cable or the switch it does not."""
+    """The log of one end shows that a connection failed, but not whether an end, the cable or the switch is at
+    fault."""
 
     kernel: "Optional[re.Pattern[str]]" = None
-    """The lines of a kernel's log that tell of it, also without naming a rank."""
+    """Matches the lines of a kernel log that show this cause, even if they do not name a rank."""
 
     resets_gpu: bool = False
     """Its Xids may ask for a reset of the GPU before anything trains on it."""
 
     asks_ranks: bool = False
-    """A stall: all ranks are asked for what they do, before anything is stopped."""
+    """A stall: all ranks are asked what they do before anything is stopped."""
 
     is_outage: bool = False
     """A pause for this reason is not the training's own pace."""
 
     cannot_be_work: bool = False
-    """A rank that is proven to be so does no work of its own: it is told at once, also after the last step."""
+    """A rank that is proven to be in this state does not work: allranks reports it at once, also after the last
+    step."""
 
     is_hopeless: bool = False
     """Proven, it never passes by itself: the run is stopped at once."""

@@ -59,6 +59,6 @@ class Blocked(AllranksError):
 
 
 class CouldNotTell(AllranksError):
-    """What was asked could not be looked at (a node gone, a file unreadable)."""
+    """The command could not look at the thing that it was asked about (a lost node, an unreadable file)."""
 
     exit_code = 3

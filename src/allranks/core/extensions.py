@@ -38,9 +38,10 @@ def folder(cache: str) -> Optional[str]:
 
 
 def _root(torch: str, cache: str) -> str:
-    """`torch_extensions` in the environment that holds torch, if there is one that is ours; else in the cache.
+    """`torch_extensions` in the environment that holds torch, if this user owns it and may write to it; else in the
+    cache.
 
-    Nobody's environment is written to unasked: the folder is there because its owner has made it.
+    allranks does not write to an environment unasked: the folder is there only if its owner has made it.
     """
     own = os.path.join(os.path.abspath(os.path.join(torch, *[os.pardir] * 4)), FOLDER)
     try:

@@ -11,7 +11,8 @@ from typing import Any, Container, Dict, Iterable, List, Optional, Tuple
 
 OK, NOTE, WARN, BLOCK, UNKNOWN = "ok", "note", "warn", "block", "unknown"
 VERDICTS = (OK, NOTE, WARN, UNKNOWN, BLOCK)
-"""From best to worst. `unknown` is a verdict: what could not be looked at is not fine."""
+"""From best to worst. `unknown` is a verdict, too: if allranks could not look at something, it does not call it
+fine."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Where:
 
 @dataclass(frozen=True)
 class Finding:
-    """One statement: what was seen where, what was expected, why it matters, what to do about it.
+    """One statement: the observation and its place, the expectation, why it matters, and the fix.
 
     `id` is the name of the rule that made it (the page of `allranks explain ID`).
     """
@@ -90,7 +91,7 @@ class Diagnosis:
         return data if self.provisional else {k: v for k, v in data.items() if k != "provisional"}
 
     def as_finding(self) -> Finding:
-        """The same statement as a finding that blocks."""
+        """The same statement as a finding with the verdict `block`."""
         return Finding(
             id=self.cause,
             verdict=BLOCK,

@@ -10,7 +10,7 @@ import re
 from typing import List
 
 _COLOURS = re.compile(r"\x1b\[[0-9;:]*[mK]")
-"""SGR and "erase to the end of the line" (ECMA-48): what a program prints for a terminal's sake."""
+"""SGR and "erase to the end of the line" (ECMA-48): the codes with which programs colour the lines of a terminal."""
 
 _WARNING = re.compile(r"^\S{1,400}\.py:\d+: (?:Future|Deprecation|PendingDeprecation)Warning: ")
 _NOISE = re.compile(
@@ -29,8 +29,8 @@ def without_colours(line: str) -> str:
 
 
 class Noise:
-    """One stream of lines: `holds(line)` says whether this one is noise. A warning of Python's is two lines, the
-    second one the source's, with two spaces before it."""
+    """One stream of lines: `holds(line)` returns whether this line is noise. A Python warning has two lines; the
+    second one quotes the source after two spaces."""
 
     def __init__(self) -> None:
         self._source_next = False
@@ -55,5 +55,6 @@ class Lines:
 
 
 def shown(line: str) -> str:
-    """A progress bar writes over itself: what stands after the last return is left."""
+    """The line as a terminal shows it. A progress bar writes over itself: only the text after the last carriage
+    return stays visible."""
     return without_colours(line.rstrip("\r").rsplit("\r", 1)[-1])

@@ -1,4 +1,4 @@
-"""What a run's supervisors and its keeper say to each other. Both sides check it where it comes in."""
+"""The messages between a run's supervisors and its keeper. The receiver checks each message on arrival."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from allranks.core.payloads import Payload
 
 
 class ToKeeper(Payload):
-    """What a supervisor says."""
+    """A message from a supervisor."""
 
     event: Any = None  # of the node or of one of its ranks
-    alive: Optional[float] = None  # its clock: said each second
+    alive: Optional[float] = None  # its clock, sent every second
     logs: Optional[Mapping[str, str]] = None  # the ends of its logs, by file
 
 
@@ -21,11 +21,11 @@ class Place(Payload):
 
 
 class ToSupervisor(Payload):
-    """What the keeper says."""
+    """A message from the keeper."""
 
-    lease: Optional[float] = None  # seconds; said at least every third of them
+    lease: Optional[float] = None  # seconds; renewed when a third of them has passed, at the latest
     start: Optional[int] = None  # an attempt, once all have joined; it counts once
-    env: Mapping[str, str] = {}  # what this attempt's torchrun gets beside the job's
+    env: Mapping[str, str] = {}  # variables of this attempt's torchrun, in addition to the job's
     place: Optional[Place] = None  # of a spare that takes another node's place
     stop: Optional[float] = None  # the grace time in seconds; it may be repeated
     why: str = "the keeper asked"

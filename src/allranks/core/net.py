@@ -27,7 +27,7 @@ def is_loopback(host: Optional[str]) -> bool:
 def over_there(text: Optional[str]) -> Optional[Tuple[str, str]]:
     """(host, path) of `node:/path` and `user@node:~/path`, as scp takes them; None for anything else.
 
-    Without an absolute path or `~` behind the colon it is the name of a file. An IPv6 address stands in brackets.
+    Without an absolute path or `~` after the colon, the text is the name of a file. An IPv6 address needs brackets.
     """
     import re
 

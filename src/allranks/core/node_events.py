@@ -117,7 +117,7 @@ class Disk(Payload):
     free_bytes: Optional[int] = None
     free_inodes: Optional[int] = None
     frozen_seconds: Optional[float] = None  # it does not answer
-    gone: bool = False  # a folder was there and is not any more
+    gone: bool = False  # the folder existed before and no longer does
 
 
 class MemoryGroup(Payload):

@@ -1,4 +1,4 @@
-"""Nodes, processes and facts: what allranks knows about machines."""
+"""Nodes, processes and facts: allranks' data about machines."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Facts:
-    """What one node said of itself. A fact that could not be read is in `unreadable` with its reason.
+    """The facts that one node reported about itself. If a fact could not be read, `unreadable` gives the reason.
 
     `taken_at` is seconds since the epoch on the node's own clock; `values` maps a family (`system`,
     `network`, …) to its facts.
@@ -61,7 +61,7 @@ class Facts:
     unreadable: Mapping[str, str] = field(default_factory=dict)
 
     def get(self, path: str, default: Any = None) -> Any:
-        """`facts.get("system.memory_bytes")`; the default where any part is missing."""
+        """`facts.get("system.memory_bytes")`; the default if any part of the path is missing."""
         value: Any = self.values
         for part in path.split("."):
             if not isinstance(value, Mapping) or part not in value:

@@ -47,7 +47,7 @@ TOPICS = {
     "adapters": "Adapters: whole, damaged, wrong",
     "export": "Export of an adapter",
 }
-"""What a page is about. The keys stand after `Topic:`, the texts are titles."""
+"""The topics of pages. A page names its key after `Topic:`; the text is the topic's title."""
 
 _TOPIC = re.compile(r"\n+Topic: *(\S+)\s*$")
 _HEADING = re.compile(r"^## +(.+?) *$", re.MULTILINE)

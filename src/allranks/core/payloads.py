@@ -1,8 +1,8 @@
-"""What an event or a message may hold: a class a kind, checked once, where it comes in.
+"""The content of events and messages: one class per kind, checked once, on arrival.
 
-A payload is written with the words of its class and read back by `decode`, which refuses what has another type. After
-that its fields are attributes. What a newer version says beside them is passed over. A reader that may not lose the
-payload for one wrong field asks `decode` to leave out those that need not be there.
+A payload is written with the field names of its class. `decode` reads it back and refuses a value of another type;
+after that, the fields are attributes. Fields that only a newer version knows are ignored. A reader that must not lose
+a payload because of one wrong field asks `decode` to leave out wrong fields that are optional.
 """
 
 from __future__ import annotations
@@ -231,7 +231,7 @@ _PLAIN: Dict[Any, Check] = {Any: _anything, str: _text, bool: _flag, float: _fin
 
 
 def _check(hint: Any, name: str = "") -> Check:
-    """What makes a value of this type of what came, or raises Refused."""
+    """The function that converts a received value to this type, or raises Refused."""
     if hint is int:
         return _whole(*LIMITS.get(name, WHOLE))
     if hint in _PLAIN:

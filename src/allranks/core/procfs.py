@@ -1,4 +1,4 @@
-"""What ranks and the node program both read in /proc, each in one place."""
+"""Readers of the parts of /proc that both the ranks and the node program use."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ NET_DEV = "/proc/net/dev"
 
 
 def boot_id() -> str:
-    """The kernel's random id of this boot: a pid and start time of another boot are another process. Raises OSError."""
+    """The kernel's random id of this boot: the same pid and start time in another boot mean another process. Raises
+    OSError."""
     with open(BOOT_ID, encoding="ascii") as file:
         return file.read().strip()
 
 
 def pid_namespace() -> str:
-    """What our pids mean: `pid:[4026531836]`, another one in another container of this machine; namespaces(7). Two
-    programs that differ here cannot talk of each other's pids. Empty if it cannot be read."""
+    """The PID namespace of our pids, such as `pid:[4026531836]`; each container of a machine may have another one,
+    see namespaces(7). Two programs in different namespaces see different pids for one process. Empty if it cannot be
+    read."""
     try:
         return os.readlink("/proc/self/ns/pid")
     except OSError:

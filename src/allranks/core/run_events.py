@@ -12,7 +12,7 @@ class Evidence(Payload, kind="evidence", by="keeper"):
     """At a stall, before anything is stopped, the keeper asks all nodes and ranks what they do."""
 
     why: str = ""
-    quiet: bool = False  # nothing was said of a stall yet
+    quiet: bool = False  # no stall has been reported yet
     stands: bool = False  # the answers to a quiet question are those of the stall: nobody is asked again
 
 
@@ -23,7 +23,7 @@ class Checkpoint(Payload, kind="checkpoint", by="keeper"):
     whole: Optional[bool] = None  # null if it could not be looked at
     step: Optional[int] = None
     why: str = ""
-    title: str = ""  # the kind of checkpoint, if it is no adapter of the run's own
+    title: str = ""  # the kind of checkpoint, if it is not an adapter of this run
     text: str = ""  # what is there, in a few words
 
 
@@ -68,7 +68,7 @@ class CopyFailed(Payload, kind="copy-failed", by="keeper"):
 
 
 class Adapter(Payload, kind="adapter", by="keeper"):
-    """What is known of the adapter at the end."""
+    """The adapter at the end of the run."""
 
     path: Optional[str] = None
     tensors: Optional[int] = None
@@ -103,13 +103,13 @@ class Lost(Payload, kind="lost", by="keeper"):
 
 
 class Preparing(Payload, kind="preparing", by="controller"):
-    """What is done on the node now; told to the terminal alone, in no journal."""
+    """The current preparation of a node; shown on the terminal only, not written to a journal."""
 
     what: str = ""
 
 
 class Silent(Payload, kind="silent", by="controller"):
-    """Who has not answered the check yet; told to the terminal alone, in no journal."""
+    """The nodes that have not answered the check yet; shown on the terminal only, not written to a journal."""
 
     nodes: Sequence[str] = ()  # none: all have answered, or are given up
     seconds: Optional[float] = None  # since they were asked

@@ -17,8 +17,8 @@ FOLDED_DIGITS = 18
 def spelt_out(text: str) -> str:
     """The text with everything unseen spelt out (`\\x1b`, `\\u202e`); line ends and tabs are kept.
 
-    Unseen are control and escape codes, zero-width and direction-changing characters, lone surrogates
-    and unassigned code points: what moves a cursor, recolours a terminal, or misleads a reader.
+    Unseen are control and escape codes, zero-width and direction-changing characters, lone surrogates and unassigned
+    code points: all of them could move a cursor, recolour a terminal, or mislead a reader.
     """
     if text.isprintable():
         return text
@@ -41,7 +41,7 @@ def _spelt(character: str) -> str:
 
 
 def last_line(text: str, nothing: str = "") -> str:
-    """The last line that says something, cut to 300 characters; `nothing` if there is none."""
+    """The last line that is not empty or a ruler, cut to 300 characters; `nothing` if there is none."""
     lines = [line.strip() for line in text.splitlines() if line.strip(" -\t")]
     return lines[-1][:300] if lines else nothing
 

@@ -1,12 +1,13 @@
-"""A command as a node's login shell takes it, and what of the output is the command's own.
+"""A command in the form that a node's login shell accepts, and the part of the output that is the command's own.
 
-sshd gives one line to whatever shell the user has there: sh, bash, zsh, csh, tcsh, fish. The start files of that shell
-may print (`echo Welcome` in .bashrc) or never come to the line (`exec cat`, nologin). So the command says a mark before
-its first word: what is before it is the shell's, and without it nothing is the command's.
+sshd gives one line to the login shell of the user: sh, bash, zsh, csh, tcsh or fish. The start files of that shell
+may print (`echo Welcome` in .bashrc) or never reach the line (`exec cat`, nologin). So the line prints a mark before
+it runs the command: all output before the mark comes from the shell, and if there is no mark, the command did not
+run.
 
-They may also leave something in the background that keeps the output open, and then its end never comes. So a mark
-stands after the last word, too, with the exit code. It is another one each time, so that no log that is read can hold
-it.
+The start files may also leave a process in the background that keeps the output open, so that its end never comes. So
+the line prints another mark after the command, with the exit code. This mark is random and new for each call, so that
+no log that the command prints can contain it.
 """
 
 from __future__ import annotations
@@ -22,19 +23,20 @@ from allranks.transport.base import Completed, Unreachable
 MARK = b"#allranks: from here on it is the command that speaks\n"
 
 NOISE_BYTES = 1 << 20
-"""What a shell may print before that; its start files are endless, or are no start files."""
+"""The most bytes that a shell may print before the mark. If it prints more, its start files never end."""
 
 SHOWN = 200
 
 SAY = f"echo '{MARK.decode().strip()}'; "
 DO = 'eval "$(printf %b "$1")"'
 SPECIAL = {ord(letter): f"\\0{ord(letter):03o}" for letter in "\\'!\n\r#"}
-"""What cannot be in single quotes in all of these shells: csh takes `!` from its history and no newline, fish a
-backslash before a quote. `#` is the mark's first byte: so a shell that prints its commands does not print the mark."""
+"""Characters that single quotes do not protect in all of these shells: csh replaces `!` from its history and does not
+accept a newline, and in fish a backslash escapes a quote. `#` is the mark's first byte: because it is replaced, a
+shell that prints its commands does not print the mark."""
 
 
 def new_end() -> str:
-    """What the line of one call says after its command."""
+    """The text that the line of one call prints after its command."""
     return f"#allranks {secrets.token_hex(8)}: the command has ended with "
 
 
@@ -44,8 +46,8 @@ def ended(end: str) -> re.Pattern[bytes]:
 
 
 def line(argv: Sequence[str], end: str) -> str:
-    """The one line for the login shell. It starts sh, which is the same everywhere, and that starts `argv`: a program,
-    also if sh has a builtin of its name."""
+    """The one line for the login shell. It starts sh, which is the same everywhere, and sh starts `argv` as a
+    program, even if sh has a builtin of that name."""
     do = f"(exec {shlex.join(argv)}); code=$?; echo '{end}'$code; exit $code"
     text = (SAY + do).translate(SPECIAL)
     return f"exec sh -c '{DO}' sh '{text}'"
@@ -57,7 +59,8 @@ def words(argv: Sequence[str]) -> list[str]:
 
 
 def own(node: str, done: Completed, stdin: bytes = b"", end: str | None = None) -> Completed:
-    """What the command itself printed, and its exit code. Raises Unreachable if the shell never came to it."""
+    """The output of the command itself and its exit code. Raises Unreachable if the shell never reached the
+    command."""
     before, mark, rest = done.out.partition(MARK)
     if not mark:
         raise Unreachable(node, "login-shell", never_came(before, stdin, done))
@@ -94,7 +97,8 @@ async def own_lines(
 
 
 def never_came(noise: bytes, stdin: bytes, done: Completed | None = None) -> str:
-    """Why nothing of the command is there. What was given to the command is never shown: a secret may be in it."""
+    """The reason why there is no output of the command. It never quotes the command's standard input, which may
+    contain a secret."""
     said = [text.strip() for text in noise.splitlines() if text.strip()]
     errors = [text.strip() for text in (done.err if done else b"").splitlines() if text.strip()]
     if any(is_given(text, stdin) for text in said):

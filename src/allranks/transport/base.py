@@ -30,7 +30,7 @@ class Completed:
 
 
 MOST_BYTES = 64 << 20
-"""What a command may print in all. The longest answer, a chunk of a log in JSON, has a few MiB."""
+"""The most bytes that a command may print in total. The longest answer, a chunk of a log in JSON, has a few MiB."""
 
 
 class Reader(Protocol):
@@ -40,17 +40,18 @@ class Reader(Protocol):
 
 
 END_SECONDS = 0.5
-"""From the mark of a command's end to the end of its output: what somebody else keeps open is left behind then."""
+"""How long to wait after the mark of a command's end for the end of its output, which another process may keep
+open."""
 
 LONGEST_END = 128
-"""Bytes: at most so long is what a command says at its end."""
+"""The most bytes of the mark at a command's end."""
 
 
 async def collected(
     node: str, readers: Sequence[Reader], end: re.Pattern[bytes] | None = None
 ) -> list[bytes]:
-    """What comes from all of them to their ends, or until the first of them has said `end` and a moment more. Raises
-    Unreachable for more than `MOST_BYTES` together: a node, broken or hostile, does not fill the memory here."""
+    """The bytes of each reader up to its end, or until END_SECONDS after the first reader has delivered `end`. Raises
+    Unreachable if all together exceed `MOST_BYTES`: a broken or hostile node must not fill this machine's memory."""
     left = MOST_BYTES
     parts: list[list[bytes]] = [[] for _ in readers]
     said = asyncio.Event()

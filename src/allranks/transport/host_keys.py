@@ -1,6 +1,6 @@
-"""What is known of host keys: the files that ssh reads, each parsed once for all nodes of a verb.
+"""The known host keys: each file that ssh reads is parsed once for all nodes of a verb.
 
-asyncssh would parse a file anew for every connection, all of its lines: 100 nodes and 100 lines are 10,000 keys.
+asyncssh would parse all lines of a file again for every connection: 100 nodes and 100 lines make 10,000 keys.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ GLOBAL_FILES = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
 
 
 def config_paths(given: Sequence[str] | None) -> list[str]:
-    """The ssh configuration files: those given, else the user's own where it can be read."""
+    """The ssh configuration files: those given, else the user's own if it can be read."""
     if given is not None:
         return list(given)
     default = Path("~/.ssh/config").expanduser()
@@ -52,7 +52,7 @@ class HostKeys:
     _read: dict[tuple[Path, ...], asyncssh.SSHKnownHosts] = field(default_factory=dict)
 
     def of(self, settings: SSHClientConfig) -> KnownHere:
-        """What is known where these settings hold."""
+        """The known keys under these ssh settings."""
         user = files(settings.get("UserKnownHostsFile"), USER_FILES)
         every = (*user, *files(settings.get("GlobalKnownHostsFile"), GLOBAL_FILES))
         if every not in self._read:
@@ -62,7 +62,7 @@ class HostKeys:
 
 @dataclass(frozen=True)
 class KnownHere:
-    """What is known of one node's host key; `own` is the file that a new one is written to."""
+    """The known host keys for one node; `own` is the file that a new key is written to."""
 
     store: asyncssh.SSHKnownHosts
     own: Path | None
@@ -86,12 +86,13 @@ class KnownHere:
 
 
 def files(said: Any, default: Sequence[str]) -> tuple[Path, ...]:
-    """`none` gives no file: then every key is unknown, and never is one believed unseen."""
+    """The files of one setting. With `none` the list is empty: then every key is unknown, and allranks never trusts
+    an unknown key unasked."""
     return tuple(Path(name).expanduser() for name in (default if said is None else said))
 
 
 def read(paths: Sequence[Path]) -> asyncssh.SSHKnownHosts:
-    """All lines of these files that can be read; ssh passes over the others, too."""
+    """The keys from all lines of these files that can be parsed; ssh skips the other lines, too."""
     store = asyncssh.SSHKnownHosts()
     for path in paths:
         try:

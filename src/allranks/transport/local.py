@@ -37,7 +37,7 @@ class LocalTransport:
         timeout_seconds: float = 60.0,
         end: re.Pattern[bytes] | None = None,
     ) -> Completed:
-        """`end` as for `collected`: what runs on after it has said that is ended."""
+        """`end` as for `collected`: a process that still runs after it has printed that is ended."""
         process = await self._start(argv)
         try:
             out, err = await asyncio.wait_for(self._talk(process, stdin, end), timeout_seconds)
@@ -56,7 +56,7 @@ class LocalTransport:
             await self._feed(process, stdin)
             while line := await process.stdout.readline():
                 yield line
-            # It has closed its output and is about to end: a signal now would reap it behind asyncio's back.
+            # The process has closed its output and is about to end: a signal now would reap it before asyncio does.
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(process.wait(), END_SECONDS)
         finally:

@@ -24,7 +24,7 @@ AT_ONCE = 64
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one node answered, or why it did not."""
+    """The answer of one node, or the error in its place."""
 
     node: Node
     answer: Any = None
@@ -58,8 +58,8 @@ class Nodes:
 
 
 def is_hidden(secrets: frozenset[str], name: str, value: str) -> bool:
-    """Whether a variable of ours is a secret: named in the run file, or one by its name or its form. A value too short
-    to be kept out of logs is none by its name alone (`USE_KEY=1`)."""
+    """Whether an environment variable is a secret: the run file names it as one, or its name or form shows it. A
+    value that is too short to mask in logs is not a secret by its name alone (`USE_KEY=1`)."""
     by_name = bool(SECRET_NAME.search(name)) and len(value) >= SHORTEST
     return name in secrets or by_name or looks_like_token(value, name)
 

@@ -1,8 +1,9 @@
 """Nodes over the system's own `ssh`, for what only it can do: Kerberos, second factors, site patches.
 
-One master connection a node (ControlMaster) lives as long as the verb; every command is a session of it, so that
-nobody is asked twice. Host keys are verified as ever: `StrictHostKeyChecking` is ours, not the user's file's. A
-master that has ended is opened again before the next command: a session never connects by itself.
+One master connection per node (ControlMaster) lives as long as the verb. Every command is a session of it, so that
+the user is asked only once. Host keys are always verified: allranks sets `StrictHostKeyChecking` itself and ignores
+that setting in the user's file. If a master has ended, it is opened again before the next command: a session never
+connects by itself.
 """
 
 from __future__ import annotations
@@ -77,10 +78,10 @@ CAUSES = (
 """What OpenSSH prints (8 to 10) → one word for a program and a sentence for people; the first that fits."""
 
 OF_THE_LOGIN = ("permission-denied", "no-key", "key-locked")
-"""What a person at the terminal may still help with: a password, a passphrase, a second factor."""
+"""Failures that the user at the terminal may resolve with a password, a passphrase or a second factor."""
 
 MAX_SESSIONS = re.compile(rb"session request failed|Session open refused by peer|open failed")
-"""What ssh says to a session that sshd refuses, of a master that lives."""
+"""Messages of ssh for a session that sshd refuses while the master connection lives."""
 
 LOST = re.compile(
     rb"^(mux_client|Control socket|ssh: |kex_exchange|Connection .*(closed|reset)|Shared connection)",
@@ -280,8 +281,8 @@ def listens(path: str) -> bool:
 async def started(argv: Sequence[str], log: Path) -> int:
     """Runs ssh until it has gone to the background, or has failed; its exit code.
 
-    What it prints goes to a file: the master and its jump hosts stay behind and would hold a pipe. With `-v` the
-    host key's fingerprint is there. It keeps our terminal, where it may ask for a second factor.
+    Its output goes to a file: the master and its jump hosts stay in the background and would keep a pipe open. With
+    `-v` the output contains the host key's fingerprint. ssh keeps our terminal, where it may ask for a second factor.
     """
     with log.open("wb") as file:
         process = await asyncio.create_subprocess_exec(

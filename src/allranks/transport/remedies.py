@@ -1,4 +1,4 @@
-"""What to do about a node that cannot be reached: one remedy for each cause, with the user and the port in it."""
+"""Fixes for a node that cannot be reached: one for each cause, with the user and the port filled in."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ BY_HAND = "reach it by hand: ssh {port_option}{user}@{host} true"
 
 
 def on_node(cause: str, node: str) -> str:
-    """The remedy for what goes wrong after the login."""
+    """The fix for a failure after the login."""
     return REMEDIES[cause].format(user="its user", host=node)
 
 
 @dataclass(frozen=True)
 class Tried:
-    """As whom and where a login was tried, by what the run file and the ssh configuration say."""
+    """The user, host and port of an attempted login, from the run file and the ssh configuration."""
 
     user: str
     host: str

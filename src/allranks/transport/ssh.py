@@ -26,7 +26,7 @@ from allranks.transport.own_keys import keys_at_hand
 from allranks.transport.remedies import Tried
 
 CONNECT_SECONDS = 10.0
-"""OpenSSH has no limit of its own here; 10 s is what cluster guides set (`ConnectTimeout=10`, the seeds too)."""
+"""OpenSSH has no such limit by default; 10 s is the value that cluster guides set (`ConnectTimeout=10`)."""
 
 LOGIN_SECONDS = 20.0
 """Key exchange and authentication: sshd's own LoginGraceTime is 120 s, far too long to wait for a hung banner."""
