@@ -73,7 +73,7 @@ def test_faults_are_documents_too(call):
 
 VERBS = (
     "version, facts, start, order, read, follow, stop, sweep, put, clean, code, environment, probe, ray, command, "
-    "conda, checkpoints"
+    "conda, image, checkpoints"
 )
 NO_VERB = {"file": None, "line": None, "saw": "'dance' is not a verb.", "why": "", "do": "one of " + VERBS}
 

@@ -15,7 +15,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "run",
         nargs="?",
-        metavar="RUN|FOLDER",
+        metavar="RUN|PATH",
         help="a run's id, the beginning of it, or its run file; or the folder of an adapter or another checkpoint. "
         "Default: the newest run",
     )
