@@ -1,4 +1,4 @@
-"""What a run needs to go on, beside its adapter: saved and loaded without a frozen value, without a pickle.
+"""The state that a run needs to continue, beside its adapter: saved and loaded without frozen values or pickle.
 
 Two files: `allranks-resume.safetensors` holds master weights and optimizer states by parameter name, whole;
 `allranks-resume.json` holds the rest. A folder on the head node's own disk is enough (see `state_file`), rank 0
