@@ -38,14 +38,15 @@ __all__ = [
 def judge(facts: Sequence[Facts], plan: Any, run: Run) -> list[Finding]:
     """All findings, of every check, in the order of their ids.
 
-    A check that fails over what a node sent is a finding of its own, since it judged nothing.
+    If a check raises an exception, for example on data that a node sent, that is a finding too: the check has
+    judged nothing.
     """
     context = Context.make(facts, plan, run)
     return [finding for rule in all_rules().values() for finding in _judged(rule, context)]
 
 
 def _judged(rule: Rule, context: Context) -> Iterator[Finding]:
-    """The rule's findings under its own id, with what nodes said made harmless to a terminal."""
+    """The rule's findings under its own id. Texts that nodes sent are made harmless to a terminal."""
     try:
         for finding in rule.check(context) if rule.applies(context) else ():
             yield harmless(finding, rule.id)
@@ -62,7 +63,7 @@ def _judged(rule: Rule, context: Context) -> Iterator[Finding]:
 
 def settings(facts: Sequence[Facts], plan: Any, run: Run) -> list[tuple[Line, Where]]:
     """Every variable, trainer argument and DeepSpeed key that the user wrote: set, dropped, void, wrong or
-    costly, and why. What is void or wrong is a finding of `judge`, too."""
+    costly, and why. `judge` also makes findings of those that are void or wrong."""
     return lines(Context.make(facts, plan, run))
 
 
@@ -72,7 +73,7 @@ def standings(facts: Sequence[Facts], plan: Any, run: Run, findings: Iterable[Fi
 
 
 def applying(facts: Sequence[Facts], plan: Any, run: Run) -> list[str]:
-    """The ids of the checks that are about runs of this kind, sorted."""
+    """The ids of the checks that apply to this run, sorted."""
     context = Context.make(facts, plan, run)
     return [rule.id for rule in all_rules().values() if rule.applies(context)]
 

@@ -1,4 +1,4 @@
-"""What a check sees: every node with what it said, the hosts behind them, the run and its plan."""
+"""The input of a check: the run, its plan, every node with its facts, and the machines that the nodes are on."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ What = TypeVar("What")
 class View:
     """One node of the run and its facts.
 
-    Facts come from a machine and may be anything: each getter gives a value of the type it names, or its
-    empty value, whatever stands there.
+    Facts come from a machine and may be anything. Each getter returns a value of the type in its name; if the
+    fact is missing or has another type, it returns the empty value of that type.
     """
 
     node: Node
@@ -38,7 +38,7 @@ class View:
         return self.node.rank == 0
 
     def get(self, path: str, default: Any = None) -> Any:
-        """As `Facts.get`; plain dictionaries, which facts from JSON are, are gone through faster."""
+        """Like `Facts.get`, but faster for plain dictionaries, which is how facts arrive from JSON."""
         value: Any = self.facts.values
         for part in path.split("."):
             if not isinstance(value, dict):
@@ -65,13 +65,13 @@ class View:
         return listing(self.get(path))
 
     def maps(self, path: str) -> list[Mapping[str, Any]]:
-        """The mappings of a list; what is none is left out."""
+        """The mappings in a list. Other elements are left out."""
         return mappings(self.get(path))
 
 
 @dataclass(frozen=True, eq=False)
 class UsedGpu:
-    """A GPU that ranks compute on; `view` is a node of its machine. What it says of itself may be anything."""
+    """A GPU that ranks compute on; `view` is a node of its machine. The machine sent `facts`: they may be anything."""
 
     view: View
     index: int
@@ -102,14 +102,14 @@ class UsedGpu:
 
 
 Place = View | UsedGpu | Where | str | None
-"""Where a finding is: a string is a key of the run file."""
+"""The place of a finding. A string is a key of the run file."""
 
 Findings = Iterator[Finding]
 
 
 def minority(values: Mapping[Who, What]) -> list[tuple[Who, What, What]]:
-    """Those whose value differs from that of most: `(who, its value, the usual value)`. Of a tie the first one's, which
-    is the head's, is the usual value."""
+    """Those whose value differs from the usual one, which most have: `(who, its value, the usual value)`. In a tie the
+    first value, which is the head's, counts as the usual one."""
     counts = Counter(map(repr, values.values()))
     if len(counts) < 2:
         return []

@@ -1,4 +1,4 @@
-"""What the network checks share: which interface each node's ranks use, and its InfiniBand ports."""
+"""Functions that the network checks share: the interface that each node's ranks use, and its InfiniBand ports."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ TCP = ("tcp", "socket", "ethernet")
 
 
 def several_machines(context: Context) -> bool:
-    """Whether the network between nodes matters. A wrong `same_host` is one finding, and not one of each network
-    check; the addresses of machines that a scheduler chooses are not known yet."""
+    """Whether the network between nodes matters. With `same_host` it does not, so that a wrong `same_host` is one
+    finding and not one per network check. If a scheduler chooses the machines, their addresses are not known yet."""
     return len(context.hosts) > 1 and not context.run.same_host and context.run.nodes_known
 
 
 def wants_infiniband(context: Context) -> bool:
-    """The run computes on GPUs of several machines and does not rule InfiniBand out."""
+    """Whether the run computes on GPUs of several machines and does not rule InfiniBand out."""
     off = context.environment(context.head).get("NCCL_IB_DISABLE", "0") not in ("0", "")
     return (
         context.uses_gpu and several_machines(context) and context.run.network.fabric not in TCP and not off
@@ -27,7 +27,8 @@ def wants_infiniband(context: Context) -> bool:
 
 
 def interface_of_ranks(context: Context, view: View) -> str | None:
-    """The interface that this node's ranks are told to use, else the one that leads to the head."""
+    """The interface that the environment or the run file names for this node's ranks, else the one that leads to the
+    head."""
     environment = context.environment(view)
     told = environment.get("GLOO_SOCKET_IFNAME") or environment.get("NCCL_SOCKET_IFNAME")
     if told and not told.startswith("^") and "," not in told:

@@ -1,4 +1,4 @@
-"""What each node is asked, so that one round trip holds all that the checks judge by."""
+"""The questions to each node: one round trip brings all facts that the checks need."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ IMPORT_SECONDS = 180
 """A cold import of the training stack from NFS has been reported to take over two minutes."""
 
 HUBS = ("ONLINE", "REMOTE:")
-"""LLaMA-Factory's dataset_dir values that name no folder (0.9.5, data/parser.py)."""
+"""LLaMA-Factory's dataset_dir values that do not name a folder (0.9.5, data/parser.py)."""
 
 
 def request(run: Run, plan: Any) -> dict[str, dict[str, Any]]:
@@ -43,7 +43,7 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
         "code": code(run),
     }
     if run.container is not None:
-        # The training environment is in the image: the host's Python says nothing about it.
+        # The training environment is in the image, so the host's Python does not matter.
         asked.update(python=None, imports=[], libraries=False, engine=run.container.engine)
     elif run.environment.python:
         asked["python"] = run.environment.python
@@ -56,7 +56,7 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
 
 
 def configuration(run: Run, plan: Any) -> dict[str, Any] | None:
-    """What the training libraries of a node are asked about the run's configuration; None if there is nothing."""
+    """The question to a node's training libraries about the run's configuration; None if there is nothing to ask."""
     if run.train.kind == "llamafactory":
         planned = getattr(plan, "trainer", None) or {}
         return library_trial.question(run, planned, getattr(plan, "deepspeed", None))
@@ -69,8 +69,8 @@ def configuration(run: Run, plan: Any) -> dict[str, Any] | None:
 
 def deepspeed_json(run: Run) -> tuple[str, bool, bool] | None:
     """The DeepSpeed JSON that a script's command names after `--deepspeed` or `--deepspeed_config`: its path, whether
-    it lies in `code`, and whether transformers fills its `auto` in. That is so after `--deepspeed`, the argument of
-    transformers' trainer; DeepSpeed's own is `--deepspeed_config`. None if it names none that way."""
+    it is in `code`, and whether transformers fills in its `auto` values. transformers does so after `--deepspeed`, the
+    argument of its trainer, but not after DeepSpeed's own `--deepspeed_config`. None if the command has neither."""
     code = CODE if run.code else None
     folder = run.workdir(code) if run.train.kind == "command" and run.train.command else None
     words = run.script(code)[1:] if folder is not None else []
@@ -82,14 +82,14 @@ def deepspeed_json(run: Run) -> tuple[str, bool, bool] | None:
 
 
 def flags(words: list[str]) -> Iterator[tuple[str, str]]:
-    """Each word that has a value, as `--key=value` or as `--key value`, with it."""
+    """`(option, value)` for each word of a command: the value after its `=`, else the word that follows."""
     for word, following in zip_longest(words, words[1:], fillvalue=""):
         name, sign, value = word.partition("=")
         yield name, value if sign else following
 
 
 def local_object(path: str) -> dict[str, Any]:
-    """A JSON object of this machine; empty if there is none."""
+    """The JSON object in a file of this machine; empty if the file cannot be read or holds something else."""
     try:
         with open(path, encoding="utf-8") as file:
             value = json.load(file)
@@ -99,7 +99,8 @@ def local_object(path: str) -> dict[str, Any]:
 
 
 def code(run: Run) -> dict[str, Any]:
-    """Whose code is compared between nodes: see `node.facts.code`. In a container it is the image's."""
+    """The code that is compared between nodes (see `node.facts.code`). Empty for a container: its code is the
+    image's."""
     if run.container is not None:
         return {}
     if run.train.kind != "llamafactory":
@@ -115,14 +116,14 @@ def trusts_remote_code(run: Run) -> bool:
 
 
 def model(run: Run) -> str | None:
-    """The model's folder on a node; None for a model of the Hub, and for one that is in the image alone."""
+    """The model's folder on a node; None for a model of the Hub, and for one that only the image has."""
     name = run.train.arguments.get("model_name_or_path")
     path = path_on_node(run, name) if isinstance(name, str) else None
     return path if path and path.startswith(("/", "~")) else None
 
 
 OTHER_HUBS = ("USE_MODELSCOPE_HUB", "USE_OPENMIND_HUB")
-"""With these LLaMA-Factory takes models from another Hub, with a cache of its own."""
+"""With these variables LLaMA-Factory takes models from another Hub, which has its own cache."""
 
 
 def hub_model(run: Run) -> tuple[str, str] | None:
@@ -145,7 +146,8 @@ def hub_cache(run: Run) -> str | None:
 
 
 def hub_question(run: Run) -> dict[str, Any] | None:
-    """What a node is asked about a model of the Hub. Of a container's cache it knows what is mounted from the node."""
+    """The question to a node about a model of the Hub; None if there is nothing to ask. If the run has a container, the
+    node can look only into a cache that is mounted from it."""
     model = hub_model(run)
     cache = hub_cache(run)
     folder = path_on_node(run, cache) if cache else None
@@ -156,11 +158,12 @@ def hub_question(run: Run) -> dict[str, Any] | None:
 
 
 MOST_PEERS = 64
-"""A node's routes go by networks, not by peers: more than these would only repeat themselves."""
+"""A node's routes depend on networks, not on single peers, so more peers than this would only repeat the answers."""
 
 
 def peers(run: Run, node: Node) -> list[Node]:
-    """The nodes that this one is asked the way to: all of them, or the head, its neighbours and some far ones."""
+    """The nodes whose route from this node is asked for: all, or in a large run the head, the node's neighbours by rank
+    and some distant ones."""
     nodes = run.cluster.nodes
     if len(nodes) <= MOST_PEERS:
         return list(nodes)
@@ -170,19 +173,19 @@ def peers(run: Run, node: Node) -> list[Node]:
 
 
 def ssh_targets(run: Run, node: Node) -> dict[str, str]:
-    """The nodes that this one must reach over SSH: all others from the head, where the launcher does so."""
+    """The nodes that this one must reach over SSH: for the head all others, if the launcher logs in from there."""
     if not run.launcher.logs_in_from_head or node.rank != 0:
         return {}
     return {other.name: other.address for other in run.cluster.nodes if other.rank != 0}
 
 
 def ports(run: Run) -> list[int]:
-    """What will be listened on at the head."""
+    """The ports of the head that the run will listen on."""
     return [port for port in (run.network.port, run.network.keeper_port) if port]
 
 
 def paths(run: Run) -> list[str]:
-    """Folders that the run writes to. The run directory's own is always looked at by the node."""
+    """Folders that the run saves to or resumes from. A node always looks at the run directory, so it is not here."""
     wanted = [
         run.save.to,
         run.save.copy_to,
@@ -193,29 +196,30 @@ def paths(run: Run) -> list[str]:
 
 
 def files(run: Run, plan: Any, node: Node) -> list[str]:
-    """Small files that settings name and whose content is judged, and the folder that the ranks start in."""
+    """Small files that settings name and that the checks read, and the folder that the ranks start in."""
     own = [path for path, is_shipped in [*command_paths(run), *workdir_paths(run)] if not is_shipped]
     return [path for path in [environment(plan, node).get("NCCL_TOPO_FILE"), *own] if path]
 
 
 def command_files(run: Run) -> list[str]:
-    """The script of `train.command` and the JSON files among its words (`--deepspeed_config=ds.json`). Of `-m` and a
-    module the file that it is, if the folder that ranks start in holds it; it may be installed as well."""
+    """The script of `train.command` and the JSON files in its arguments (`--deepspeed_config=ds.json`). For `-m MODULE`
+    the script is the module's file in the folder that the ranks start in. The module may also be an installed one."""
     return [path for path, _ in command_paths(run)]
 
 
 def workdir(run: Run) -> str | None:
-    """The folder that `train.workdir` names; None if it names none, and if only a container has it."""
+    """The folder that `train.workdir` names; None if the key is absent or if only a container has the folder."""
     return next((path for path, _ in workdir_paths(run)), None)
 
 
 def shipped(run: Run) -> list[str]:
-    """The files among them that are in `code` on this machine: the nodes get them only after the check."""
+    """The command's files and the working directory if they are in `code` on this machine: the nodes get them only
+    after the check."""
     return [path for path, is_shipped in [*command_paths(run), *workdir_paths(run)] if is_shipped]
 
 
 CODE = "/\0code"
-"""Stands for the shipped code's folder while paths are put together: no path that was read holds a NUL."""
+"""A placeholder for the folder of the shipped code while paths are joined. No real path contains a NUL."""
 
 
 def command_paths(run: Run) -> list[tuple[str, bool]]:
@@ -250,7 +254,7 @@ def located(run: Run, paths: list[str]) -> list[tuple[str, bool]]:
 
 
 def below(folder: str, path: str) -> str:
-    """A path as a program sees it that was started in `folder`."""
+    """The path that a program which starts in `folder` means by `path`."""
     return path if path.startswith(("/", "~")) else posixpath.normpath(posixpath.join(folder, path))
 
 
@@ -262,7 +266,7 @@ def environment(plan: Any, node: Node) -> dict[str, str]:
 
 
 def imports(run: Run) -> list[str]:
-    """What the ranks will import. Of a script of the user's own, only torch is certain."""
+    """The modules that the ranks will import. For the user's own script only torch is certain."""
     if run.train.kind != "llamafactory":
         return ["torch"]
     return ["torch", *(["deepspeed"] if uses_deepspeed(run) else []), "transformers", "peft", TUNER]
@@ -276,7 +280,7 @@ def uses_deepspeed(run: Run) -> bool:
 
 
 def datasets(run: Run) -> list[str]:
-    """The dataset names of a LLaMA-Factory run, as it splits them."""
+    """The dataset names of a LLaMA-Factory run, split as LLaMA-Factory splits them."""
     names: list[str] = []
     for key in ("dataset", "eval_dataset"):
         value = run.train.arguments.get(key)
@@ -296,7 +300,7 @@ def dataset(run: Run) -> dict[str, Any] | None:
 
 
 def path_on_node(run: Run, path: str, bare: bool = False) -> str | None:
-    """Where a path of the training environment lies on a node; None if only a container has it."""
+    """The path on a node of a path in the training environment; None if only a container has it."""
     path = run.here(path, bare)
     if run.container is None or not path.startswith("/"):
         return path

@@ -20,15 +20,15 @@ from allranks.core.untrusted import mapping, number, text
 
 COLUMNS = ("GPUs", "driver", "torch", "fabric", "interface", "processors", "memory")
 UNREAD, NONE = "?", "—"
-"""A fact that was not read, and one that says there is none."""
+"""The texts for a fact that was not read, and for one that was read and is empty."""
 
 
 @dataclass(frozen=True)
 class Standing:
-    """One node after its checks. `findings` are the ids of what is not fine there, worst first.
+    """One node after its checks. `findings` are the ids of its findings, worst first.
 
-    `passes` says whether nothing stops a launch on this node; what the user accepted does not. `about` has the
-    texts of `COLUMNS`.
+    `passes` is False if a finding stops a launch on this node and the user has not accepted it. `about` has a
+    text for each of `COLUMNS`.
     """
 
     node: Node
@@ -51,7 +51,8 @@ class Standing:
 
 
 def standings(context: Context, findings: Iterable[Finding], accept: Collection[str] = ()) -> list[Standing]:
-    """One a node, in rank order. Findings that name no node are the run's and no node's."""
+    """One Standing per node, in rank order. A finding that does not name a node is about the run and not counted
+    here."""
     by_node: dict[str, list[Finding]] = {}
     machine = {view.name: group[0].name for group in context.hosts for view in group}
     for finding in findings:
@@ -77,7 +78,7 @@ def standing(context: Context, view: View, findings: Sequence[Finding], accept: 
 
 
 def described(context: Context, view: View) -> dict[str, str]:
-    """The node in the words of `COLUMNS`."""
+    """A short text for each of `COLUMNS`."""
     if "node" in view.facts.unreadable:
         return dict.fromkeys(COLUMNS, UNREAD)
     return {
@@ -127,7 +128,7 @@ def fabric_text(view: View) -> str:
 
 
 def interface_text(context: Context, view: View) -> str:
-    """`eth0 100 Gb/s` (virtual interfaces tell no speed): what the node's ranks meet over."""
+    """`eth0 100 Gb/s`: the interface that the node's ranks use. A virtual interface has no known speed."""
     name = fabric.interface_of_ranks(context, view)
     if not isinstance(name, str):
         return UNREAD

@@ -1,8 +1,9 @@
-"""Which folders of a run several machines claim to share, and what a nonce has shown of them. Pure.
+"""The folders that several machines seem to share, and the test of each: one machine writes a nonce, the others look
+for it. Pure.
 
-A second look is taken only where two machines or more have network storage at the same path: `candidates` says
-where the nonce is written and who looks for it, `with_answers` puts what was seen into each node's facts as
-`shared.folders`, `{folder: {"writer": node, "done": seen or None, "reason": text}}`.
+The test is needed only if two machines or more have network storage at the same path. `candidates` names each folder,
+its writer and its readers. `with_answers` adds the results to each reader's facts as `shared.folders`:
+`{folder: {"writer": node, "done": seen or None, "reason": text}}`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from allranks.spec import Run
 
 @dataclass(frozen=True)
 class Shared:
-    """One folder that the `readers`, too, claim to have."""
+    """A folder that the `readers` report at the same path as the `writer`."""
 
     folder: str
     writer: str
@@ -28,7 +29,8 @@ class Shared:
 
 
 def candidates(run: Run, facts: Sequence[Facts]) -> list[Shared]:
-    """The folders on shared storage, each once, with a machine that may write there and all others."""
+    """The folders on shared storage, each once, with one machine that may write there and all other machines as
+    readers."""
     by_folder: dict[str, dict[str, Mapping[str, Any]]] = {}
     for view in machines(run, facts):
         for state in view.map("storage.paths").values():
@@ -59,8 +61,8 @@ def machines(run: Run, facts: Sequence[Facts]) -> Iterable[View]:
 def with_answers(
     facts: Sequence[Facts], looked: Sequence[Shared], written: Mapping[str, Facts], seen: Mapping[str, Facts]
 ) -> list[Facts]:
-    """The facts with what came of each folder, at its readers. `written` and `seen` are the second look's answers
-    by node. Where the writer could not write, nothing is known."""
+    """The facts, with the result for each shared folder added to the facts of its readers. `written` and `seen` are
+    the answers to the second round of questions, by node. If the writer could not write, the result is unknown."""
     found: dict[str, dict[str, Any]] = {}
     for one in looked:
         wrote = answer(written, one.writer, one.folder)

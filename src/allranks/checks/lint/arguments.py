@@ -1,4 +1,4 @@
-"""Arguments of LLaMA-Factory and transformers: what becomes of each in a run file.
+"""Arguments of LLaMA-Factory and transformers, and the effect of each in a run file.
 
 Read from LLaMA-Factory 0.9.5 (`hparams/`) and transformers 5.6 (`training_args.py`).
 """
@@ -72,7 +72,7 @@ OURS = {
     "resume_from_checkpoint": "resume",
     "deepspeed": "deepspeed",
 }
-"""Arguments that allranks sets itself, and the key that decides."""
+"""Arguments that allranks sets itself, each with the key of the run file that decides its value."""
 
 GONE = {
     "save_safetensors": ((5, 0), "transformers 5 always writes safetensors and refuses it", "take it out"),
@@ -83,15 +83,15 @@ GONE = {
     "push_to_hub_token": ((5, 0), "its name is hub_token", "hub_token, through secrets"),
     "include_inputs_for_metrics": ((5, 0), "its name is include_for_metrics", "include_for_metrics"),
 }
-"""Since which transformers an argument is refused."""
+"""Arguments that transformers no longer takes: (the first version that refuses it, why, the fix)."""
 
 NAMES_FILE = Path(__file__).with_name("llamafactory_arguments.json")
 
 
 @functools.cache
 def names() -> frozenset[str]:
-    """What LLaMA-Factory 0.9.5 with transformers 5.6 accepts for training. A test compares it with the installed
-    sources; where a node has said what its own accepts, that decides."""
+    """The arguments that LLaMA-Factory 0.9.5 with transformers 5.6 accepts for training. A test compares them with the
+    installed sources. If a node has reported the arguments that its own version accepts, that list decides."""
     return frozenset(json.loads(NAMES_FILE.read_text(encoding="utf-8"))["names"])
 
 
@@ -104,7 +104,8 @@ def line(
     accepted: Collection[str] | None = None,
     transformers: tuple[int, ...] | None = None,
 ) -> Line:
-    """What becomes of one trainer argument. `accepted` are the names that the installed trainer knows."""
+    """The verdict on one trainer argument. `accepted` are the names that the installed trainer knows, None if no node
+    has reported them."""
 
     def said(status: str, why: str, do: str = "") -> Line:
         return Line("argument", name, value, status, why, do)
@@ -134,7 +135,8 @@ def line(
 
 
 def unheard_of(said: Callable[..., Line], name: str) -> Line:
-    """A name that no node has confirmed: wrong if a known one is near, since it is a typing error then."""
+    """The verdict on a name that no node has confirmed: wrong if it is close to a known name, since it is probably a
+    typing error then."""
     do = near(name, names())
     if do == NOTHING_NEAR:
         return said(SET, "LLaMA-Factory 0.9.5 does not know it; no node has said whether its own does")

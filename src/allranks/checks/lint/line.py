@@ -1,4 +1,4 @@
-"""What is said of one setting."""
+"""The verdict on one setting."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 SET, DROPPED, VOID, WRONG, COSTLY = "set", "dropped", "void", "wrong", "costly"
-"""`set` takes effect; `dropped` is left out or overruled by allranks; `void` is read by nobody; `wrong` does
-harm or is refused; `costly` takes effect and is paid for."""
+"""`set`: the setting takes effect. `dropped`: allranks leaves it out or overrules it. `void`: no program reads it.
+`wrong`: it does harm, or a program refuses it. `costly`: it takes effect, but has a cost."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """`kind` is `variable`, `argument` or `deepspeed`; `do` says what to write in its place."""
+    """`kind` is `variable`, `argument` or `deepspeed`; `do` is the text to write in its place."""
 
     kind: str
     name: str

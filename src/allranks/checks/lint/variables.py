@@ -1,7 +1,7 @@
-"""Environment variables: who reads each, and what it does.
+"""Environment variables: which program reads each, and its effect.
 
-Names of NCCL and torch were looked for in the libraries of NCCL 2.32.3 and torch 2.15.0 (`strings`); where a
-node has sent the names of its own libraries (`libraries.variables`), those decide.
+The names of NCCL and torch are those that `strings` finds in the libraries of NCCL 2.32.3 and torch 2.15.0. If a node
+has sent the names in its own libraries (`libraries.variables`), those decide.
 """
 
 from __future__ import annotations
@@ -121,8 +121,8 @@ OF_SCRIPTS = (
     *("NODE_RANK", "MASTER_NODE", "NNODES", "NPROC_PER_NODE", "OUTPUT_DIR", "DS_CONFIG", "HOST", "WORKER"),
     *("IFACE", "SLOTS"),
 )
-"""Names of the guides' shell scripts, which only those scripts read (LLaMA-Factory's own launcher reads the
-first three where it starts torchrun itself)."""
+"""Variables that guides use in their shell scripts and that only those scripts read. (LLaMA-Factory's own launcher
+reads the first three if it starts torchrun itself.)"""
 
 RENAMED = {
     "NCCL_ASYNC_ERROR_HANDLING": "TORCH_NCCL_ASYNC_ERROR_HANDLING",
@@ -134,7 +134,8 @@ RENAMED = {
     "HUGGINGFACE_HUB_CACHE": "HF_HUB_CACHE",
     "HUGGING_FACE_HUB_TOKEN": "HF_TOKEN",
 }
-"""Old names (torch renamed its own in 2.2: `TORCH_NCCL_…`), which some version still reads with a warning."""
+"""Old names, each with its new one. Some versions still read the old name and print a warning. torch renamed its own
+variables to `TORCH_NCCL_…` in 2.2."""
 
 NOBODYS = {
     "TORCH_NCCL_TIMEOUT_MS": "no torch has read it; the process group's own time-out decides (10 min for NCCL)",
@@ -152,11 +153,12 @@ TIMEOUT_DO = "ddp_timeout: seconds in train.llamafactory, or timeout= of init_pr
 TAKE_OUT = "take it out of env"
 
 PREFIXES = ("NCCL_", "TORCH_NCCL_", "GLOO_")
-"""Variables of these prefixes are read by the libraries alone: nobody reads one that they do not hold."""
+"""Only the libraries read variables with these prefixes: a name that is not in them has no effect."""
 
 
 def line(name: str, value: str, held: Collection[str] | None = None, transformers: int | None = None) -> Line:
-    """What becomes of one variable. `held` are the names in the installed libraries, `transformers` its major."""
+    """The verdict on one variable. `held` are the names in the installed libraries, `transformers` is the major version
+    of transformers; each is None if it is not known."""
 
     def said(status: str, why: str, do: str = "") -> Line:
         return Line("variable", name, value, status, why, do)
@@ -178,7 +180,7 @@ def line(name: str, value: str, held: Collection[str] | None = None, transformer
 
 
 def unread(name: str, held: Collection[str] | None, transformers: int | None) -> tuple[str, str] | None:
-    """Why nobody reads a variable, and what to do; None if somebody may."""
+    """(why no program reads the variable, the fix); None if a program may read it."""
     if name.startswith("SLURM_"):
         return "SLURM sets it in its own jobs; what env says reaches the ranks alone", TAKE_OUT
     if name in OF_SCRIPTS:
@@ -236,4 +238,4 @@ COSTS: dict[str, tuple[tuple[str, ...], str, str]] = {
     "TORCH_NCCL_NAN_CHECK": (("1",), "each tensor is read once more before its collective", "take it out"),
     "NCCL_NET_GDR_LEVEL": (("0", "LOC"), "GPUDirect is off, although it may work", "take it out"),
 }
-"""Values that are paid for. WRONG ones are checks of their own."""
+"""Values that take effect but have a cost: (the values, the cost, the fix). Wrong values have their own checks."""

@@ -53,8 +53,8 @@ def check(context: Context) -> Findings:
 
 
 def none_there(context: Context, view: View, wanted: int) -> Findings:
-    """A node that shows no GPU. What could not be read is left to `unreadable-facts`, unless the bus and the device
-    files settle it."""
+    """The finding for a node that shows no GPU. If the list of GPUs could not be read, `unreadable-facts` reports that,
+    unless the PCI bus and the device files prove that this node cannot use a GPU."""
     on_bus = view.number("driver.gpus_on_bus")
     given_none = bool(on_bus) and view.has("driver.device_files") and not view.list("driver.device_files")
     if not view.has("gpus.list") and not given_none:
@@ -71,7 +71,7 @@ def none_there(context: Context, view: View, wanted: int) -> Findings:
 
 
 def seen(view: View, on_bus: int, given_none: bool) -> tuple[str, str]:
-    """What of GPUs is there on this node, and what to do about it."""
+    """The finding's `saw` and `fix` for a node that shows no GPU."""
     reason = view.text("gpus.reason") or "nvidia-smi lists none"
     if not on_bus:
         said = "" if "PCI bus" in reason else f" ({reason})"

@@ -28,7 +28,8 @@ from allranks.core.untrusted import mapping, number
 NEEDS = ("system.memory",)
 
 BASE_BYTES = 700 << 20
-"""A rank of the training stack that has loaded nothing yet: 760 MiB were measured for the tiny model on CPU."""
+"""Memory of a rank that has imported the training stack and not loaded a model: 760 MiB were measured for the tiny
+model on CPU."""
 
 
 def check(context: Context) -> Findings:
@@ -54,7 +55,8 @@ def room(view: View) -> tuple[float | None, str]:
 
 
 def needed(context: Context, ranks: int) -> float:
-    """What the plan says for a node, scaled to the machine's ranks; the bare processes where it does not know."""
+    """Bytes of host memory that the ranks of one machine need: the plan's figure for a node, scaled to this number of
+    ranks, and at least BASE_BYTES per rank."""
     parts = mapping(mapping(getattr(context.plan, "memory", None)).get("host_parts"))
     planned = number(parts.get("train")) or 0
     usual = max((node.gpus for node in context.run.cluster.nodes), default=1)

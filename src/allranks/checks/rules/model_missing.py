@@ -102,7 +102,7 @@ def differing(context: Context, views: list[View]) -> Findings:
 
 
 def decides(name: str) -> bool:
-    """What the model is made of: weights, configuration and tokenizer, not notes and caches."""
+    """Whether the file is part of the model: weights, configuration or tokenizer, not notes or caches."""
     return name.endswith(
         (".safetensors", ".bin", ".json", ".model", ".txt", ".py", ".jinja")
     ) and not name.startswith(".")

@@ -42,13 +42,13 @@ def check(context: Context) -> Findings:
 
 
 def fix_of(view: View, alone: bool) -> str:
-    """What the transport knows to help against this cause; else a login by hand."""
+    """The transport's fix for this cause; if it has none, a login by hand."""
     fix = view.text("asked.fix") or f"reach {view.node.address} by hand"
     return fix if alone else f"{fix}; or take {view.name} out of nodes"
 
 
 def told(view: View, reason: str) -> str:
-    """The reason without the name and address that the sentence says already."""
+    """The reason without the node's name and address, which the sentence already has."""
     for prefix in (f"{view.name}: ", f"{view.node.address}: "):
         reason = reason.removeprefix(prefix)
     return reason
