@@ -1,4 +1,4 @@
-"""Events in, statements out: what a run does now, what is wrong with it, why it ended.
+"""Follows a run from its events: its present state, its errors and warnings, and the reason for its end.
 
 Pure: nothing here reads a clock, a file or a process. Times come with the events, in seconds on the head's clock. Only
 the standard library, Python 3.8 and up.

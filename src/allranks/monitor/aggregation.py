@@ -1,4 +1,4 @@
-"""One statement about many ranks: if more than a few report the same, it is one fact."""
+"""Folds what many ranks report into one statement: if more than a few report the same, it is one fact."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from allranks.core.text import spans
 from allranks.monitor.run_state import RankState
 
 FEW = 3
-"""Up to so many ranks, or GPUs of a node, get a statement each; more of them share one."""
+"""Up to this many ranks, or GPUs of a node, get a statement each; more of them share one."""
 
 One = TypeVar("One")
 
 
 def grouped(ranks: Iterable[RankState]) -> List[List[RankState]]:
-    """The ranks by statement: each one alone, or all in one."""
+    """Groups of ranks, one group per statement: each rank alone, or all ranks together."""
     return apart(sorted(ranks, key=lambda rank: rank.rank))
 
 
 def apart(known: List[One]) -> List[List[One]]:
-    """Each one alone, or all in one if they are more than `FEW`; in the given order."""
+    """Each item alone, or all items together if there are more than `FEW`. Keeps the given order."""
     return [[one] for one in known] if len(known) <= FEW else [known]
 
 
 def gpus_named(names: Sequence[str]) -> str:
-    """`GPU A`, or `8 GPUs (A, B, …)`: a node's, by `gpu_name`."""
+    """`GPU A`, or `8 GPUs (A, B, …)`: the GPUs of one node. `names` come from `gpu_name`."""
     return f"GPU {names[0]}" if len(names) == 1 else f"{len(names)} GPUs ({', '.join(names[:2])}, …)"
 
 
 def where_of(ranks: Sequence[RankState]) -> Where:
-    """One rank's place; of several, the node if they share it."""
+    """The place of one rank; for several ranks, the node if they share it."""
     nodes = {rank.node for rank in ranks}
     return Where(
         node=ranks[0].node if len(nodes) == 1 else None, rank=ranks[0].rank if len(ranks) == 1 else None
@@ -38,7 +38,7 @@ def where_of(ranks: Sequence[RankState]) -> Where:
 
 
 def numbers(ranks: Iterable[RankState]) -> str:
-    """`0-5, 8`: the ranks' numbers."""
+    """The ranks' numbers as text: `0-5, 8`."""
     return spans(rank.rank for rank in ranks).replace(",", ", ")
 
 
@@ -48,7 +48,8 @@ def on(ranks: Sequence[RankState]) -> str:
 
 
 def gathered(memory: Dict[Any, Any], holds: bool, now: float, seconds: float) -> bool:
-    """Whether something has held for so long that all ranks concerned have reported it. `memory` is the detector's."""
+    """Whether `holds` has been true for `seconds`, so that all ranks concerned have had time to report it. `memory`
+    belongs to the detector."""
     since: Optional[float] = memory.get("since") if holds else None
     if since is None or now < since:
         since = now

@@ -20,7 +20,7 @@ catalogue.include(_package)
 SOURCE = (
     "The events that ranks and supervisors report during the run; docs/architecture.md has a table of them."
 )
-"""For detectors that name no other source."""
+"""The source of detectors that do not name one."""
 
 
 def rules() -> Dict[str, ModuleType]:
@@ -33,5 +33,6 @@ def ids() -> List[str]:
 
 
 def page(rule_id: str) -> Optional[Page]:
-    """The page of a detector; None if a symptom of the same id has it. KeyError if there is none of that id."""
+    """The page of a detector; None if a symptom of the same id has the page. Raises KeyError if no detector has that
+    id."""
     return page_of(rule_id, rules()[rule_id], SOURCE)

@@ -1,4 +1,5 @@
-"""The nodes' clock offsets, when the watcher itself heard nobody, and how late living nodes and ranks have been."""
+"""The clock offsets of the nodes, the time in which the watcher itself heard nobody, and the lateness of living nodes
+and ranks."""
 
 from __future__ import annotations
 
@@ -6,21 +7,22 @@ from collections import deque
 from typing import Deque, Optional, Tuple
 
 CLOCK_SECONDS = 30
-"""The last seconds in which a node was heard that count for its clock: more than a burst of late messages lasts. A
-clock that is set back is noticed after as many."""
+"""The window for a node's clock offset, in seconds. It is longer than a burst of late messages lasts. If a clock is
+set back, the offset is right again after this time."""
 
 
 class NodeClock:
-    """How far a node's clock is behind the watcher's: the smallest difference in the last `CLOCK_SECONDS` seconds in
-    which it was heard, since a message can be late but not early. A silence does not count: a message after it may have
-    waited as long."""
+    """Measures how far a node's clock is behind the watcher's: the smallest difference in the last `CLOCK_SECONDS`
+    seconds in which the node was heard, since a message can be late but not early. A silence does not count, because
+    the message after it may have waited as long."""
 
     def __init__(self) -> None:
         self._minima: Deque[Tuple[int, float]] = deque(maxlen=CLOCK_SECONDS)
         self._before = float("inf")
 
     def offset(self, told: float, received: float) -> float:
-        """Takes a message that was sent at `told` by the node's clock; returns what to add to the node's times."""
+        """Takes a message that the node sent at `told` by its own clock; returns the seconds to add to the node's
+        times."""
         second, late = int(received), received - told
         if self._minima and self._minima[-1][0] == second:
             self._minima[-1] = (second, min(late, self._minima[-1][1]))
@@ -31,11 +33,13 @@ class NodeClock:
 
 
 DEAF_SECONDS = 2.0
-"""Every supervisor sends a sign of life each second: a watcher that hears nobody for two seconds was away."""
+"""Every supervisor sends a sign of life each second. If the watcher hears nobody for two seconds, the watcher itself
+was away."""
 
 
 class Ears:
-    """When the watcher last heard nobody at all: that time does not count as anybody's silence."""
+    """Remembers when the watcher last heard nobody at all, so that this time does not count as a node's or rank's
+    silence."""
 
     def __init__(self) -> None:
         self._heard_at: Optional[float] = None
@@ -47,14 +51,15 @@ class Ears:
         self._heard_at = at
 
     def silence(self, since: float, at: float) -> float:
-        """Seconds between the two times in which others were heard."""
+        """Seconds from `since` to `at`, without the time in which the watcher heard nobody."""
         deaf = min(at, self._deaf[1]) - max(since, self._deaf[0])
         return max(0.0, at - since - max(0.0, deaf))
 
 
 HALF_LIFE_SECONDS = 600.0
 """The allowance for lateness halves every ten minutes. With the factor of four in `hang_thresholds`, lateness that
-comes back within twenty minutes never alarms twice, and one hiccup is forgotten within the hour."""
+comes back within twenty minutes does not raise a second alarm, and a single late message is forgotten within the
+hour."""
 
 
 class Lateness:

@@ -1,4 +1,4 @@
-"""The guilty rank or node: one judge for each way in which a run ends, by events alone."""
+"""Finds the guilty rank or node from events alone: one function for each way in which a run ends."""
 
 from __future__ import annotations
 
@@ -17,11 +17,12 @@ from allranks.monitor.rank_stacks import place_of
 from allranks.monitor.run_state import RankState, RunState
 
 LATE_SECONDS = 0.5
-"""Clocks of nodes are corrected to about a network round trip; of deaths closer than this the kind decides."""
+"""The nodes' clocks are corrected to about a network round trip. If two ranks died closer together than this, the
+kind of the death decides, not the time."""
 
 
 def is_communication(event: Event) -> bool:
-    """Whether an `exception` event only reports that a peer is lost or late."""
+    """Whether an `exception` event only reports that a peer was lost or late."""
     raised: Raised = event.payload
     if raised.communication is not None:
         return raised.communication
@@ -29,18 +30,18 @@ def is_communication(event: Event) -> bool:
 
 
 def place(event: Event) -> Tuple[str, str]:
-    """By which two ranks' exceptions are compared: the type and the place in the code."""
+    """The exception's type and the place in the code, to compare the exceptions of two ranks."""
     file, line, _ = last_frame(event)
     return event.payload.type, f"{file}:{line}"
 
 
 def last_frame(event: Event) -> Tuple[Optional[str], Optional[int], str]:
-    """(file, line, function) where it was raised."""
+    """(file, line, function) that raised the exception."""
     frames = event.payload.innermost
     return frames[-1] if frames else (None, None, "?")
 
 
-# ---- an exception that is no communication error ----
+# ---- an exception that is not a communication error ----
 
 
 def by_exception(run: RunState) -> Optional[Diagnosis]:
@@ -93,7 +94,7 @@ def peer_of(lost: Collection[Where]) -> str:
 
 
 def _frames(event: Event) -> List[str]:
-    """The innermost three, and before them the innermost one of the user's own code if it is further out."""
+    """The three innermost frames; before them, the innermost frame of the user's own code if it is further out."""
     frames = list(event.payload.innermost)
     shown = frames[-3:]
     own = place_of(frames)
@@ -108,7 +109,7 @@ def _where(rank: RankState, event: Event) -> Where:
     return Where(node=rank.node, rank=rank.rank, file=file, line=line)
 
 
-# ---- a stall of which a rank was named ----
+# ---- a stall for which a rank was named ----
 
 
 def by_stall(run: RunState) -> Optional[Diagnosis]:
@@ -168,7 +169,8 @@ def by_exit_code(run: RunState) -> Optional[Diagnosis]:
 
 
 def by_communication(run: RunState, waited: Collection[int] = ()) -> Optional[Diagnosis]:
-    """`waited`: ranks that a watchdog ended because they waited; they blame others like those that raise."""
+    """The rank that the others waited for, if all errors are communication errors. `waited`: ranks that a watchdog
+    ended because they waited; they count as blaming others, like ranks that raise."""
     blaming = [r for r in run.ranks.values() if r.exceptions or r.rank in waited]
     if not blaming:
         return None
@@ -201,7 +203,7 @@ def by_communication(run: RunState, waited: Collection[int] = ()) -> Optional[Di
 def _one_of(
     run: RunState, blaming: List[RankState], suspects: List[RankState], seen: float, first: str
 ) -> Diagnosis:
-    """Several ranks report nothing, and none is behind the others, so none is named; but their node, if they share
+    """If several ranks report nothing and none is behind the others, no rank is named, only their node if they share
     it."""
     nodes = {r.node for r in suspects}
     who = f"ranks {numbers(suspects)}" + (f" on {suspects[0].node}" if len(nodes) == 1 else "")

@@ -1,4 +1,5 @@
-"""A rank that left with 0 while the others continued: no table lists it, and the others blame each other."""
+"""Finds a rank that left with exit code 0 while the others continued. No table lists it, and the others blame each
+other."""
 
 from __future__ import annotations
 
@@ -11,15 +12,15 @@ from allranks.monitor.hang_thresholds import step_seconds
 from allranks.monitor.run_state import RankState, RunState
 
 SOON_SECONDS = 120.0
-"""How long after a rank's end the others' errors may come from it: gloo reports at once, a stall is noticed after 15 s
-or five steps. If nobody has moved since then, the time does not matter."""
+"""For how long after a rank's end the others' errors may come from it: gloo reports at once, and a stall is noticed
+after 15 s or five steps. If no rank has moved since then, the time does not matter."""
 
 MOVED_SECONDS = 5.0
-"""Others may still end a step or two."""
+"""For so many seconds other ranks may still end a step or two."""
 
 
 def by_early_exit(run: RunState) -> Optional[Diagnosis]:
-    """A rank that left with 0 before the last step, while others stayed."""
+    """The rank that left with 0 before the last step, while others stayed."""
     staying = _staying(run)
     left = [r for r in run.ranks.values() if r.code == 0 and _before_the_end(r, run, staying)]
     numbers = {r.rank for r in left}
@@ -63,9 +64,10 @@ def _staying(run: RunState) -> _Staying:
 
 
 def _before_the_end(rank: RankState, run: RunState, staying: _Staying) -> bool:
-    """Whether steps were left. Every rank that ends with 0 reports that it is done. If one does so too early, the
-    others, at least as many, soon lose it as a peer (gloo), or stand still (NCCL) until they are asked, aborted or
-    stopped. Else its script ended as it should, and a rank that continues alone has its own fault."""
+    """Whether steps were left when the rank ended. Every rank that ends with 0 reports that it is done. If it does so
+    too early, the others (at least as many) soon lose it as a peer (gloo), or stand still (NCCL) until they are
+    asked, aborted or stopped. Otherwise its script ended as intended, and a rank that continues alone has its own
+    fault."""
     total = _total(rank, run)
     if rank.step is not None and total is not None and rank.step >= total:
         return False
@@ -74,11 +76,11 @@ def _before_the_end(rank: RankState, run: RunState, staying: _Staying) -> bool:
     if 2 * staying.ranks < len(run.ranks):
         return False
     end = rank.ended_at or 0.0
-    heard = max(end, rank.ended_heard_at or 0.0)  # the watcher may have been away meanwhile
+    heard = max(end, rank.ended_heard_at or 0.0)  # the watcher may have been away in between
     still = staying.moved_at <= heard + max(MOVED_SECONDS, 2 * (step_seconds(run) or 0.0))
     return any(end - LATE_SECONDS <= at and (still or at <= end + SOON_SECONDS) for at in staying.trouble)
 
 
 def _lost_a_peer(ranks: List[RankState]) -> List[float]:
-    """When they reported an exception; only communication errors are left here."""
+    """When they reported an exception; at this point all exceptions are communication errors."""
     return [event.at for rank in ranks for event in rank.exceptions]

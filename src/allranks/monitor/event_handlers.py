@@ -1,4 +1,5 @@
-"""How each kind of event changes the state of a run: one handler per kind (`node_event_handlers`: those of nodes)."""
+"""How each kind of event changes the state of a run: one handler per kind. Those of nodes are in
+`node_event_handlers`."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ from allranks.monitor.rank_records import EXCEPTIONS_KEPT, FIRST_LOSSES, MEMORY_
 from allranks.monitor.run_state import RunState
 
 AWAY_SECONDS = 1800.0
-"""A phase may have taken so much longer than it was heard, because the watcher was away. More means that a clock was
-set."""
+"""A phase may have taken up to so much longer than the watcher saw, because the watcher was away. A larger difference
+means that a clock was set."""
 
 SAMPLED_RANKS = 16
 
@@ -41,8 +42,8 @@ def _on_start(run: RunState, event: Event, start: Start) -> None:
 
 
 def _note_clashes(run: RunState, fresh: RankState, boot_id: Any, pids: Any) -> None:
-    """Remembers which rank holds which GPU and process, so that a second holder is found in O(1). `pids` is the rank's
-    PID namespace: two containers of a machine may have the same pid and start in the same clock tick."""
+    """Remembers which rank holds which GPU and process, so that a second holder is found in O(1). `pids` is the
+    rank's PID namespace: two containers of a machine may have the same pid and start time (in clock ticks)."""
     machine = boot_id or fresh.host  # two names of one machine share the boot id
     device = fresh.uuid or fresh.bus_id  # slices of one GPU share the bus id, not the UUID
     if machine and device:
@@ -86,7 +87,7 @@ def _on_beat(run: RunState, event: Event, beat: Beat) -> None:
         _change_phase(run, rank, beat.phase, at)
     rank.operator = beat.operator
     progress = (beat.shard, beat.progress)
-    rank.unread = not beat.has("phase", "step")  # a wrong field was left out: it may be moving
+    rank.unread = not beat.has("phase", "step")  # a wrong field was left out, so the rank may be moving
     unknown = rank.unread and not _others_tell(run, rank)
     if unknown or (progress != rank.progress and progress != (None, None)):
         rank.progress = progress
@@ -103,15 +104,15 @@ def _on_beat(run: RunState, event: Event, beat: Beat) -> None:
 
 
 def _others_tell(run: RunState, rank: RankState) -> bool:
-    """Whether the steps of another living rank can be read: it takes none without this one, so a stall shows there.
-    Only the first ranks are looked at, since this runs at each such heartbeat."""
+    """Whether the steps of another living rank can be read. That rank cannot take a step without this one, so its
+    steps also show a stall of this one. Checks only the first ranks, because this runs at each such heartbeat."""
     others = islice(run.ranks.values(), SAMPLED_RANKS)
     return any(r is not rank and r.alive and not r.unread and r.phase != "done" for r in others)
 
 
 def _change_phase(run: RunState, rank: RankState, phase: str, at: float) -> None:
-    """Remembers the longest time of a phase between steps: the next one may take as long. By the node's clock or the
-    watcher's, whichever gives more: a node's clock may be set, and its events may come all at once."""
+    """Remembers the longest time of a phase between steps, because the next one may take as long. Uses the node's
+    clock or the watcher's, whichever gives more: a node's clock may be set, and its events may come all at once."""
     pause_history.moved(run, rank, run.arrived)
     if rank.phase in ("evaluating", "saving", "compiling") and rank.phase_at is not None:
         heard = run.arrived - (rank.phase_heard_at or run.arrived)
@@ -148,7 +149,7 @@ def _on_step(rank: RankState, step: Step) -> None:
 def _advance(run: RunState, rank: RankState, step: Optional[int], at: float) -> None:
     if step is None or step == rank.step:
         return
-    # A lower step moves it too: a second training counts from one again.
+    # A lower step counts as a move, too: a second training counts from one again.
     pause_history.moved(run, rank, run.arrived)
     rank.step, rank.step_at = step, at
     if rank.first_step_at is None and step > 0:
@@ -206,7 +207,7 @@ def _on_flight(run: RunState, event: Event, flight: Flight) -> None:
 
 
 def _on_evidence(run: RunState, event: Event, evidence: Evidence) -> None:
-    """The keeper asks all ranks: earlier answers are out of date."""
+    """The keeper has asked all ranks: earlier answers are out of date."""
     if evidence.stands:  # the answers to the quiet question count
         run.asked_at = run.looked_at
         return
@@ -266,8 +267,8 @@ OF_THE_RUN: Dict[type, Callable[[Any, Event, Any], None]] = {
 
 
 def apply(run: RunState, event: Event, arrived: Optional[float] = None) -> bool:
-    """Takes one event in; `arrived` is on the watcher's clock (by default the event's own time). False if it only moves
-    the clock: its kind is unknown, a rank speaks for its node, or its data is refused."""
+    """Applies one event. `arrived` is by the watcher's clock (by default the event's own time). Returns False if the
+    event only moves the clock: its kind is unknown, a rank sent an event of its node, or its data is refused."""
     run.arrived = event.at if arrived is None else arrived
     run.now = max(run.now, run.arrived)
     if run.at is None or event.at > run.at:
@@ -275,7 +276,7 @@ def apply(run: RunState, event: Event, arrived: Optional[float] = None) -> bool:
     if run.started_at is None:
         run.started_at = event.at
     node = None if event.node is None else run.node(event.node)
-    if node is not None and event.kind != "lost":  # that is the keeper's word, not the node's
+    if node is not None and event.kind != "lost":  # `lost` comes from the keeper, not from the node
         run.heard(node, run.arrived)
     try:
         payload = event.payload

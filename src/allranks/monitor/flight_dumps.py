@@ -29,7 +29,7 @@ _TRACE = re.compile(r"(?i)[_.-]?(?:nccl|gloo|fr|comm_lib|flight_recorder|traces?
 _PEERS = re.compile(r"(?:^|:)(?P<what>send|recv)\s(?P<to>\d{1,6})(?P<way><-|->)(?P<of>\d{1,6})$")
 SHOWN = 6
 Group = Tuple[str, Tuple[int, ...]]
-"""A process group's name and, if a dump has them, its global ranks: several groups may share a name."""
+"""A process group's name and its global ranks, if the dump has them: several groups may share a name."""
 
 
 class Entry(NamedTuple):
@@ -63,7 +63,7 @@ class Dump(NamedTuple):
 
 
 def is_dump(head: bytes) -> bool:
-    """Whether a file is a dump, by its first 4 KB: a pickle or JSON with the recorder's names."""
+    """Whether a file is a dump, by its first 4 KB: a pickle or JSON with the recorder's field names."""
     if head[:1] == b"\x80":
         return b"record_id" in head or b"entries" in head or b"pg_config" in head
     return head.lstrip()[:1] in (b"{", b"[") and any(
@@ -72,7 +72,7 @@ def is_dump(head: bytes) -> bool:
 
 
 def read(name: str, data: bytes) -> Dump:
-    """Raises ValueError if it is not a dump, or has no rank."""
+    """Reads one dump. Raises ValueError if it is not a dump or has no rank."""
     found = recorder_pickle.load(data) if data[:1] == b"\x80" else json.loads(data)
     whole: Mapping[str, Any] = found if isinstance(found, dict) else {"entries": found}
     entries = whole.get("entries")
@@ -83,7 +83,7 @@ def read(name: str, data: bytes) -> Dump:
 
 
 def _place(name: str, whole: Mapping[str, Any]) -> Tuple[int, Optional[str]]:
-    """Rank and host of a file's name: `nccl_trace_rank_3`, `gpu-1_rank_3`, `gpu-1/nccl_trace_rank_3`, `fr_3.json`."""
+    """Rank and host from a file's name: `nccl_trace_rank_3`, `gpu-1_rank_3`, `gpu-1/nccl_trace_rank_3`, `fr_3.json`."""
     folder, _, last = name.rpartition("/")
     found = NAME.match(last)
     told = whole.get("rank")
@@ -140,8 +140,8 @@ def _group(name: str, value: Any) -> Group:
 
 
 def _send(peers: "re.Match[str]", group: Group, raw: Mapping[str, Any]) -> Tuple[int, bool, int, str]:
-    """`recv 1<-0` and `send 0->1` have the group's own numbers; the peer's global rank if the group's ranks are
-    known."""
+    """Reads one send or receive. `recv 1<-0` and `send 0->1` have the group's own numbers; the peer is returned as a
+    global rank if the group's ranks are known."""
     receives = peers.group("what") == "recv"
     local = int(peers.group("of"))
     peer = group[1][local] if local < len(group[1]) else local
@@ -165,18 +165,19 @@ def _entry(raw: Mapping[str, Any], number: int) -> Entry:
     )
 
 
-# ---- what they say together ----
+# ---- the diagnosis of all dumps together ----
 
 
 def judge(dumps: Sequence[Dump]) -> Diagnosis:
-    """One diagnosis of all ranks' dumps; `unproven`, with what they show, if nobody is behind or different."""
+    """One diagnosis of all ranks' dumps. If no rank is behind or different, it is `unproven`, with the contents of
+    the dumps."""
     by_rank = {dump.rank: dump for dump in sorted(dumps, key=lambda one: one.file)}
     places = positions(by_rank)
     return _mismatch(by_rank) or _late(by_rank, places) or _nothing(by_rank, places)
 
 
 def positions(dumps: Mapping[int, Dump]) -> Dict[Group, Dict[int, CollectivePosition]]:
-    """By group, where each of its ranks is; a member that never entered the group is before its first number."""
+    """By group, the position of each of its ranks. A member that never entered the group is before its first number."""
     found: Dict[Group, Dict[int, CollectivePosition]] = {}
     for rank, dump in dumps.items():
         for group, entries in dump.groups.items():
@@ -204,7 +205,8 @@ def _position(entries: Sequence[Entry], completed: Optional[int]) -> CollectiveP
 
 
 def _mismatch(dumps: Mapping[int, Dump]) -> Optional[Diagnosis]:
-    """The first number of a group at which its ranks are in different collectives."""
+    """The diagnosis if ranks of a group are in different collectives at the same number; the first such number
+    counts."""
     groups: Set[Group] = {group for dump in dumps.values() for group in dump.groups}
     for group in sorted(groups):
         at: Dict[int, Dict[int, Entry]] = {}
@@ -240,7 +242,7 @@ def _told(dumps: Mapping[int, Dump], entry: Entry) -> str:
 def _late(
     dumps: Mapping[int, Dump], places: Mapping[Group, Mapping[int, CollectivePosition]]
 ) -> Optional[Diagnosis]:
-    """The ranks at which all waiting ends: they wait for nobody."""
+    """The diagnosis that names the ranks at which all waiting ends: they do not wait for another rank."""
     awaits: Dict[int, Set[int]] = {}
     for rank, parts in waiting_for({str(key): place for key, place in places.items()}).items():
         awaits.setdefault(rank, set()).update(*parts)

@@ -1,8 +1,8 @@
 """Compares torch's flight recorders: who waits for whom, and who is in another collective.
 
-A rank that waits at a number of a group waits for the ranks of the group that have not reached it. Followed over all
-groups (tensor, data and pipeline parallelism make several), that leads to the rank that waits for nobody. The others
-are its victims, though they may be behind in other groups.
+A rank that waits at a number of a group waits for the ranks of the group that have not reached it. Following this
+over all groups (tensor, data and pipeline parallelism make several) leads to the rank that does not wait for another
+one. The others wait because of it, even if they are behind in other groups.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ SAME_SIZES = re.compile(r"all_?reduce|broadcast|(^|:)_?reduce", re.IGNORECASE)
 
 Awaits = Mapping[int, Tuple[FrozenSet[int], ...]]
 ENOUGH = 2
-"""So many ranks must agree before another one counts as different."""
+"""At least so many ranks must agree before another one counts as different."""
 
 
 class CollectivePosition(NamedTuple):
-    """Where a rank is in a group: the newest number that its host has entered, and the number at which it waits (None:
-    it does not). `started`: whether its GPU has begun that one; None if unknown."""
+    """The position of a rank in a group: `entered` is the newest number that its host has entered, `at` the number at
+    which it waits (None if it does not wait). `started`: whether its GPU has begun that collective; None if unknown."""
 
     entered: int
     at: Optional[int]
@@ -46,14 +46,14 @@ class CollectivePosition(NamedTuple):
 
 
 def by_flight(run: RunState, living: Living) -> Optional[Odd]:
-    """The rank in another collective than the others at the same number, else the end of all waiting. With `rivals` if
-    two sides differ and nothing shows which is wrong."""
+    """The rank that is in another collective than the others at the same number; otherwise the rank at which all
+    waiting ends. It has `rivals` if two sides differ and nothing shows which one is wrong."""
     places = groups(run, living)
     return _mismatch(run, living, places) or _awaited(run, living, places)
 
 
 def groups(run: RunState, living: Living) -> Dict[str, Dict[int, CollectivePosition]]:
-    """By process group: where each rank is in it."""
+    """By process group: the position of each rank."""
     found: Dict[str, Dict[int, CollectivePosition]] = {}
     for rank, flight in run.flights.items():
         for row in (flight,) if flight.groups is None else flight.groups:
@@ -86,7 +86,7 @@ def _mismatch(
         number = max(_front(place)[0] for place in group.values())
         here = {rank: place for rank, place in group.items() if place.at == number}
         if any(place.at is None and place.entered == number for place in group.values()):
-            continue  # a rank has passed it, so nobody waits there
+            continue  # a rank has passed it, so no rank waits there
         odd = _unlike(run, living, here)
         if odd is not None and odd.proven:
             return odd
@@ -95,13 +95,14 @@ def _mismatch(
 
 
 def _unlike(run: RunState, living: Living, here: Mapping[int, CollectivePosition]) -> Optional[Odd]:
-    """Of ranks at one number of a group: the rank or node in another collective; else the sides."""
+    """Compares the ranks at one number of a group: returns the rank or node in another collective, or else the
+    sides."""
     counted = Counter(place.kind for place in here.values()).most_common()
     if len(counted) < 2:
         return None
     most = [rank for rank, place in here.items() if place.kind == counted[0][0]]
     rest = sorted(set(here) - set(most))
-    # Only a difference in the operation proves it: sizes can be reported in several forms.
+    # Only a different operation proves it: sizes can be reported in several forms.
     proven = len({place.operation for place in here.values()}) > 1
     node = whole_node(rest, living)
     odd, common = here[rest[0]], here[most[0]]
@@ -134,19 +135,19 @@ def _awaited(
     rank, heard = ends[0], all(number in run.flights for number in living)
     frames = frames_of(run, rank)
     if not heard and waits(frames):
-        return None  # it waits, too, for a rank whose recorder is unknown
+        return None  # it also waits for a rank whose recorder is unknown
     name, ahead, mine = _most_waited(places, awaits, rank)
     reason = f"its last collective of group {name} is number {mine}, the others' {ahead}"
     if frames:
         reason = f"{doing(frames)}; {reason}"
-    # A host that waits for its GPU is in the user's code, and its GPU may wait for the stage before it.
+    # If a host waits for its GPU, it is in the user's code, and the GPU may wait for the pipeline stage before it.
     piped = run.flights[rank].p2p and bool(living[rank].uuid or living[rank].bus_id)
     proven = heard and not waits(frames) and not piped
     return _told(run, living, rank, COLLECTIVE_TIMEOUT_STRAGGLER.id, reason, proven, node)
 
 
 def waiting_for(places: Mapping[str, Mapping[int, CollectivePosition]]) -> Awaits:
-    """By rank: the ranks for which it waits, group by group: those that have not reached its number, or whose GPUs have
+    """By rank, one set per group: the ranks for which it waits. They have not reached its number, or their GPUs have
     not begun it."""
     found: Dict[int, Tuple[FrozenSet[int], ...]] = {}
     for group in places.values():
@@ -166,14 +167,15 @@ def waiting_for(places: Mapping[str, Mapping[int, CollectivePosition]]) -> Await
 
 
 def _front(place: CollectivePosition) -> Tuple[int, bool]:
-    """How far a rank has come: (the number at which it waits, else its last one; whether it has begun it)."""
+    """How far a rank has come: (the number at which it waits, else the last one that it entered; whether its GPU has
+    begun it)."""
     if place.at is None:
         return place.entered, True
     return place.at, place.started is not False
 
 
 def lead_to(awaits: Awaits, ends: Set[int]) -> bool:
-    """Whether all waiting ends there: in a circle no rank is the first."""
+    """Whether all waiting ends at the ranks `ends`. In a circle no rank is the first."""
     reached, turned = set(ends), True
     while turned:
         left = ((rank, parts) for rank, parts in awaits.items() if rank not in reached)

@@ -1,7 +1,7 @@
-"""How fast a run goes and how long it may stand still, for all detectors of stalls.
+"""How fast a run goes and for how long it may stand still. All detectors of stalls use it.
 
-A stall is seen within max(15 s, 5 × step time); the limits are shorter by a heartbeat (1 s), its way to the keeper and
-a tick (1 s). A run whose steps vary widely gets longer limits.
+allranks reports a stall within max(15 s, 5 × step time). The limits here are shorter by a heartbeat (1 s), its way to
+the keeper and a tick (1 s). A run whose steps vary widely gets longer limits.
 """
 
 from __future__ import annotations
@@ -18,46 +18,47 @@ from allranks.monitor.run_state import RankState, RunState
 LEAST_SECONDS = 12.5
 STEP_FACTOR = 5.0
 STEP_LATE_SECONDS = 2.5
-"""For a heartbeat, its way and a tick: the limit ends so much earlier than five steps."""
+"""For a heartbeat, its way and a tick: the limit ends earlier than five steps by this much."""
 
 LONGEST_FACTOR = 1.5
-"""A step may take 1.5 times as long as the longest of the last 64, since a run may have slow steps among fast ones (an
-evaluation without a phase, a slow disk)."""
+"""A step may take 1.5 times as long as the longest of the last 64, since a run may have slow steps among fast ones
+(an evaluation without a phase, a slow disk)."""
 
 SPREADS = 6.0
-"""It may also take as long as six standard deviations of the steps' logarithms above the median: step times are skewed,
-and a run whose steps vary by a factor does not hang at five times its median."""
+"""A step may also take as long as six standard deviations of the steps' logarithms above the median: step times are
+skewed, and a step of five times the median is not a hang if steps vary by a factor."""
 
 SPREAD_MOST = 3.0
-"""But no longer than three times the longest of them: if every second step is slow (a rollout, then an update), the
-spread would allow days."""
+"""A step may not take longer than three times the longest of them: if every second step is slow (a rollout, then an
+update), the spread would allow days."""
 
 MAD_TO_SIGMA = 1.4826
 FEW_STEPS = 3
 WARM_STEPS = 2
-"""The first steps of a process compile, allocate and fill caches: they do not show its pace."""
+"""The first steps of a process compile, allocate and fill caches, so they do not show its pace."""
 
 EARLY_STEPS = 10
 EARLY_SECONDS = 60.0
-"""New shapes still compile during the first ten steps: until then a step may take a minute, or 1.5 times as long as the
-first one."""
+"""New shapes still compile during the first ten steps. Until then a step may take a minute, or 1.5 times as long as
+the first one."""
 
 FIRST_STEP_SECONDS = 600.0
-"""NCCL's own default time-out (10 min): in the first five steps (`WARM_STEPS` and `FEW_STEPS`) an honest wait
+"""NCCL's own default time-out (10 min). In the first five steps (`WARM_STEPS` and `FEW_STEPS`) a normal wait
 (compilation, a build of an operator, the first all-gather) and a hang look the same."""
 
 START_SECONDS = 1800.0
-"""torch's default process-group time-out for gloo (30 min): loading, preparing, compiling and the work after the last
+"""torch's default process-group time-out for gloo (30 min). Loading, preparing, compiling and the work after the last
 step may take as long."""
 
 BETWEEN_SECONDS = 30.0
 BETWEEN_FACTOR = 3.0
-"""An evaluation or a save may take three times as long as the longest so far, the first one `FIRST_BETWEEN_SECONDS`."""
+"""An evaluation or a save may take three times as long as the longest so far; the first one may take
+`FIRST_BETWEEN_SECONDS`."""
 
 FIRST_BETWEEN_SECONDS = 900.0
 STARTING = frozenset(("importing", "loading", "preparing"))
 SAMPLED_RANKS = 16
-"""The steps of so many ranks are looked at: in data parallelism all take the same steps."""
+"""The steps of at most so many ranks are read: in data parallelism all ranks take the same steps."""
 
 
 def alive(run: RunState) -> List[RankState]:
@@ -65,7 +66,8 @@ def alive(run: RunState) -> List[RankState]:
 
 
 def step_seconds(run: RunState) -> Optional[float]:
-    """The median step of the last 64, None until three were measured after the first two: until five are taken."""
+    """The median of the last 64 steps. None until five steps are taken: the first two do not count, and three must be
+    measured."""
     seconds = _recent(run)
     return median(seconds) if len(seconds) >= FEW_STEPS else None
 
@@ -76,7 +78,7 @@ def longest_step(run: RunState) -> Optional[float]:
 
 
 def _recent(run: RunState) -> List[float]:
-    """The recent steps, without the first ones, of the sampled rank that has measured most."""
+    """The recent steps, without the first ones, of the sampled rank that has measured most steps."""
     best: List[float] = []
     for rank in islice(run.ranks.values(), SAMPLED_RANKS):
         if len(rank.seconds) > len(best):
@@ -91,7 +93,8 @@ def steps_seen(run: RunState) -> int:
 
 
 def allowed_silence(run: RunState) -> Optional[float]:
-    """Seconds in which something must move, by the phase of the rank furthest from training; None: no limit."""
+    """The seconds within which something must move, by the phase of the rank furthest from training. None means no
+    limit."""
     living = alive(run)
     phases = {rank.phase for rank in living if not rank.unread} or {rank.phase for rank in living}
     if phases & STARTING:
@@ -103,7 +106,7 @@ def allowed_silence(run: RunState) -> Optional[float]:
     for phase in ("saving", "evaluating"):
         if phase in phases:
             known = run.longest.get(phase)
-            if known is None or has_trained(run):  # after the last step the whole test set, the whole model
+            if known is None or has_trained(run):  # after the last step: the whole test set or model
                 return max(FIRST_BETWEEN_SECONDS, BETWEEN_FACTOR * (known or 0.0))
             return max(BETWEEN_SECONDS, BETWEEN_FACTOR * known)
     if "training" not in phases:
@@ -124,7 +127,7 @@ def allowed_silence(run: RunState) -> Optional[float]:
 
 
 def has_trained(run: RunState) -> bool:
-    """Whether the steps are over: all ranks that are left are at the last one, or more than half of the ranks are done.
+    """Whether the steps are over: all remaining ranks are at the last step, or more than half of the ranks are done.
     The script's work after that (merging, uploading) may take long, often on one rank alone."""
     left = _left(run)
     return most_are_done(run) or (
@@ -134,8 +137,8 @@ def has_trained(run: RunState) -> bool:
 
 
 def most_are_done(run: RunState) -> bool:
-    """Whether more than half of the ranks are done, whatever the others' phase: a last evaluation stays the phase until
-    its rank does something else."""
+    """Whether more than half of the ranks are done, whatever phase the others report: a rank stays in the phase of
+    its last evaluation until it does something else."""
     done = sum(rank.code == 0 or (rank.alive and rank.phase == "done") for rank in run.ranks.values())
     return done > len(_left(run))
 
@@ -153,9 +156,9 @@ def _spread(seconds: List[float]) -> float:
 
 
 def allowed_gap(run: RunState, rank: RankState) -> float:
-    """Seconds in which a rank must send a heartbeat. A separate thread sends them, so they only stop if the process is
-    frozen or holds Python's lock in one long call, as loading or a first step may. Then the limit is longer, unless the
-    node has seen the process stopped since its last heartbeat."""
+    """The seconds within which a rank must send a heartbeat. A separate thread sends heartbeats, so they only stop if
+    the process is frozen or holds Python's lock in one long call. Loading or a first step may do that; then the limit
+    is longer, unless the node has seen the process stopped since its last heartbeat."""
     steps = rank.step is not None and rank.phase in ("training", "evaluating", "saving")
     if steps or sampled_state(run, rank) == "T":
         return max(LEAST_SECONDS - 1.5, GAP_FACTOR * run.beat_gap)
@@ -172,17 +175,17 @@ def sampled_state(run: RunState, rank: RankState) -> Optional[str]:
 
 
 GAP_FACTOR = 4.0
-"""Heartbeats may come four times as late as the latest so far: a loaded machine is late often."""
+"""Heartbeats may come four times as late as the latest one so far: a loaded machine is often late."""
 
 FRESH_SECONDS = 5.0
 
 SAMPLE_SECONDS = 12.5
-"""Two samples of a node (one per 5 s) and their way: so long the last one counts as current."""
+"""The last sample counts as current for so long: two samples of a node (one per 5 s) and their way to the keeper."""
 
 
 def unheard(run: RunState, now: float) -> Tuple[List[RankState], List[RankState]]:
     """(ranks whose heartbeats stopped, ranks that are heard), of the living ones. If no rank is heard, the keeper
-    itself may be the reason: then only ranks that their node has seen stopped count."""
+    itself may be the reason; then only ranks that their node has seen stopped count."""
     living = [r for r in run.ranks.values() if r.alive and r.beat_at is not None and r.phase != "done"]
     silent = [r for r in living if now - (r.beat_at or now) > allowed_gap(run, r)]
     fresh = [r for r in living if now - (r.beat_at or 0.0) <= FRESH_SECONDS]
@@ -190,22 +193,23 @@ def unheard(run: RunState, now: float) -> Tuple[List[RankState], List[RankState]
 
 
 def seen_stopped(run: RunState, rank: RankState, now: float) -> bool:
-    """Whether its node shows its process stopped, now and since its last heartbeat: proof, whatever the other ranks
-    do."""
+    """Whether the rank's node shows its process stopped, now and since its last heartbeat. That is proof, whatever
+    the other ranks do."""
     node = run.nodes.get(rank.node or "")
     fresh = node is not None and node.lost_at is None and now - (node.sample_at or 0.0) <= SAMPLE_SECONDS
     return fresh and sampled_state(run, rank) in STOPPED
 
 
 NODE_SECONDS = 10.0
-"""A supervisor sends a sign of life each second and a sample every five seconds: ten and two of them."""
+"""A supervisor sends a sign of life each second and a sample every five seconds: after this time ten signs and two
+samples are missing."""
 
 NODE_MOST_SECONDS = 30.0
 
 
 def silent_nodes(run: RunState, now: float) -> List[str]:
-    """Nodes of which neither a rank nor the supervisor was heard for ten seconds, or for four times the longest silence
-    of a living node so far. Empty if nobody is heard: then the keeper itself is the reason."""
+    """Nodes from which neither a rank nor the supervisor was heard for ten seconds, or for four times the longest
+    silence of a living node so far. Empty if no node is heard: then the keeper itself is the reason."""
     allowed = min(NODE_MOST_SECONDS, max(NODE_SECONDS, GAP_FACTOR * run.node_gap))
     active = [node for node in run.open_nodes if node.seen_at is not None]
     if not any(now - (node.seen_at or 0.0) <= FRESH_SECONDS for node in active):
@@ -214,5 +218,5 @@ def silent_nodes(run: RunState, now: float) -> List[str]:
 
 
 def gone_nodes(run: RunState, now: float) -> List[str]:
-    """The nodes that are silent or lost, before their torchrun's end: the others wait for them."""
+    """The nodes that are silent or lost before their torchrun has ended: the others wait for them."""
     return [*silent_nodes(run, now), *(node.name for node in run.open_nodes if node.lost_at is not None)]

@@ -1,7 +1,7 @@
-"""Whether the head itself was cut off: all other nodes fell silent within the same few seconds.
+"""Finds out whether the head itself was cut off: all other nodes fell silent within the same few seconds.
 
-Nodes fail one by one; a cable at the head takes all of them away at once. With only one other node nobody can say which
-end it was.
+Nodes fail one by one, but a cable at the head takes all of them away at once. With only one other node, it is not
+possible to say which end failed.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from allranks.monitor.hang_thresholds import FRESH_SECONDS, silent_nodes, step_s
 from allranks.monitor.run_state import NodeState, RunState
 
 TOGETHER_SECONDS = 3.0
-"""Each supervisor is heard every second: nodes that were cut off together were last heard up to a second apart, and a
-loaded machine is late."""
+"""Each supervisor is heard every second, so nodes that were cut off together were last heard up to a second apart. A
+loaded machine adds some lateness."""
 
 MOVED_SECONDS = 5.0
-"""Ranks may still end a step or two after a node was last heard; a rank that trains longer does not need it."""
+"""Ranks may still end a step or two after a node was last heard. A rank that trains for longer does not need the
+node."""
 
 
 class CutOff(NamedTuple):
-    """`at`: when the last of the `nodes` was heard."""
+    """The head and the `nodes` that it lost. `at`: when the last of them was heard."""
 
     head: str
     nodes: Tuple[str, ...]
@@ -28,8 +29,8 @@ class CutOff(NamedTuple):
 
 
 def cut_off(run: RunState, now: float) -> Optional[CutOff]:
-    """The head without all others, now, or before if no step was taken since: when its link is back, the ends of the
-    others' leases are a consequence."""
+    """The cut-off, if the head is alone now, or was alone before and no step was taken since. When its link is back,
+    the ends of the others' leases are a consequence."""
     found = _now(run, now)
     if found is not None:
         run.cut_off = found
@@ -41,7 +42,7 @@ def cut_off(run: RunState, now: float) -> Optional[CutOff]:
 
 
 def moved_seconds(run: RunState) -> float:
-    """How long after a node was last heard steps may still end that had begun with it."""
+    """For how long after a node was last heard the steps that it took part in may still end."""
     return max(MOVED_SECONDS, 2 * (step_seconds(run) or 0.0))
 
 
@@ -63,6 +64,7 @@ def _now(run: RunState, now: float) -> Optional[CutOff]:
 
 
 def _on_machines_of_their_own(head: NodeState, others: List[NodeState]) -> bool:
-    """Whether the others are two machines or more: one machine with several nodes takes all of them away, too."""
+    """Whether the others are two machines or more. If several nodes are one machine, that machine takes all of them
+    away, too."""
     machines = {node.boot_id or node.name for node in others}
     return len(machines) > 1 and (head.boot_id or head.name) not in machines

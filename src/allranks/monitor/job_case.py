@@ -1,4 +1,4 @@
-"""What is known of a job that allranks did not start, and the texts of its diagnosis."""
+"""The facts about a job that allranks did not start, and the texts of its diagnosis."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from allranks.monitor.run_state import RunState
 from allranks.monitor.suspect import Odd, named
 
 SHORT_SECONDS = 5.0
-"""Ranks that exchanged bytes more recently may still run: a step may take as long."""
+"""Ranks that exchanged bytes more recently than this may still run: a step may take as long."""
 
 LINES = 12
 PIPE = "TORCH_NCCL_DEBUG_INFO_PIPE_FILE"
@@ -33,12 +33,12 @@ PLACES = (
 
 
 Heard = Mapping[str, Mapping[str, bool]]
-"""By node: whether each address answered it."""
+"""By node: whether each address answered when that node tried it."""
 
 
 class Case(NamedTuple):
-    """`run` has what was seen, as a run's answers at a stall; `moved`: whether each rank went on between the looks;
-    `silence`: how many seconds ago bytes last went between ranks."""
+    """`run` holds the looks in the form of a run's answers at a stall. `moved`: whether each rank moved between the
+    looks. `silence`: how many seconds ago ranks last exchanged bytes."""
 
     job: Job
     looks: Sequence[NodeLook]
@@ -82,7 +82,7 @@ def straggler_fix(one: SeenRank) -> str:
 
 
 def beside(one: SeenRank) -> List[str]:
-    """Other facts about the rank: its children's stacks, its output, its control group."""
+    """Further facts about the rank: its children's stacks, its output, its control group."""
     lines = []
     for child in one.children:
         steps = [row for row in child.get("stack") or () if isinstance(row, (list, tuple)) and len(row) > 2]
@@ -144,7 +144,7 @@ def _doing(one: SeenRank) -> str:
 
 
 def kernel_place(one: SeenRank) -> Optional[str]:
-    """What the main thread does by the kernel's wait channel; None if that is unknown."""
+    """The activity of the main thread, as the kernel's wait channel shows it; None if unknown."""
     if one.busy:
         return WORKS
     return next((text for pattern, text in PLACES if pattern.search(one.wchan or "")), None)
@@ -183,7 +183,7 @@ def notes(case: Case) -> List[str]:
 
 
 def sides(job: Job) -> "Dict[str, List[int]]":
-    """What the ranks do: the text, and the ranks that do it."""
+    """The ranks by their activity: the text, and the ranks that it describes."""
     found: Dict[str, List[int]] = {}
     for number, one in sorted(job.ranks.items()):
         found.setdefault(_doing(one), []).append(number)

@@ -1,8 +1,8 @@
-"""For which rank or node the ranks wait, in a job that allranks did not start.
+"""Finds the rank or node that the ranks of a job wait for, if allranks did not start the job.
 
-The judgement is that of a stall (`rank_comparison`), with two differences. The job's pace is unknown: a job whose ranks
-all move is not judged, and one that may be slow gets no certain diagnosis. And a rank may be on a machine that was not
-looked at.
+It judges as at a stall (`rank_comparison`), with two differences. First, the job's pace is unknown: a job whose ranks
+all move is not judged, and a job that may only be slow gets no certain diagnosis. Second, some ranks may be on
+machines that were not looked at.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ from allranks.monitor.suspect import named, whole_node
 
 
 class Verdict(NamedTuple):
-    """`advances`: every rank moved. `notes` are further remarks, such as nodes that did not answer. `asks`: addresses,
-    by node, that all nodes should try, since nothing else shows which end of a link is broken; `judge` takes the
-    results."""
+    """`advances`: every rank moved. `notes` are further remarks, such as nodes that did not answer. `asks`:
+    addresses, by node, that all nodes should try, because nothing else shows which end of a link is broken; `judge`
+    takes the results."""
 
     diagnosis: Diagnosis
     advances: bool
@@ -78,7 +78,7 @@ def judge(job: Job, looks: Sequence[NodeLook], heard: Optional[Heard] = None) ->
 
 
 def _state(job: Job, looks: Sequence[NodeLook]) -> RunState:
-    """The looks, as a run's answers at a stall."""
+    """The looks, in the form of a run's answers at a stall."""
     run = RunState({"world_size": job.world_size})
     for number, one in sorted(job.ranks.items()):
         rank = run.rank(number)
@@ -100,7 +100,7 @@ def _state(job: Job, looks: Sequence[NodeLook]) -> RunState:
     return run
 
 
-# ---- the rules, in the order of trust ----
+# ---- the rules; the most reliable one comes first ----
 
 
 def _stopped(case: Case) -> Optional[Diagnosis]:
@@ -126,7 +126,7 @@ def _advances(case: Case) -> Optional[Diagnosis]:
 
 
 def _gone(case: Case) -> Optional[Diagnosis]:
-    """Ranks that have ended on a machine that was looked at, or a machine that does not answer."""
+    """The diagnosis if ranks have ended on a machine that was looked at, or if a machine does not answer."""
     missing, job = case.job.missing, case.job
     here = _missing_beside(job)
     if here:
@@ -184,7 +184,7 @@ def _missing_node(case: Case, suspects: Sequence[NodeLook], unreachable: bool) -
 
 
 def _missing_beside(job: Job) -> List[Tuple[int, str]]:
-    """(rank, node) of missing ranks beside ranks of the same launch: torchrun numbers a node's ranks in a row."""
+    """(rank, node) of missing ranks whose neighbours are on a known node: torchrun numbers a node's ranks in a row."""
     found: Dict[int, str] = {}
     launches: Dict[Tuple[str, int], int] = {}
     for number, one in job.ranks.items():
@@ -201,7 +201,7 @@ def _missing_beside(job: Job) -> List[Tuple[int, str]]:
 
 
 def _nodes_missing(job: Job) -> int:
-    """How many machines of the job were not seen; estimated by the missing ranks if no variable says it."""
+    """How many machines of the job were not seen. If no variable says it, an estimate from the missing ranks."""
     groups: Set[str] = {one.env["GROUP_RANK"] for one in job.ranks.values() if "GROUP_RANK" in one.env}
     size = next(
         (one.env["GROUP_WORLD_SIZE"] for one in job.ranks.values() if "GROUP_WORLD_SIZE" in one.env), ""
@@ -214,7 +214,7 @@ def _nodes_missing(job: Job) -> int:
 
 
 def _by_dumps(case: Case) -> Optional[Diagnosis]:
-    """The flight recorders, if the ranks have written their dumps."""
+    """The diagnosis of the flight recorders, if the ranks have written their dumps."""
     dumps = [one.dump for one in case.job.ranks.values() if one.dump is not None]
     if len(dumps) < 2:
         return None
@@ -249,7 +249,7 @@ def _all_looked_at(case: Case) -> bool:
 
 
 def _several(case: Case) -> Optional[Diagnosis]:
-    """Several ranks on different nodes are elsewhere, and all others wait."""
+    """The diagnosis if several ranks on different nodes are elsewhere, and all others wait."""
     ranks = case.job.ranks
     outside = sorted(n for n, one in ranks.items() if one.frames and not waits(one.frames))
     waiting = [n for n, one in ranks.items() if one.frames and waits(one.frames)]
@@ -275,7 +275,7 @@ def _several(case: Case) -> Optional[Diagnosis]:
 
 
 def _link(case: Case) -> Optional[Diagnosis]:
-    """Two nodes that do not reach each other. The other nodes try both, which may show which end is broken."""
+    """The diagnosis if two nodes do not reach each other. The other nodes try both, which may show the broken end."""
     pair = sockets.apart(case.run)
     if pair is None:
         return None
@@ -322,7 +322,8 @@ def _broken_end(case: Case, *pair: str) -> Tuple[Optional[str], List[str]]:
 
 
 def _by_kernel(case: Case) -> Optional[Diagnosis]:
-    """Without stacks: one rank, or the ranks of one node, wait in the kernel for something else than all others."""
+    """The diagnosis without stacks: one rank, or the ranks of one node, wait in the kernel for something else than
+    all others."""
     ranks = case.job.ranks
     if case.job.missing or len(case.run.stacks) < 3 or sum(bool(one.frames) for one in ranks.values()) > 1:
         return None

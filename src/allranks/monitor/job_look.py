@@ -1,4 +1,5 @@
-"""What `node.witness` saw of jobs that allranks did not start: checked here, and what has moved meanwhile.
+"""Reads the answers of `node.witness` about jobs that allranks did not start: checks them, and compares the looks to
+see what has moved.
 
 A field of another type in a node's answer is left out.
 """
@@ -21,16 +22,17 @@ from allranks.node.witness.job_ranks import job_key
 MOST_RANKS = 1 << 20
 MOST_FRAMES = 256
 IDLE = 0.1
-"""A main thread that uses less than this share of a CPU waits for something."""
+"""A main thread that uses less than this share of a CPU is waiting."""
 
 BUSY = 0.5
 BACKWARD = re.compile(r"(^|/)torch/(autograd/|_tensor\.py$)")
 COLLECTIVES_OF_BACKWARD = Frame("<C++>/torch/distributed/", None, "the collectives of backward")
-"""DDP's hooks run in C++: Python's innermost frame is that of `backward`."""
+"""DDP's hooks run in C++, so Python's innermost frame is the one of `backward`."""
 
 
 class Step(NamedTuple):
-    """One frame with its instruction, which shows movement within a line; None if it was not read."""
+    """One frame with its instruction, which shows movement within a line. The instruction is None if it was not
+    read."""
 
     frame: Frame
     instruction: Optional[int]
@@ -63,7 +65,8 @@ class SeenRank(NamedTuple):
 
     @property
     def frames(self) -> List[Frame]:
-        """The newest stack, outermost first; with the collectives of backward, which Python does not show."""
+        """The newest stack, outermost frame first. It includes the collectives of backward, which Python does not
+        show."""
         frames = [step.frame for step in self.stacks[-1]] if self.stacks else []
         idle = self.main_cpu is not None and self.main_cpu < IDLE * self.seconds
         if frames and idle and not self.gpu and BACKWARD.search(frames[-1].file.replace("\\", "/")):
@@ -72,7 +75,8 @@ class SeenRank(NamedTuple):
 
     @property
     def state(self) -> Optional[str]:
-        """Its state; D (waiting for storage) only if it was so at both looks, since any read waits for a moment."""
+        """The process's state. D (waiting for storage) counts only if both looks saw it, since any read waits for a
+        moment."""
         last = self.states[-1] if self.states else None
         return "S" if last == "D" and set(self.states) != {"D"} else last
 
@@ -82,7 +86,7 @@ class SeenRank(NamedTuple):
 
 
 class NodeLook(NamedTuple):
-    """`error` says why nothing is known of a node; `unreachable`, that it did not answer at all."""
+    """One node's answer. `error`: why nothing is known of the node. `unreachable`: the node did not answer at all."""
 
     name: str
     ranks: Tuple[SeenRank, ...] = ()
@@ -185,7 +189,7 @@ def _dump(rank: int, row: Mapping[str, Any]) -> Optional[flight_dumps.Dump]:
         return None
     try:
         return flight_dumps.read("rank_%d" % rank, base64.b64decode(data, validate=True))
-    except Exception:  # whatever a torn or foreign file holds
+    except Exception:  # torn or foreign files raise anything
         return None
 
 
@@ -193,8 +197,8 @@ def _dump(rank: int, row: Mapping[str, Any]) -> Optional[flight_dumps.Dump]:
 
 
 def jobs(looks: Sequence[NodeLook]) -> List[Job]:
-    """By what the ranks of a job share. If a rank's number comes twice, these are two jobs (both on the default port):
-    then their addresses tell them apart."""
+    """Groups the ranks by the values that the ranks of a job share. If a rank's number comes twice, there are two
+    jobs (both on the default port), and their addresses separate them."""
     groups: Dict[Tuple[str, ...], List[SeenRank]] = {}
     for look in looks:
         for one in look.ranks:
@@ -238,7 +242,7 @@ def between_ranks(job: Job) -> Dict[int, List[Mapping[str, Any]]]:
 
 
 def data_addresses(job: Job) -> Dict[str, str]:
-    """Each node's own address in the connections between ranks; the most used one."""
+    """Each node's own address in the connections between ranks: the one that is used most."""
     found: Dict[str, Counter[str]] = {}
     nodes: Dict[str, Set[str]] = {}
     for one in job.ranks.values():
@@ -261,7 +265,7 @@ def silence(rows: Sequence[Mapping[str, Any]]) -> Optional[float]:
 
 
 def moved(one: SeenRank, rows: Sequence[Mapping[str, Any]]) -> Optional[bool]:
-    """Whether a rank moved between the looks, by its stack or its bytes. None if neither was seen."""
+    """Whether a rank moved between the looks, by its stack or its bytes. None if neither is known."""
     if any((number(row.get("moved")) or 0) > 0 for row in rows):
         return True
     if len(one.stacks) > 1:

@@ -19,20 +19,21 @@ MACHINES_WORDS = re.compile(
     r"|out of memory|no space|read-only file system|sigkill",
     re.IGNORECASE,
 )
-"""An exception with such words may come from the machine; a KeyError does not."""
+"""An exception with such a word may come from the machine; a KeyError does not."""
 
 OWN_WORDS = ("uncorrectable ECC error", "fallen off the bus", "GPU is lost")
 
 
 def words(node: NodeState, lines: int = 3) -> List[str]:
-    """The kernel's last lines as evidence, or that its log could not be read: then no line proves nothing."""
+    """The kernel's last lines as evidence; or a note that its log could not be read, so that a missing line proves
+    nothing."""
     kept = [f"kernel of {node.name}: {line}" for line in node.kernel[-lines:]]
     unread = f"the kernel's log of {node.name} could not be read ({node.kernel_unread})"
     return [*kept, unread] if node.kernel_unread else kept
 
 
 def bus_of(text: str) -> Tuple[int, ...]:
-    """`0000:53:00` and `00000000:53:00.0` are one device: (domain, bus, device)."""
+    """The device's (domain, bus, device): `0000:53:00` and `00000000:53:00.0` are the same."""
     parts = text.split(".", 1)[0].split(":")
     try:
         return tuple(int(part, 16) for part in parts)
@@ -41,8 +42,8 @@ def bus_of(text: str) -> Tuple[int, ...]:
 
 
 def owner(run: RunState, node: NodeState, line: str) -> Tuple[bool, Optional[RankState]]:
-    """(whether an Xid's GPU may be one of the run's, the rank whose GPU or process it names). The log also has other
-    jobs' GPUs; its pids are the machine's, and not those in a container."""
+    """(whether an Xid's GPU may belong to the run, the rank whose GPU or process it names). The log also has other
+    jobs' GPUs. Its pids are the machine's, not those inside a container."""
     found = XID_GPU_FAULT.tells(line)
     if found is None:
         return True, None
@@ -61,8 +62,9 @@ def owner(run: RunState, node: NodeState, line: str) -> Tuple[bool, Optional[Ran
 
 
 def kernel_lines(run: RunState, rank: Optional[RankState] = None) -> Iterator[Line]:
-    """The kernels' lines about GPUs and memory, an Xid as a line of the rank that it names. With `rank` only those of
-    its node, without other ranks' GPUs, and all other lines if the rank's own exception may come from the machine."""
+    """The kernels' lines about GPUs and memory; an Xid counts as a line of the rank that it names. With `rank`: only
+    the lines of its node, without those about other ranks' GPUs; lines that are not an Xid are included if the rank's
+    own exception may come from the machine."""
     for node in run.nodes.values():
         if rank is not None and node.name != rank.node:
             continue
@@ -81,8 +83,8 @@ def kernel_lines(run: RunState, rank: Optional[RankState] = None) -> Iterator[Li
 
 
 def _failed(run: RunState, rank: RankState) -> bool:
-    """Whether it ended by itself. If it only stood still until allranks stopped it, its node's other processes and GPUs
-    are not the reason."""
+    """Whether the rank ended by itself. If it only stood still until allranks stopped it, the other processes and
+    GPUs of its node are not the reason."""
     ended = rank.code not in (None, 0) and (
         run.stopping_at is None or (rank.ended_at or 0.0) < run.stopping_at
     )
@@ -90,7 +92,7 @@ def _failed(run: RunState, rank: RankState) -> bool:
 
 
 def concerns(rank: RankState) -> bool:
-    """Whether the kernel's lines can explain this rank's end: not if its own code raised."""
+    """Whether the kernel's lines can explain this rank's end: they cannot if its own code raised."""
     own = any(not e.payload.communication for e in rank.exceptions)
     return not own or _raised_of_the_machine(rank)
 
@@ -101,8 +103,8 @@ def _raised_of_the_machine(rank: RankState) -> bool:
 
 
 def judged(run: RunState, found: Diagnosis) -> Diagnosis:
-    """A kernel's line is certain only if it names the rank's GPU or process, or if the rank reports the same; else it
-    may be about another job on that node, and is only likely."""
+    """Lowers the confidence of a diagnosis from a kernel's line to "likely", unless the line names the rank's GPU or
+    process or the rank reports the same: the line may be about another job on that node."""
     node = run.nodes.get(found.where.node or "")
     lines = [text for text in node.kernel if cause(found.cause).tells(text)] if node is not None else []
     if node is None or found.confidence != "certain" or not lines:

@@ -1,6 +1,6 @@
-"""Which rank a signal ended: the OOM killer, a fault of native code, or a request.
+"""Finds the rank that a signal ended: the OOM killer, a fault of native code, or a request.
 
-NCCL's watchdog ends a rank that only waited by SIGABRT: that rank's own log decides whom it blames.
+NCCL's watchdog ends a rank that only waited by SIGABRT. The rank's own log shows which rank it blames.
 """
 
 from __future__ import annotations
@@ -21,16 +21,18 @@ from allranks.monitor.lost_nodes import lost_nodes
 from allranks.monitor.run_state import NodeState, RankState, RunState
 
 WISHES = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
-"""Requests to end, by a person, a scheduler, earlyoom, torchrun or allranks. SIGKILL is mostly the kernel's; other
-signals come from a fault inside the process."""
+"""Signals that ask a process to end, from a person, a scheduler, earlyoom, torchrun or allranks. SIGKILL mostly comes
+from the kernel; other signals come from a fault inside the process."""
 
 SAME_SECONDS = 0.05
-"""Ends of two ranks of one node that are closer may have been seen at the same look; torchrun looks every 0.1 s."""
+"""If two ranks of one node ended closer together than this, the supervisor may have seen both ends in one look.
+torchrun looks every 0.1 s."""
 
 
 def by_signal(run: RunState, waited: Collection[int] = (), read: Collection[int] = ()) -> Optional[Diagnosis]:
-    """`waited` are the ranks that SIGABRT ended because they waited (`log_attribution.aborted_waiting`), `read` those
-    whose log was read: without its log the reason of an abort is unknown."""
+    """The diagnosis of the first rank that a signal ended. `waited` are the ranks that SIGABRT ended because they
+    waited (`log_attribution.aborted_waiting`). `read` are the ranks whose log was read: without its log, the reason
+    of an abort is unknown."""
     dead = [r for r in run.ranks.values() if r.code is not None and r.code < 0 and r.rank not in waited]
     asked = [r for r in dead if -(r.code or 0) in WISHES and is_foreign(run, r)]
     suspects = [r for r in dead if -(r.code or 0) not in WISHES and not _stopped_by_us(run, r)]
@@ -48,8 +50,8 @@ def by_signal(run: RunState, waited: Collection[int] = (), read: Collection[int]
 
 
 def _first(asked: Sequence[RankState], others: Sequence[RankState]) -> RankState:
-    """Of a SIGTERM and another signal the other one, unless it clearly came later: a rank that loses its peer may be
-    aborted for that."""
+    """The rank that ended first. Another signal counts more than SIGTERM, unless it clearly came later: a rank that
+    loses its peer may be aborted for that reason."""
 
     def end(rank: RankState) -> Tuple[float, int]:
         return rank.ended_at or 0.0, rank.rank
@@ -111,7 +113,7 @@ def _from_inside(run: RunState, rank: RankState, name: str, read: Collection[int
 
 
 def _unread(run: RunState, rank: RankState) -> List[str]:
-    """A note that the kernel's log could not be read: then a missing line proves nothing."""
+    """A note that the kernel's log could not be read, so a missing line proves nothing."""
     node = run.nodes.get(rank.node or "")
     if rank.code != -signal.SIGKILL or node is None or not node.kernel_unread:
         return []
@@ -122,7 +124,7 @@ def _unread(run: RunState, rank: RankState) -> List[str]:
 
 
 def _out_of_memory(run: RunState, rank: RankState) -> List[str]:
-    """The lines about memory in its node's kernel log, if that was read after this death."""
+    """The lines about memory in the kernel log of the rank's node, if that log was read after the rank's death."""
     node = run.nodes.get(rank.node or "")
     if rank.code != -signal.SIGKILL or node is None or node.kernel_at is None:
         return []
@@ -131,7 +133,8 @@ def _out_of_memory(run: RunState, rank: RankState) -> List[str]:
 
 
 def _by_kernel(run: RunState, rank: RankState, lines: Sequence[str]) -> Diagnosis:
-    """The pid in the kernel's line is the machine's, which differs from the rank's pid in a container."""
+    """Certain only if a line names the rank's pid. The kernel writes the machine's pid, which differs from the pid in
+    a container."""
     pid = rank.identity[2] if rank.identity else None
     named = any(re.search(rf"\bprocess {pid}\b|\bpid={pid}\b", line, re.IGNORECASE) for line in lines)
     said = [f"kernel: {clean(line)}" for line in lines[-3:]]
@@ -147,14 +150,15 @@ def _by_kernel(run: RunState, rank: RankState, lines: Sequence[str]) -> Diagnosi
 
 
 def _stopped_by_us(run: RunState, rank: RankState) -> bool:
-    """A process that ignores SIGTERM (a stopped one cannot handle it) gets SIGKILL when allranks stops the run."""
+    """Whether allranks ended it: when allranks stops the run, a process that ignores SIGTERM gets SIGKILL. A stopped
+    process cannot handle SIGTERM."""
     return run.stopping_at is not None and (rank.ended_at or 0.0) > run.stopping_at + LATE_SECONDS
 
 
 def is_foreign(run: RunState, rank: RankState) -> bool:
-    """Whether a rank's SIGTERM is neither allranks' nor torchrun's. On its own node the order of events is exact: that
-    of allranks comes after `stopping`, torchrun's after its own end or that of another of its ranks. A torchrun that
-    ended and names no rank has ended them all itself."""
+    """Whether a rank's SIGTERM came neither from allranks nor from torchrun. On one node the order of events is
+    exact: a SIGTERM from allranks comes after `stopping`, one from torchrun after the end of torchrun or of another
+    rank of that node. A torchrun that ended and names no rank has ended all of them itself."""
     at, node = rank.ended_at or 0.0, run.nodes.get(rank.node or "")
     if was_stopped(run, node, at) or went_wrong_elsewhere(run, rank.node, at):
         return False
@@ -164,8 +168,8 @@ def is_foreign(run: RunState, rank: RankState) -> bool:
 
 
 def _made_torchrun_stop(other: RankState, rank: RankState, at: float) -> bool:
-    """Whether torchrun ended `rank` at `at` because its rank `other` had failed. Two ends that are seen at the same
-    look come in any order."""
+    """Whether torchrun ended `rank` at `at` because its rank `other` had failed. If one look sees two ends, their
+    order is unknown."""
     ended = other.ended_at
     if other is rank or other.node != rank.node or other.code == 0 or ended is None:
         return False
@@ -175,7 +179,8 @@ def _made_torchrun_stop(other: RankState, rank: RankState, at: float) -> bool:
 
 
 def was_stopped(run: RunState, node: Optional[NodeState], at: float) -> bool:
-    """Whether allranks was stopping this node at `at`, by the node's clock; without its event, by any node's."""
+    """Whether allranks was stopping this node at `at`, by the node's clock; if the node sent no such event, by any
+    node's."""
     if node is not None and node.stopping_at is not None:
         return node.stopping_at <= at
     return run.stopping_at is not None and run.stopping_at <= at + LATE_SECONDS

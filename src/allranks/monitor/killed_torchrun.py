@@ -1,6 +1,6 @@
-"""Whether somebody ended a node's torchrun by a signal: its ranks end with it, and no table names any of them.
+"""Finds out whether a signal ended a node's torchrun: its ranks end with it, and no table names any of them.
 
-Its exit code shows a SIGKILL. It passes SIGTERM, SIGHUP and SIGINT on to its ranks, logs that and ends with 1.
+Its exit code shows a SIGKILL. torchrun passes SIGTERM, SIGHUP and SIGINT on to its ranks, logs that and ends with 1.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class _End(NamedTuple):
 
 
 def by_torchrun(run: RunState, logs: Logs) -> Optional[Diagnosis]:
-    """The first torchrun that a signal ended which allranks did not send."""
+    """The diagnosis of the first torchrun that ended by a signal which allranks did not send."""
     ends = [
         end for end in (_killed(run, node) or _told(run, node, logs) for node in run.nodes.values()) if end
     ]
@@ -57,7 +57,7 @@ def by_torchrun(run: RunState, logs: Logs) -> Optional[Diagnosis]:
 
 
 def _killed(run: RunState, node: NodeState) -> Optional[_End]:
-    """By its exit code; not if one of its ranks had failed before, or if allranks stopped it."""
+    """The end by SIGKILL, by the exit code. None if one of its ranks had failed before, or if allranks stopped it."""
     at, code = node.ended_at, node.ended_code or 0
     if at is None or code >= 0 or was_stopped(run, node, at):
         return None
@@ -71,7 +71,8 @@ def _failed_by(ended: Optional[float], code: Optional[int], at: float) -> bool:
 
 
 def _told(run: RunState, node: NodeState, logs: Logs) -> Optional[_End]:
-    """By its own log, if it ended before allranks stopped it, names no rank, and its ranks ended by the same signal."""
+    """The end that its own log reports, if it came before allranks stopped the node, the log names no rank, and the
+    ranks ended by the same signal."""
     at = node.ended_at
     if at is None or (node.ended_code or 0) <= 0 or node.failures or was_stopped(run, node, at):
         return None
@@ -97,7 +98,7 @@ def _log(logs: Logs, name: str) -> List[str]:
 
 
 def _out_of_memory(end: _End) -> List[str]:
-    """The kernel's lines about memory, if its log was read after a torchrun's SIGKILL."""
+    """The kernel's lines about memory, if its log was read after torchrun's SIGKILL."""
     node = end.node
     if node.ended_code != -signal.SIGKILL or node.kernel_at is None or node.kernel_at < end.at - LATE_SECONDS:
         return []

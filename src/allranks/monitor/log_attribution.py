@@ -1,6 +1,7 @@
-"""Joins the causes in logs and exceptions with the judgement of the events.
+"""Joins the causes in logs and exceptions with the diagnosis from the events.
 
-Events show who and when; texts show why. The text of the guilty rank and its node counts more than any other.
+Events show which rank failed and when; texts show why. The text of the guilty rank and its node counts more than any
+other.
 """
 
 from __future__ import annotations
@@ -19,20 +20,20 @@ from allranks.monitor.run_state import RankState, RunState
 Logs = Mapping[Tuple[Optional[str], Optional[int], str], Sequence[str]]
 
 LINES_READ = 100_000
-"""Lines read for a verdict, in some seconds: 250 ranks with the last 400 lines of their logs."""
+"""At most so many lines are read for a verdict, in some seconds: 250 ranks with the last 400 lines of their logs."""
 
 EVIDENCE_LINES = 12
 SHARED_MEMORY = "/dev/shm"
 ROOM_BYTES = 1 << 30
-"""Samples come every five seconds: the ranks of a node rarely fill so much of it in between."""
+"""Samples come every five seconds. The ranks of a node rarely fill so much memory in between."""
 
 OWN_FAULT = re.compile(
     r"CUDA error|illegal memory access|device-side assert|uncorrectable|CUBLAS_STATUS|CUDNN_STATUS"
     r"|Assertion [`'].{0,400}failed"
     r"|double free|free\(\): |malloc\(\)|munmap_chunk\(\)|corrupted (size|double-linked|unsorted)|stack smashing"
 )
-"""A watchdog also ends a rank whose own GPU failed, and glibc one with a broken heap or stack; these are their
-messages."""
+"""A watchdog also ends a rank whose own GPU failed, and glibc ends a rank whose heap or stack is broken. These are
+their messages."""
 
 
 def says_why(diagnosis: Diagnosis) -> bool:
@@ -44,7 +45,7 @@ def own_logs(logs: Logs, rank: RankState) -> List[Sequence[str]]:
 
 
 def logs_read(logs: Logs) -> FrozenSet[int]:
-    """The ranks of whose log anything was read."""
+    """The ranks of which some part of the log was read."""
     return frozenset(n for (_, n, _), lines in logs.items() if n is not None and any(map(str.strip, lines)))
 
 
@@ -60,7 +61,7 @@ def _only_blames(own: Iterable[Sequence[str]]) -> bool:
 
 
 def read_culprit(run: RunState, logs: Logs, rank: RankState) -> Diagnosis:
-    """The cause that this rank's exceptions, its log, its node's own logs and its node's kernel show."""
+    """The cause that this rank's exceptions, its log, its node's logs and its node's kernel log show."""
     own = own_logs(logs, rank)
     nodes = [
         lines for (node, number, _), lines in logs.items() if number is None and node in (rank.node, None)
@@ -78,7 +79,7 @@ def read_culprit(run: RunState, logs: Logs, rank: RankState) -> Diagnosis:
 
 
 def read_node(logs: Logs, name: Optional[str]) -> Diagnosis:
-    """The cause that a node's own logs show, torchrun's and the supervisor's."""
+    """The cause that a node's own logs (torchrun's and the supervisor's) show."""
     seen = Evidence()
     for (node, number, _), lines in logs.items():
         if number is None and node in (name, None):
@@ -87,7 +88,7 @@ def read_node(logs: Logs, name: Optional[str]) -> Diagnosis:
 
 
 def read_all(run: RunState, logs: Logs) -> Statement:
-    """The cause that all exceptions, logs and kernels together show."""
+    """The cause that all exceptions, logs and kernel logs together show."""
     seen = Evidence()
     _add_samples(seen, run)
     if run.world_size:
@@ -116,13 +117,13 @@ def _add_samples(seen: Evidence, run: RunState) -> None:
 def _feed(
     seen: Evidence, lines: Iterable[str], rank: "int | None", node: "str | None", source: "str | None" = None
 ) -> None:
-    """A log whose rank is known by its file; the lines' own prefixes may add to that."""
+    """Adds a log. Its file name gives its rank; the prefixes of the lines may add to that."""
     for line in parse(list(lines), source or None):
         seen.add(line._replace(rank=rank if line.rank is None else line.rank, node=node or line.node))
 
 
 def _add_exceptions(seen: Evidence, ranks: Iterable[RankState]) -> None:
-    """The ranks' exceptions, the earliest first; the cause of an exception comes before it."""
+    """Adds the ranks' exceptions, the earliest first. The cause of an exception comes before it."""
     raised: List[Tuple[float, RankState, Event]] = [(e.at, r, e) for r in ranks for e in r.exceptions]
     for _, rank, event in sorted(raised, key=lambda item: (item[0], item[1].rank)):
         place = Line("", rank=rank.rank, node=rank.node, source=f"event-{rank.rank}")
@@ -134,7 +135,7 @@ def _add_exceptions(seen: Evidence, ranks: Iterable[RankState]) -> None:
 
 
 def join(who: Optional[Diagnosis], why: Diagnosis) -> Diagnosis:
-    """One diagnosis of two: place and time of the events, cause of the text."""
+    """One diagnosis from two: place and time from the events, the cause from the text."""
     if who is None:
         return why
     return Diagnosis(

@@ -1,4 +1,4 @@
-"""Which node is lost: its connection ended, or it was silent before the others' errors."""
+"""Finds the lost node: its connection ended, or it was silent before the others' errors."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def lost_nodes(run: RunState) -> List[str]:
 
 
 def gone_before(run: RunState) -> List[str]:
-    """Nodes that fell silent ten seconds before the first sign of trouble, or were lost before it, and without which
-    nothing moved any more: what came then is a consequence. TCP may tell of the loss half a minute later."""
+    """Nodes that fell silent ten seconds before the first sign of trouble, or were lost before it. Without them
+    nothing moved any longer, so everything after that is a consequence. TCP may report the loss half a minute later."""
     trouble = run.trouble_at
     if trouble is None:
         return []
@@ -55,13 +55,13 @@ def by_node(run: RunState) -> Optional[Diagnosis]:
 
 
 def _leases(run: RunState) -> List[NodeState]:
-    """Nodes whose lease ended, in that order."""
+    """Nodes whose lease ended, ordered by that time."""
     found = [n for n in run.nodes.values() if n.lease_lost_at is not None]
     return sorted(found, key=lambda n: (n.lease_lost_at or 0.0, n.name))
 
 
 def lease_came_first(run: RunState) -> bool:
-    """Whether a lease ended before any rank failed: the others then miss the ranks that the node stopped."""
+    """Whether a lease ended before any rank failed: then the others miss the ranks that the node stopped."""
     first = next((n.lease_lost_at for n in _leases(run)), None)
     if first is None:
         return False
@@ -108,7 +108,8 @@ def _lost(run: RunState, node: NodeState) -> Diagnosis:
 
 
 def _lease_lost(run: RunState) -> Diagnosis:
-    """Of several nodes the head: nodes fail one by one, and one keeper is silent for all of them."""
+    """If several leases ended, it names the head: nodes fail one by one, and a single silent keeper explains all of
+    them."""
     lost = _leases(run)
     names, several = ", ".join(n.name for n in lost[:8]), len(lost) > 1
     head = run.expect.get("head") if several else None

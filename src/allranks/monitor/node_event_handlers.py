@@ -1,4 +1,4 @@
-"""How the events of a node, its supervisor and its torchrun change what is known of a run."""
+"""How the events of a node, its supervisor and its torchrun change the state of a run."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ from allranks.monitor.rank_records import SLOWDOWNS, NodeState
 from allranks.monitor.run_state import RunState
 
 EARLIER_SECONDS = 1.0
-"""Ranks that torchrun ends after a failure end within its next looks, 0.1 s apart."""
+"""If torchrun ends ranks after a failure, they end within its next looks, 0.1 s apart."""
 
 RUNNABLE = "R"
-"""Its main thread runs or waits for a core: on a crowded machine it may use far less than `BUSY_SHARE`."""
+"""The main thread runs or waits for a core: on a crowded machine it may use far less than `BUSY_SHARE`."""
 
 BUSY_SHARE = 0.1
-"""Of one core, between two samples: a call that computes uses a whole core, or what its neighbours leave. A thread that
-only wakes now and then beside a frozen one (torch's watchdog of NCCL, every 0.1 s) uses far less."""
+"""The share of one core between two samples. A call that computes uses a whole core, or the rest that its neighbours
+leave. A thread that wakes only now and then beside a frozen main thread (torch's NCCL watchdog, every 0.1 s) uses far
+less."""
 
 STOPPED = frozenset("Tt")
-"""Stopped by a signal (SIGSTOP and its like), stopped by a debugger."""
+"""Stopped by a signal (such as SIGSTOP), stopped by a debugger."""
 
 STANDING = STOPPED | frozenset("DZ")
 """The states of proc(5) in which the main thread does not run: stopped, traced, waiting for a disk, dead."""
@@ -42,10 +43,10 @@ STANDING = STOPPED | frozenset("DZ")
 FAILURES_KEPT = 1024
 GPUS_KEPT = 64
 SAMPLES_GAP_SECONDS = 15.0
-"""If three samples did not come, the supervisor was away, perhaps stopped together with its ranks."""
+"""If three samples are missing, the supervisor was away; perhaps it was stopped together with its ranks."""
 
 GPUS_GAP_SECONDS = 60.0
-"""If four looks at the GPUs did not come, nobody knows what they did meanwhile."""
+"""If four looks at the GPUs are missing, the state of the GPUs in between is unknown."""
 
 
 def _on_torchrun_ended(run: RunState, node: NodeState, event: Event, ended: TorchrunEnded) -> None:
@@ -67,8 +68,9 @@ def _on_torchrun_ended(run: RunState, node: NodeState, event: Event, ended: Torc
 
 
 def _ended_well(run: RunState, node: NodeState) -> None:
-    """torchrun takes a dead rank's code within 0.1 s, often before the supervisor sees it, and only reports failures: a
-    rank without one that ended before any that failed, and before allranks stopped the node, has ended with 0."""
+    """Sets the code of dead ranks to 0 if their end was clean. torchrun takes a dead rank's code within 0.1 s, often
+    before the supervisor sees it, and reports only failures. So a rank without a code has ended with 0 if it ended
+    before any failed rank and before allranks stopped the node."""
     times = [run.ranks[f.rank].gone_at or 0.0 for f in node.failures if f.rank is not None]
     ends = times or ([node.stopping_at] if node.stopping_at is not None else [])
     if node.ended_code != 0 and not ends:
@@ -80,7 +82,8 @@ def _ended_well(run: RunState, node: NodeState) -> None:
 
 
 def _on_torchrun(run: RunState, node: NodeState, event: Event, started: TorchrunStarted) -> None:
-    """A torchrun starts; after one that has ended it is a restart, and the last attempt's signs no longer count."""
+    """A torchrun starts. If one has ended before, this is a restart, and the signs of the last attempt no longer
+    count."""
     if node.ended_at is None:
         return
     node.ended_at = node.ended_code = node.swept_at = node.stopping_at = None
@@ -92,8 +95,8 @@ def _on_torchrun(run: RunState, node: NodeState, event: Event, started: Torchrun
 
 
 CLOSED = re.compile(r"^closed$|closed the connection|reset by peer|broken pipe", re.IGNORECASE)
-"""The messages of `node/wire.py` if the node's kernel ended the connection: then the kernel lives. A reset comes if the
-dead process had not read everything."""
+"""The messages of `node/wire.py` if the node's kernel ended the connection: then the kernel is alive. A reset comes
+if the dead process had not read everything."""
 
 
 def _on_supervisor(run: RunState, node: NodeState, event: Event, started: SupervisorStarted) -> None:
@@ -133,7 +136,7 @@ def _on_sample(run: RunState, node: NodeState, event: Event, sample: Sample) -> 
 
 
 def _look_at_ranks(run: RunState, node: NodeState, away: bool) -> None:
-    """Which ranks are stopped, and which work without heartbeats."""
+    """Notes which ranks are stopped, and which ones work without heartbeats."""
     for name, entry in node.sample.ranks.items():
         rank = run.ranks.get(int(name)) if name.isdecimal() and len(name) < 10 else None
         if rank is None or rank.node != node.name:
@@ -154,7 +157,7 @@ def _look_at_ranks(run: RunState, node: NodeState, away: bool) -> None:
 
 
 def _look_at_gpus(node: NodeState, gpus: Sequence[GpuSample], at: float) -> None:
-    """Since when each GPU is slowed down; a gap in the looks begins anew."""
+    """Notes since when each GPU is slowed down. After a gap in the looks it starts again."""
     if node.gpus_at is not None and at - node.gpus_at > GPUS_GAP_SECONDS:
         node.throttled = {}
     node.gpus, node.gpus_at = gpus, at
@@ -170,7 +173,7 @@ def gpu_name(gpu: GpuSample) -> str:
 
 
 def _on_kernel(run: RunState, node: NodeState, event: Event, kernel: Kernel) -> None:
-    """The kernel's lines, or why its log cannot be read."""
+    """The kernel's lines, or the reason why its log cannot be read."""
     node.kernel, node.kernel_at = [line[:300] for line in kernel.lines[-20:]], event.at
     node.kernel_unread = kernel.why[:200]
     run.answers += 1

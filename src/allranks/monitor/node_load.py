@@ -1,4 +1,4 @@
-"""Why a node's ranks may be slow, by its last sample."""
+"""Reasons why a node's ranks may be slow, from its last sample."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from allranks.monitor.run_state import NodeState, RunState
 BUSY = 0.90
 IOWAIT = 0.10
 MORE = 0.20
-"""So much more than the median of the other nodes is worth a remark."""
+"""If a value is more than this share above the median of the other nodes, it is worth a remark."""
 
 LOW_MEMORY = 0.05
 WORDS = (
@@ -21,7 +21,7 @@ WORDS = (
 
 
 def remarks(run: RunState, node: Optional[str]) -> List[str]:
-    """At most five lines; empty if the sample shows nothing unlike the other nodes."""
+    """At most five lines; empty if nothing in the sample differs from the other nodes."""
     if node is None or node not in run.nodes:
         return []
     sample, lines = run.nodes[node].sample, []
@@ -54,7 +54,7 @@ def _cpu(sample: Sample, key: str) -> Optional[float]:
 
 
 def unwritable(node: NodeState) -> List[str]:
-    """The full disks of a node and its missing folders, by its last sample; without /dev/shm, which has no journals."""
+    """The full disks and missing folders of a node, by its last sample; without /dev/shm, which holds no journals."""
     said = []
     for disk in node.sample.disks:
         if disk.path == "/dev/shm":

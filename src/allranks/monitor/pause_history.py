@@ -1,7 +1,7 @@
 """When something last moved, and the longest pauses of this training so far.
 
-A pause that has passed is the run's own pace: new shapes compile, or something is uploaded every few hundred steps. The
-window of the last steps is too short for that.
+A pause that the run has survived belongs to its pace: new shapes compile, or it uploads something every few hundred
+steps. The window of the last steps is too short to show that.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ KNOWN_STEPS = 3
 """Pauses before the third step belong to the start."""
 
 ONCE_SECONDS = 60.0
-"""At most so much of a pause counts that came once: a longer one may be an outage, until it comes again."""
+"""A pause that came once counts for at most so much: a longer one may be an outage, until it comes again."""
 
 OFTEN_SECONDS = 400.0
-"""At most so much of one that came twice: 1.5 times that is NCCL's own default time-out (10 min)."""
+"""A pause that came twice counts for at most so much: 1.5 times that is NCCL's own default time-out (10 min)."""
 
 LONGER = 1.5
 """The next pause may take 1.5 times as long as the longest."""
@@ -38,9 +38,9 @@ def moved(run: RunState, rank: RankState, at: float) -> None:
 
 
 def _remember(run: RunState, seconds: float) -> None:
-    """Remembers a pause between steps; other phases have their own memory. An outage, in which one rank was seen to
-    hold up the others, does not count. If that rank was in its own code (an upload, samples), it counts the second
-    time."""
+    """Remembers a pause between steps; other phases have their own memory. An outage in which one rank held up the
+    others does not count. If that rank was in its own code (an upload, samples), the pause counts when it comes a
+    second time."""
     named = run.held_up is not None and run.last_move is not None and run.held_up[0] > run.last_move - seconds
     fault = named and run.held_up is not None and cause(run.held_up[1].cause).is_outage
     if fault or any(rank.phase != "training" for rank in run.ranks.values() if rank.alive):
@@ -52,7 +52,7 @@ def _remember(run: RunState, seconds: float) -> None:
 
 
 def allowed(run: RunState) -> float:
-    """Seconds that a pause may take, by those that have passed; 0.0 without any."""
+    """The seconds that a pause may take, from earlier pauses; 0.0 if there were none."""
     once = run.pauses[-1] if run.pauses else 0.0
     often = max((kept[-2] for kept in (run.pauses, run.held_pauses) if len(kept) > 1), default=0.0)
     return LONGER * max(min(once, ONCE_SECONDS), min(often, OFTEN_SECONDS))

@@ -15,7 +15,7 @@ PHASES = ("importing", "loading", "preparing", "compiling", "training", "evaluat
 
 @dataclass(frozen=True)
 class RankProgress:
-    """One rank; None for what is unknown. `beat_age_seconds` is how long ago it was heard."""
+    """The progress of one rank; None for unknown values. `beat_age_seconds` is how long ago it was heard."""
 
     rank: int
     node: Optional[str] = None
@@ -34,8 +34,9 @@ class RankProgress:
 
 @dataclass(frozen=True)
 class Progress:
-    """The whole run. `step_seconds` and `data_seconds` are medians of the last 64 steps of the slowest rank
-    and of all ranks; `tokens_per_second` sums all ranks; `seconds_left` is None until a step is measured."""
+    """The progress of the whole run. `step_seconds` and `data_seconds` are medians of the last 64 steps, of the
+    slowest rank and of all ranks; `tokens_per_second` sums all ranks; `seconds_left` is None until a step is
+    measured."""
 
     step: Optional[int] = None
     total_steps: Optional[int] = None
@@ -48,9 +49,9 @@ class Progress:
     seconds_left: Optional[float] = None
     phase: Optional[str] = None
     operator: Optional[str] = None
-    """What torch compiles, while that is the phase."""
+    """The operator that torch compiles, in the phase `compiling`."""
     operator_waits: bool = False
-    """Whether no rank compiles it: all wait for another process."""
+    """Whether no rank compiles it, and all wait for another process."""
     world_size: Optional[int] = None
     ranks: Mapping[int, RankProgress] = field(default_factory=dict)
 
@@ -62,7 +63,7 @@ def middle(values: Iterable[float]) -> Optional[float]:
 
 
 def progress(events: Iterable[Event], now: "float | None" = None) -> Progress:
-    """The progress that a journal shows. `now` is on the events' clock; without it, the newest event's time."""
+    """The progress that a journal shows. `now` is on the events' clock; the default is the newest event's time."""
     run = RunState()
     for event in events:
         event_handlers.apply(run, event)
@@ -70,7 +71,7 @@ def progress(events: Iterable[Event], now: "float | None" = None) -> Progress:
 
 
 def progress_of(run: RunState, now: "float | None" = None) -> Progress:
-    """The same, from a run's state."""
+    """The progress from a run's state."""
     clock = now if now is not None else run.at
     ranks: Dict[int, RankProgress] = {n: _of_rank(rank, clock) for n, rank in sorted(run.ranks.items())}
     steps = [r.step for r in ranks.values() if r.step is not None]
@@ -125,7 +126,8 @@ def _phase(ranks: Iterable[RankState]) -> Optional[str]:
 
 
 def operator_of(ranks: Iterable[RankState]) -> Dict[str, Any]:
-    """`operator` and `operator_waits` of a Progress: the one that a rank compiles; the others wait for its lock."""
+    """The fields `operator` and `operator_waits` of a Progress: the operator that a rank compiles while the others
+    wait for its lock."""
     busy = [rank.operator for rank in ranks if rank.phase == "compiling" and rank.operator is not None]
     for one in sorted(busy, key=lambda one: one.waits):
         return {"operator": one.name, "operator_waits": one.waits}
@@ -133,7 +135,7 @@ def operator_of(ranks: Iterable[RankState]) -> Dict[str, Any]:
 
 
 def _tokens_per_second(run: RunState) -> Optional[float]:
-    """Every rank's tokens over its own seconds, summed; None if no rank counts tokens."""
+    """Each rank's tokens divided by its own seconds, summed over all ranks; None if no rank counts tokens."""
     speeds = []
     for rank in run.ranks.values():
         steps = min(len(rank.tokens), len(rank.seconds))

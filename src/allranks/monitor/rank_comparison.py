@@ -1,8 +1,8 @@
-"""Compares the ranks' stacks, collectives and processes at a stall: which rank differs from the rest.
+"""Compares the ranks' stacks, collectives and processes at a stall, and finds the rank that differs from the rest.
 
-Order of trust: a process that cannot run (stopped, waiting for storage); torch's flight recorder (a rank that the
-others wait for, or in another operation); connections that nobody answers; the stacks (one rank outside the collective
-in which the others wait). If all ranks of one node differ in the same way, the node is named.
+The evidence counts in this order: a process that cannot run (stopped, waiting for storage); torch's flight recorder
+(a rank that the others wait for, or in another operation); TCP connections without an answer; the stacks (one rank
+outside the collective in which the others wait). If all ranks of one node differ in the same way, the node is named.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from allranks.monitor.run_state import RunState
 from allranks.monitor.suspect import Living, Odd, evidence, named, whole_node
 
 ANSWER_SECONDS = 8.0
-"""A heartbeat until the question is seen, 2.5 s until py-spy is tried, 5 s for it, less the overlap."""
+"""A heartbeat until the rank sees the question, 2.5 s until py-spy is tried, 5 s for py-spy, minus the overlap."""
 
 STOPPED = {"T": "stopped by a signal", "t": "stopped by a debugger", "F": "frozen by its control group"}
 STORAGE = "D"
@@ -34,8 +34,9 @@ FREEZER = re.compile(r"freezer|refrigerator")
 
 
 def answered(run: RunState, asked: Optional[float], now: float) -> bool:
-    """Whether the answers can be judged: nothing has moved since, and all ranks have answered or had the time to. Ranks
-    answer up to a second apart; each must have been heard after it reported its collective, still at the same step."""
+    """Whether the answers can be judged: nothing has moved since the question, and all ranks have answered or had
+    enough time. Ranks answer up to a second apart. Each must have been heard after it reported its collective, still
+    at the same step."""
     living = [r for r in run.ranks.values() if r.alive]
     if asked is None or any((r.moved_at or 0.0) > asked for r in living):
         return False
@@ -44,21 +45,22 @@ def answered(run: RunState, asked: Optional[float], now: float) -> bool:
     if any(r.rank not in run.stacks for r in living):
         return False
     told = [r for r in living if r.rank in run.flights]
-    # A rank that answered by itself reports its collective next; of a stopped one only py-spy's stack comes.
+    # A rank that answered by itself reports its collective next. A stopped rank cannot: only py-spy's stack comes
+    # from it.
     owing = [r for r in living if r.rank not in run.flights and run.stacks[r.rank].by == "inside"]
     later = all((r.beat_at or 0.0) > run.flights_at[r.rank] for r in told)
     return not told or (later and not owing)
 
 
 def odd_one(run: RunState) -> Optional[Odd]:
-    """The rank that differs; None if none does, or if nothing shows which of two sides is wrong."""
+    """The rank that differs; None if no rank does, or if nothing shows which of two sides is wrong."""
     found = odd_or_sides(run)
     return found if found is not None and not found.rivals else None
 
 
 def odd_or_sides(run: RunState) -> Optional[Odd]:
-    """The same, or the sides of ranks in two collectives. The result is kept until another answer comes or a rank ends,
-    so that a look at each second of a stall costs nothing."""
+    """The rank that differs, or two sides of ranks in different collectives. The result is kept until another answer
+    comes or a rank ends, so that a look at each second of a stall costs nothing."""
     living = {r.rank: r for r in run.ranks.values() if r.alive}
     memory = run.memory_of("compare")
     key = (run.answers, len(living), len(run.ranks))
@@ -72,7 +74,7 @@ def _compared(run: RunState, living: Living) -> Optional[Odd]:
     for judge in (by_process, _by_lock, by_flight, _by_stack):
         found = judge(run, living)
         if found is not None and (found.proven or not waits(frames_of(run, found.rank))):
-            return found  # it does something else, whatever its network does
+            return found  # the rank does something else, whatever its network does
         doubtful = doubtful or found  # a waiting rank may be in state D for a moment, too
     return _by_socket(run, living) or doubtful
 
@@ -127,11 +129,11 @@ def _by_lock(run: RunState, living: Living) -> Optional[Odd]:
     return _of_stack(run, living, number, OP_BUILD_WAITS.id, reason, not near)
 
 
-# ---- connections that nobody answers ----
+# ---- TCP connections without an answer ----
 
 
 def _by_socket(run: RunState, living: Living) -> Optional[Odd]:
-    """A node to which two others have connections that nobody answers: its machine or its network is the reason."""
+    """A node that does not answer the connections of two others: its machine or its network is the reason."""
     node, found = sockets.unanswered(run)
     on_it = sorted(n for n, rank in living.items() if rank.node == node)
     if node is None or not on_it:
@@ -153,7 +155,7 @@ def _by_stack(run: RunState, living: Living) -> Optional[Odd]:
     node = whole_node(outside or unheard, living)
     if len(outside) == 1 or (outside and node is not None):
         reason = f"{doing(stacks[outside[0]])}; the others wait in a collective"
-        # On a GPU a rank that reads the result of a queued collective also waits outside of torch.distributed.
+        # On a GPU a rank that reads the result of a queued collective also waits, but outside of torch.distributed.
         proven = not any(living[n].uuid or living[n].bus_id for n in outside)
         return _of_stack(run, living, outside[0], COLLECTIVE_TIMEOUT_STRAGGLER.id, reason, proven, node)
     if unheard:

@@ -1,4 +1,4 @@
-"""What is known of one rank and of one node, in bounded memory."""
+"""The state of one rank and of one node, in bounded memory."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from allranks.core.node_events import Failure, GpuSample, Sample
 from allranks.core.rank_events import Operator, Settings
 
 RECENT_STEPS = 64
-"""Steps kept per rank: enough for a median and a spread, few enough for 8,000 ranks in memory."""
+"""Steps kept per rank: enough for a median and a spread, and few enough to hold 8,000 ranks in memory."""
 
 FIRST_LOSSES = 16
 EXCEPTIONS_KEPT = 4
@@ -20,7 +20,7 @@ IDLE_PERCENT = 5.0
 SLOWDOWNS = frozenset(
     ("hw_slowdown", "hw_thermal_slowdown", "sw_thermal_slowdown", "hw_power_brake_slowdown")
 )
-"""The clocks_event_reasons of nvidia-smi by which a GPU is slower than it should be; a power cap is not one of them."""
+"""The clocks_event_reasons of nvidia-smi that make a GPU slower than it should be. A power cap is not one of them."""
 
 MEMORY_POINTS = 256
 """Memory samples kept per rank; when full, every second one is dropped and the interval doubles."""
@@ -28,7 +28,7 @@ MEMORY_POINTS = 256
 
 @dataclass(eq=False)
 class RankState:
-    """One rank: its identity, its progress, its end. None is unknown. Times are on the head's clock."""
+    """One rank: its identity, its progress, its end. None means unknown. Times are on the head's clock."""
 
     rank: int
     node: Optional[str] = None
@@ -69,7 +69,7 @@ class RankState:
     """Whether its last heartbeat has a phase or a step that cannot be read."""
     progress: Any = None
     operator: Optional[Operator] = None
-    """What torch compiles in it now, or whose lock it waits for."""
+    """The operator that torch compiles in it now, or whose lock it waits for."""
     steps_seen: int = 0
     seconds: Deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_STEPS))
     data_seconds: Deque[float] = field(default_factory=lambda: deque(maxlen=RECENT_STEPS))
@@ -90,7 +90,7 @@ class RankState:
 
     @property
     def code(self) -> Optional[int]:
-        """How it ended: the kernel's exit code (negative: a signal), else Python's; None while it lives."""
+        """The exit code: the kernel's (negative for a signal), else Python's; None while it lives."""
         return self.gone_code if self.gone_code is not None else self.end_code
 
     @property

@@ -1,4 +1,4 @@
-"""The ranks' stacks at a stall: where a rank is in its own code, and whether it waits for other ranks."""
+"""Reads the ranks' stacks at a stall: at which line of its own code a rank is, and whether it waits for other ranks."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from allranks.monitor.run_state import RunState
 WAITING = re.compile(
     r"(^|/)torch/distributed/(?!elastic/|launcher/|run\.py$)|(^|/)deepspeed/(comm|runtime/comm)/|(^|/)torch/nn/parallel/distributed\.py$"
 )
-"""Files whose functions wait for other ranks, without torchrun's wrapper of a script (`@record`)."""
+"""Files whose functions wait for other ranks, except torchrun's wrapper of a script (`@record`)."""
 
 CALLS = re.compile(r"(^|/)torch/nn/modules/module\.py$")
-"""A wrapper (DDP, FSDP) calls the model here: a rank that computes in it waits for nobody."""
+"""A wrapper (DDP, FSDP) calls the model here: a rank that computes in it does not wait for other ranks."""
 
 LOCK = re.compile(r"(^|/)torch/utils/file_baton\.py$")
 BUILD = re.compile(r"(^|/)torch/utils/cpp_extension\.py$")
@@ -29,7 +29,7 @@ LIBRARY = re.compile(
 """Code that is not the user's own."""
 
 KNOWN_STACKS = 4096
-"""Ranks of one run are in few places: the results are kept, so that 8,000 ranks cost a second only once."""
+"""The ranks of a run are in few different places, so the results are kept: 8,000 ranks cost one second, only once."""
 
 
 def frames_of(run: RunState, rank: int) -> List[Frame]:
@@ -44,18 +44,18 @@ def waits(frames: List[Frame]) -> bool:
 
 
 def place_of(frames: List[Frame]) -> Optional[Frame]:
-    """The innermost frame of the user's own code, else the innermost at all."""
+    """The innermost frame of the user's own code, else the innermost frame."""
     return _read(tuple(frames))[1]
 
 
 def doing(frames: List[Frame]) -> str:
-    """What the rank is doing, in words, with the line."""
+    """The rank's activity as text, with the line."""
     return _read(tuple(frames))[2]
 
 
 @lru_cache(maxsize=KNOWN_STACKS)
 def _read(frames: Tuple[Frame, ...]) -> Tuple[bool, Optional[Frame], str]:
-    """(whether it waits, its place, what it does)."""
+    """(whether it waits, its place, its activity)."""
     files = [frame[0].replace("\\", "/") for frame in frames]
     called = max((n for n, file in enumerate(files) if CALLS.search(file)), default=-1)
     inner = [n for n, file in enumerate(files) if n > called and WAITING.search(file)]

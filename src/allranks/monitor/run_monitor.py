@@ -1,4 +1,4 @@
-"""`Watch`: one run followed while it happens, event by event."""
+"""`Watch` follows one run while it happens, event by event."""
 
 from __future__ import annotations
 
@@ -19,25 +19,26 @@ from allranks.monitor.progress import Progress, progress_of
 from allranks.monitor.run_state import RunState
 
 JUDGES = {RANK_EXITED_EARLY.id: by_early_exit, LEASE_LOST.id: by_node}
-"""Who knows more of a finding that stopped the run than the finding says; of any other, whether it was a stall."""
+"""If one of these findings stopped the run, this function knows more about it than the finding does. For any other
+finding, `by_stall` decides whether it was a stall."""
 
 TICK_SECONDS = 1.0
-"""A heartbeat comes each second: looking more often shows nothing new."""
+"""A heartbeat comes each second, so a more frequent look shows nothing new."""
 
 PAUSE_SECONDS = 5.0
 AFTER_PAUSE_SECONDS = 15.0
-"""If the watcher itself was away (suspended, starved, its clock set), a silence proves nothing until it has listened
-again for a while."""
+"""If the watcher itself was away (suspended, starved, its clock set), a silence proves nothing until the watcher has
+listened again for so long."""
 
 FORGET_SECONDS = 300.0
-"""A statement that no longer holds may be reported again after this long; so one that comes and goes is folded."""
+"""A statement that no longer holds may be reported again after so long. This folds a statement that comes and goes."""
 
 EACH_SECONDS = 65.0
-"""After a stall that has passed the next one is another: a detector with `EACH_TIME` reports it again, at most this
-often. Longer than the pauses of `start_patience`, so that each brings new evidence."""
+"""If a stall has passed, the next stall is a new one: a detector with `EACH_TIME` reports it again, at most this
+often. The time is longer than the pauses of `start_patience`, so that each report has new evidence."""
 
 LINES_KEPT = 400
-"""So many last lines of each log are kept for the verdict."""
+"""The last lines of each log that are kept for the verdict."""
 
 Statement = Union[Finding, Diagnosis]
 
@@ -54,8 +55,9 @@ class _Said:
 class Watch:
     """Follows one run. `expect` holds what the plan expects: `world_size`, `trainable_parameters`, `steps`.
 
-    Times of events should be on the head's clock. With `received`, the caller's clock at the arrival, a node's clock is
-    corrected here; `arrived` is the same for an event that is corrected already. Silences are judged by the arrival.
+    Times of events should be on the head's clock. With `received`, the caller's clock at the arrival, the time of the
+    node is corrected here; `arrived` is the same for an event that is already corrected. Silences are judged by the
+    arrival.
     """
 
     def __init__(self, expect: "Mapping[str, Any] | None" = None) -> None:
@@ -77,7 +79,7 @@ class Watch:
         self._said: Dict[Tuple[Any, ...], _Said] = {}
 
     def again(self) -> "Watch":
-        """A watch of the next attempt: it only knows the nodes that are there and their clocks."""
+        """A watch for the next attempt. It keeps only the present nodes and their clocks."""
         fresh = Watch(self.run.expect)
         fresh.clocks = self.clocks
         for node in self.run.nodes.values():
@@ -89,7 +91,7 @@ class Watch:
     def add(
         self, event: Event, received: "float | None" = None, arrived: "float | None" = None
     ) -> List[Statement]:
-        """Takes one event in; returns the new statements, each once."""
+        """Applies one event; returns the new statements, each once."""
         if received is not None:
             event, arrived = self.corrected(event, received), received
         said: List[Statement] = []
@@ -100,18 +102,18 @@ class Watch:
         return said
 
     def heard(self, node: str, at: float) -> None:
-        """A sign of life of a node's supervisor."""
+        """Notes a sign of life of a node's supervisor."""
         self.run.heard(self.run.node(node), at)
 
     def corrected(self, event: Event, received: float) -> Event:
-        """The event with its time on the clock of `received`."""
+        """The event with its time converted to the clock of `received`."""
         if event.node is None:
             return event
         offset = self.clocks.setdefault(event.node, NodeClock()).offset(event.at, received)
         return replace(event, at=event.at + offset)
 
     def tick(self, now: float) -> List[Statement]:
-        """The statements that follow from the passing of time; call it as often as you like."""
+        """The statements that follow from the passing of time. Call it as often as you like."""
         if self._ticked is not None:
             if 0.0 <= now - self._ticked < TICK_SECONDS:
                 return []
@@ -130,19 +132,20 @@ class Watch:
         return said
 
     def _set_back(self, seconds: float) -> None:
-        """The watcher's clock was set by so much (below zero: back): statements stay as old as they were."""
+        """The watcher's clock was set by so many seconds (negative: back). Statements stay as old as they were."""
         for known in self._said.values():
             known.at, known.held_at = known.at + seconds, known.held_at + seconds
 
     def _note_ceased(self, name: str) -> None:
-        """The detector no longer sees anything: its statements are over. (Another suspect alone does not end a
-        stall.)"""
+        """The detector no longer sees anything, so its statements are over. (A change of the suspect alone does not
+        end a stall.)"""
         for key, known in self._said.items():
             if key[0] == name:
                 known.ceased = True
 
     def _ask(self, name: str, detector: Any, about: Any) -> List[Finding]:
-        """One detector's findings. A fault in it is reported once and silences only this detector."""
+        """One detector's findings. If the detector raises, that is reported once, and only this detector is switched
+        off."""
         if name in self.faulty:
             return []
         try:
@@ -184,22 +187,22 @@ class Watch:
     def add_lines(
         self, rank: "int | None", lines: Iterable[str], node: "str | None" = None, source: str = ""
     ) -> None:
-        """The end of a rank's log (rank None: of the node's torchrun), for the verdict."""
+        """Adds the end of a rank's log (rank None: the log of the node's torchrun) for the verdict."""
         kept = self.logs.setdefault((node, rank, source), [])
         kept.extend(lines)
         del kept[:-LINES_KEPT]
 
     def add_log(self, node: "str | None", name: str, text: str) -> None:
-        """The same by the file's name: `rank-3.log` is rank 3's, any other the node's."""
+        """Adds a log by its file's name: `rank-3.log` belongs to rank 3, any other to the node."""
         stem = name.rsplit("/", 1)[-1]
         rank = stem[5:].split(".", 1)[0] if stem.startswith("rank-") else ""
         self.add_lines(int(rank) if rank.isdigit() else None, text.splitlines(), node, name)
 
     def verdict(self, now: float) -> Optional[Diagnosis]:
-        """Why the run ended; None while nothing has gone wrong.
+        """Why the run ended; None while nothing has failed.
 
-        If a finding stopped the run before anything failed, later failures come from the stop. A fault of the judgement
-        is named, and nothing is claimed: the keeper must still end the run.
+        If a finding stopped the run before anything failed, later failures come from the stop. If the judgement
+        itself raises, the diagnosis reports that and claims nothing: the keeper must still end the run.
         """
         try:
             found = self._verdict(now)
@@ -223,5 +226,5 @@ class Watch:
 
 
 def _numbered(finding: Finding, times: int) -> Finding:
-    """A repeated finding has its number: else it would look like the old one."""
+    """Adds the number to a repeated finding: otherwise it would look like the old one."""
     return finding if times == 1 else replace(finding, saw=f"{finding.saw} (number {times} in this run)")

@@ -1,4 +1,4 @@
-"""What is known of a run, from its events one by one, in bounded memory.
+"""The state of a run, built from its events one by one, in bounded memory.
 
 An event costs O(1): one core follows 8,000 ranks with one heartbeat per second each.
 """
@@ -16,20 +16,20 @@ from allranks.monitor.rank_records import NodeState, RankState
 __all__ = ["NodeState", "RankState", "RunState"]
 
 GAP_SECONDS = 10.0
-"""A longer silence of a node is an outage that has passed, not its pace."""
+"""A longer silence of a node was an outage that has passed; it does not show the node's pace."""
 
 OUTAGE_SECONDS = 5.0
-"""A node that was not heard for so long (five signs of life) was cut off, and so were its ranks' events."""
+"""A node that was not heard for so long (five signs of life) was cut off, and its ranks' events with it."""
 
 DOUBT_SECONDS = 35.0
-"""How long a rank's end without a known code may be a failure: torchrun gives the other ranks of its node 30 s to end,
-then it ends itself. A torchrun that still runs after that has seen no failure."""
+"""For how long the end of a rank without a known code may be a failure: torchrun gives the other ranks of its node 30
+s to end, then it ends itself. A torchrun that still runs after that has seen no failure."""
 
 LEASE_SECONDS = 30.0
 """The default lease."""
 
 BEAT_GAP_SECONDS = 15.0
-"""A rank that was late for longer gets no more than a minute, four times that, like a rank that loads."""
+"""If a rank was later than this, its limit stays at four times this value, a minute: the limit of a rank that loads."""
 
 
 class RunState:
@@ -41,8 +41,9 @@ class RunState:
         self.nodes: Dict[str, NodeState] = {}
         self.at: Optional[float] = None
         self.now = self.arrived = 0.0
-        """On the watcher's own clock: its newest time, and when the current event arrived. Silences are judged by it,
-        since a node's clock may be set at any time; the order of events, by their own times."""
+        """Times on the watcher's own clock: the newest one, and the arrival of the current event. Silences are judged
+        by this clock, since a node's clock may be set at any time. The order of events is judged by the times of the
+        events."""
         self.ears = Ears()
         self.started_at: Optional[float] = None
         self.phase: Optional[str] = None
@@ -58,24 +59,24 @@ class RunState:
         self.last_move: Optional[float] = None
         self.pauses: List[float] = []
         self.held_pauses: List[float] = []
-        """The same, of pauses in which a rank was named that then continued by itself."""
+        """Pauses in which a rank was named that then continued by itself."""
         self.beat_gaps, self.node_gaps = Lateness(BEAT_GAP_SECONDS), Lateness(GAP_SECONDS)
         self.trouble_at: Optional[float] = None
         self.doubt_at: Optional[float] = None
-        """When a rank had ended whose code nobody saw."""
+        """When a rank ended whose exit code is unknown."""
         self.paused_until = 0.0
         self.back_at = float("-inf")
-        """When a node was heard again after such an outage."""
+        """When a node was last heard again after an outage."""
         self.flights: Dict[int, Flight] = {}
         self.flights_at: Dict[int, float] = {}
         self.asked_at: Optional[float] = None
         """When the keeper asked all ranks for their stacks; their answers follow."""
         self.looked_at: Optional[float] = None
-        """The same, before a stall was reported (`start_patience`)."""
+        """When the keeper asked the ranks before a stall was reported (`start_patience`)."""
         self.stacks: Dict[int, Stack] = {}
         self.looks: Dict[int, ProcessSeen] = {}
         self.answers = 0
-        """How many answers have come: a judgement holds until the next one."""
+        """The number of answers so far: a judgement holds until the next one."""
         self.held_up: Optional[Tuple[float, Any, Finding]] = None
         """(when, the rank, the finding) of the last stall for which a rank was named."""
         self.cut_off: Any = None
@@ -85,7 +86,7 @@ class RunState:
         self._memories: Dict[str, Dict[Any, Any]] = {}
 
     def memory_of(self, detector: str) -> Dict[Any, Any]:
-        """What a detector keeps between two looks."""
+        """The memory of a detector between two looks."""
         return self._memories.setdefault(detector, {})
 
     def rank(self, number: int) -> RankState:
@@ -101,7 +102,7 @@ class RunState:
         return found
 
     def in_trouble(self, at: float) -> None:
-        """A sign that the run fails: after the first one a silence has a reason."""
+        """A sign that the run fails. A silence after the first such sign has a reason."""
         if self.doubted and self.doubt_at is not None:
             at = min(at, self.doubt_at)
         if self.trouble_at is None or at < self.trouble_at:
@@ -109,12 +110,12 @@ class RunState:
 
     @property
     def doubted(self) -> bool:
-        """Whether a rank has ended and it is not known yet whether it failed."""
+        """Whether a rank has ended and it is not yet known whether it failed."""
         return self.doubt_at is not None and self.now - self.doubt_at < DOUBT_SECONDS
 
     def machine_lives(self, node: NodeState) -> bool:
-        """Whether a lost node's machine is known to live: its kernel closed the connection, or another
-        supervisor of the same boot is heard (nodes that are one host)."""
+        """Whether the machine of a lost node is known to live: its kernel closed the connection, or another
+        supervisor with the same boot id is heard (nodes that are one host)."""
         others = (n for n in self.nodes.values() if n is not node and n.boot_id == node.boot_id)
         same_boot = any(n.lost_at is None for n in others) if node.boot_id else False
         return node.lost_why == "closed" or same_boot
@@ -126,12 +127,12 @@ class RunState:
 
     @property
     def node_gap(self) -> float:
-        """The same of nodes."""
+        """How late the signs of life of living nodes have been recently, in seconds."""
         return self.node_gaps.of(self.now)
 
     @property
     def moved_at(self) -> Optional[float]:
-        """When a living rank moved last: took a step, changed its phase, moved a progress bar."""
+        """When a living rank last moved: took a step, changed its phase, or moved a progress bar."""
         return max(
             (r.moved_at for r in self.ranks.values() if r.alive and r.moved_at is not None), default=None
         )
@@ -148,33 +149,33 @@ class RunState:
 
     @property
     def total_steps(self) -> Optional[int]:
-        """How many steps there should be."""
+        """The planned number of steps."""
         value = self.expect.get("total_steps") or self.expect.get("steps")
         return int(value) if isinstance(value, (int, float)) and value > 0 else None
 
     @property
     def world_size(self) -> Optional[int]:
-        """How many ranks there should be."""
+        """The planned number of ranks."""
         value = self.expect.get("world_size")
         return int(value) if isinstance(value, (int, float)) and value > 0 else None
 
     @property
     def known_world_size(self) -> int:
-        """The same, else what the ranks report; 0 if nobody does."""
+        """The planned number of ranks, else the number that the ranks report; 0 if no rank reports it."""
         return self.world_size or max((r.world_size or 0 for r in self.ranks.values()), default=0)
 
     @property
     def lease_seconds(self) -> float:
-        """Until a lease ends, its supervisor may dial again, and nothing has happened."""
+        """The length of a lease: until it ends, the supervisor may dial again without consequences."""
         return float(self.expect.get("lease_seconds") or LEASE_SECONDS)
 
     def matters(self, node: NodeState) -> bool:
-        """Whether the loss of a node is a loss: not if its supervisor hangs up after its torchrun has ended, or while
-        the run stops."""
+        """Whether the loss of a node counts: it does not if its supervisor hangs up after its torchrun has ended, or
+        while the run stops."""
         return node.ended_at is None and node.swept_at is None and self.stopping_at is None
 
     def heard(self, node: NodeState, at: float) -> None:
-        """An event of the node, or of one of its ranks, at `at` on the watcher's clock."""
+        """Notes an event of the node, or of one of its ranks, at `at` on the watcher's clock."""
         self.now = max(self.now, at)
         self.ears.hear(at)
         if node.seen_at is not None and node.lost_at is None:
@@ -184,8 +185,9 @@ class RunState:
         node.seen_at = max(at, node.seen_at or at)
 
     def shift(self, seconds: float, now: float) -> None:
-        """The watcher was away for so long, or its clock was set by so much (below zero: back): that time does not
-        count as silence. What was heard since then counts as heard just now."""
+        """Moves the times of silence forward: the watcher was away for so many seconds, or its clock was set by so
+        many (negative: back). That time does not count as silence. Everything heard since then counts as heard just
+        now."""
         ahead = max(0.0, seconds)
 
         def moved(at: Optional[float]) -> Optional[float]:

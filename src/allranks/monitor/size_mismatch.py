@@ -1,7 +1,8 @@
-"""Which rank's tensor had another size, if gloo aborted a rank for it: mostly not the aborted one.
+"""Finds the rank whose tensor had another size, if gloo aborted a rank for it. The aborted rank is mostly not the
+guilty one.
 
-gloo aborts a rank that receives more than its own tensor takes, which may be any rank that got the larger one. The
-others then lose a peer, and report where they were and their newest collective.
+gloo aborts a rank that receives more than its own tensor can hold. That may be any rank that got the larger tensor.
+The others then lose a peer, and report where they were and their newest collective.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ RECEIVED = re.compile(r"op\.preamble\.length <= op\.nbytes\. (\d{1,18}) vs (\d{1
 
 
 class _Told(NamedTuple):
-    """A rank's last collective: which one with its sizes, how many numbers, and from which line."""
+    """A rank's last collective: its operation with the sizes, the number of elements, and the line that reports it."""
 
     what: str
     numbers: Optional[int]
@@ -37,7 +38,8 @@ class _Told(NamedTuple):
 
 
 def by_size(run: RunState, logs: Logs) -> Optional[Diagnosis]:
-    """The rank whose tensor differs, if the others' reports prove it; else the cause without a place."""
+    """The diagnosis with the rank whose tensor differs, if the others' reports prove it; otherwise the cause without
+    a place."""
     aborted = {r.rank: line for r in run.ranks.values() if (line := _received_more(r, logs)) is not None}
     if not aborted:
         return None
@@ -88,7 +90,7 @@ def _told(run: RunState, rank: RankState) -> Optional[_Told]:
 
 
 def _numbers(sizes: object) -> Optional[int]:
-    """How many numbers tensors of these sizes hold together."""
+    """The number of elements of tensors of these sizes, added up."""
     total = 0
     for shape in listing(sizes):
         count = 1
@@ -101,7 +103,7 @@ def _numbers(sizes: object) -> Optional[int]:
 
 
 def _odd(aborted: Collection[int], others: Dict[int, _Told], ranks: int) -> Tuple[Optional[int], str]:
-    """The one rank that is unlike the rest, and why it is that one."""
+    """The one rank that differs from the rest, and the reason for the choice."""
     kinds: Dict[str, List[int]] = {}
     for number, one in others.items():
         kinds.setdefault(one.what, []).append(number)
@@ -113,7 +115,7 @@ def _odd(aborted: Collection[int], others: Dict[int, _Told], ranks: int) -> Tupl
         (odd,) = kinds[counted[1][0]]
         return odd, f"rank {odd} was in another collective than ranks {spans(kinds[counted[0][0]])}."
     if len(counted) == 2 and len(others) == 2 and ranks == 3:
-        # Of three ranks one differs from two: the aborted one is like the smaller, since it got too much.
+        # If one of three ranks differs from two, the aborted rank belongs to the smaller ones, since it got too much.
         smaller, larger = sorted(others, key=lambda number: others[number].numbers or 0)
         if others[smaller].numbers and others[smaller].numbers != others[larger].numbers:
             return larger, f"rank {larger} gave the larger tensor, the others took the smaller one."

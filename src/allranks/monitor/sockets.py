@@ -8,14 +8,15 @@ from allranks.core.node_events import Socket
 from allranks.monitor.run_state import RunState
 
 RESENT = 3
-"""TCP sends again after 0.2 s and then doubles the pause: three times is 1.4 s without an answer; after 12 s it is five
-times (seen on a link that drops all). The kernel of a stopped process still answers."""
+"""How often TCP must have sent the bytes again. TCP sends again after 0.2 s and then doubles the pause: three times
+is 1.4 s without an answer; after 12 s it is five times (seen on a link that drops everything). The kernel of a
+stopped process still answers."""
 
 LINES = 3
 
 
 class Broken(NamedTuple):
-    """A connection whose bytes are sent again and again. Addresses are without their ports."""
+    """A connection whose bytes TCP sends again and again. Addresses are without their ports."""
 
     rank: int
     local: str
@@ -44,8 +45,8 @@ def broken(run: RunState, rank: int) -> Iterator[Broken]:
 
 
 def lines(run: RunState, rank: int) -> List[str]:
-    """The connections of one rank: its own without an answer, those of others to its addresses, and the bytes that it
-    has not read."""
+    """Lines about the connections of one rank: its own without an answer, those of others to its addresses, and the
+    bytes that it has not read."""
     own = {host_of(one.local) for one in _sockets(run, rank)} - {""}
     found = [one.text for one in broken(run, rank)]
     for other in sorted(run.looks):
@@ -58,7 +59,7 @@ def lines(run: RunState, rank: int) -> List[str]:
 
 
 def nodes_by_address(run: RunState) -> Dict[str, str]:
-    """Address → node, by the ranks' own ends; without addresses that several nodes have."""
+    """Address → node, from the ranks' own ends; without addresses that several nodes have."""
     found: Dict[str, Set[str]] = {}
     for number in run.looks:
         node = run.ranks[number].node if number in run.ranks else None
@@ -69,21 +70,22 @@ def nodes_by_address(run: RunState) -> Dict[str, str]:
 
 
 def unanswered(run: RunState) -> "Tuple[Optional[str], List[Broken]]":
-    """(the node to which two others or more have connections without an answer, these connections). None if no node is
-    common to all of them, or two are: of one pair nobody can tell which end is broken."""
+    """(the node, the connections without an answer). The node is the only one that is part of all of them. It is None
+    if no node or two nodes are: for a single pair it is unknown which end is broken."""
     pairs = _pairs(run)
     common = [name for name in {n for pair in pairs for n in pair} if all(name in pair for pair in pairs)]
     return (common[0] if len(common) == 1 else None), list(pairs.values())
 
 
 def apart(run: RunState) -> "Optional[Tuple[str, str, Broken]]":
-    """The only two nodes that do not answer each other, and one of their connections; None if there are more."""
+    """The two nodes that do not answer each other, and one of their connections; None unless exactly one pair is
+    concerned."""
     pairs = _pairs(run)
     return next(((*names, one) for names, one in pairs.items()), None) if len(pairs) == 1 else None
 
 
 def _pairs(run: RunState) -> "Dict[Tuple[str, str], Broken]":
-    """By the names of two nodes: a connection between them that nobody answers."""
+    """By the names of two nodes: a connection between them without an answer."""
     by_address = nodes_by_address(run)
     pairs: Dict[Tuple[str, str], Broken] = {}
     for number in sorted(run.looks):

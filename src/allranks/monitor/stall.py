@@ -1,5 +1,5 @@
-"""Whether the run stands still for longer than it may, and nothing else explains it. Then `no-progress` reports it, and
-`rank-holds-up` may name a rank although the answers alone prove little."""
+"""Whether the run stands still for longer than it may, and nothing else explains it. If so, `no-progress` reports it,
+and `rank-holds-up` may name a rank although the answers alone prove little."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Stall(NamedTuple):
 
 
 def note_said(run: RunState, now: float) -> None:
-    """`no-progress` has reported it."""
+    """Notes that `no-progress` has reported the stall."""
     run.memory_of("stall")["said"] = now
 
 
@@ -49,7 +49,7 @@ def stall(run: RunState, now: float) -> Optional[Stall]:
         return None  # rank-exited-early reports it
     silent, heard = unheard(run, now)
     if silent and not heard:
-        return None  # they are seen stopped: rank-silent reports it
+        return None  # they are seen stopped, and rank-silent reports it
     if now - moved <= START_SECONDS and work_alone(run):
-        return None  # work after the steps, on half of the ranks
+        return None  # half of the ranks still work after the last step
     return Stall(moved, allowed)

@@ -1,12 +1,13 @@
-"""Asks the ranks before a stall is reported: a start, a first step or a compiler may stand still for half an hour.
+"""Asks the ranks before a stall is reported: at a start, in a first step or while compiling, a run may stand still
+for half an hour.
 
-After 12 s without a move the keeper quietly asks all ranks what they do, and again whenever that time has doubled. A
-finding follows only if the answers prove that the run cannot continue: a process that is stopped, a rank in another
-collective at the same number, or, in the first steps, a rank that stays in one call of its data loader while all others
-wait in a collective.
+After 12 s without a move the keeper quietly asks all ranks for their stacks, and again whenever that time has
+doubled. A finding follows only if the answers prove that the run cannot continue. There are three such proofs: a
+process is stopped; a rank is in another collective at the same number; or, in the first steps, a rank stays in one
+call of its data loader while all others wait in a collective.
 
-In steady training the ranks are asked a moment before the limit of a stall, so that the answers are there in time. If
-some ranks have left before the last step, the others are asked as at a start: they may work, or wait forever.
+In steady training the ranks are asked a moment before the limit of a stall, so that the answers come in time. If some
+ranks have left before the last step, the others are asked as at a start: they may work, or wait forever.
 """
 
 from __future__ import annotations
@@ -24,23 +25,24 @@ from allranks.monitor.suspect import Odd
 
 LOOK_SECONDS = 12.0
 AHEAD_SECONDS = 3.0
-"""Before the limit of a stall: how long the answers take on a busy machine (py-spy, a heartbeat of each rank)."""
+"""Seconds before the limit of a stall. The answers take so long on a busy machine (py-spy, a heartbeat of each
+rank)."""
 
 AGAIN_FACTOR = 2.0
 APART_SECONDS = 60.0
-"""Between the first questions of two stops: a loading that moves every 20 s is not asked each time."""
+"""The least time between the first questions of two stops: a load that moves every 20 s is not asked each time."""
 
 FRESH_SECONDS = 2 * AHEAD_SECONDS
 RANK_SECONDS = 0.1
-"""And so much for each rank: an answer is some 4 KB of the journal, so thousands of ranks are asked more rarely."""
+"""Added for each rank: an answer takes about 4 KB of the journal, so thousands of ranks are asked less often."""
 
 TICK_SECONDS = 1.0
 ASK_AGAIN_SECONDS = 60.0
-"""Between two questions about a reported stall."""
+"""The time between two questions about a reported stall."""
 
 
 def due(run: RunState, now: float) -> str:
-    """Why all ranks should be asked now; empty if not. Call it as often as you like."""
+    """Why all ranks should be asked now; empty if they should not. Call it as often as you like."""
     memory = run.memory_of("looking")
     if abs(now - memory.get("ticked", 0.0)) < TICK_SECONDS or run.quiet or now < run.paused_until:
         return ""
@@ -59,7 +61,7 @@ def due(run: RunState, now: float) -> str:
 
 
 def is_fresh(run: RunState, now: float, seconds: float = FRESH_SECONDS) -> bool:
-    """Whether all ranks were quietly asked so recently, and after the last move, that their answers hold."""
+    """Whether all ranks were quietly asked so recently, and after the last move, that their answers still hold."""
     looked, moved = run.looked_at, run.moved_at
     new = looked is not None and (run.asked_at is None or looked > run.asked_at)
     return new and moved is not None and moved < (looked or 0.0) and now - (looked or 0.0) <= seconds
@@ -73,7 +75,7 @@ def due_again(run: RunState, now: float) -> bool:
 
 
 def _first_look(run: RunState) -> Optional[float]:
-    """After how many seconds without a move all ranks are asked; None if they are not asked before a finding."""
+    """The seconds without a move after which all ranks are asked; None if they are not asked before a finding."""
     if _is_a_start(run):
         return LOOK_SECONDS
     if _is_steady(run):
@@ -110,7 +112,7 @@ def _is_answered(run: RunState, moved: float) -> bool:
 
 
 def question(run: RunState) -> Tuple[Optional[float], bool]:
-    """(when all ranks were last asked, whether that was quietly)."""
+    """(when all ranks were last asked, whether that was a quiet question)."""
     if run.looked_at is not None and (run.asked_at is None or run.looked_at > run.asked_at):
         return run.looked_at, True
     return run.asked_at, False
@@ -120,13 +122,14 @@ def proves(run: RunState, odd: Odd) -> bool:
     """Whether the answers to a quiet question are worth a finding at once."""
     if cause(odd.cause).cannot_be_work:
         seen = run.looks.get(odd.rank)
-        traced = seen is not None and seen.state == "t"  # somebody uses a debugger
+        traced = seen is not None and seen.state == "t"  # a debugger holds it
         return odd.proven and not (traced and odd.cause == RANK_SILENT.id)
     return odd.cause == COLLECTIVE_TIMEOUT_STRAGGLER.id and _stays_in_its_loader(run, odd)
 
 
 def _stays_in_its_loader(run: RunState, odd: Odd) -> bool:
-    """Only in the first steps: before them, one rank may read the data for all others."""
+    """Whether a rank stays in one call of its data loader. This counts only in the first steps: before them, one rank
+    may read the data for all others."""
     if step_seconds(run) is not None or any(rank.phase != "training" for rank in alive(run)):
         return False
     frames = frames_of(run, odd.rank)

@@ -17,7 +17,7 @@ LISTED = 8
 
 class Odd(NamedTuple):
     """The rank that the others wait for. `cause` is the id of a symptom or detector. `node`: all ranks of that node
-    differ from the rest, and `rank` is the first of them. `rivals`: ranks that differ from `rank`, and nothing shows
+    differ from the rest, and `rank` is the first of them. `rivals`: ranks that differ from `rank` if nothing shows
     which of them is wrong."""
 
     rank: int
@@ -31,7 +31,7 @@ class Odd(NamedTuple):
 
 
 def whole_node(ranks: Iterable[int], living: Living) -> Optional[str]:
-    """The node, if these are all its ranks, two or more, and other nodes have ranks, too."""
+    """The node, if these are all of its ranks (two or more) and other nodes have ranks, too."""
     named = set(ranks)
     nodes = {living[n].node for n in named}
     node = next(iter(nodes)) if len(nodes) == 1 else None
@@ -47,7 +47,7 @@ def named(ranks: Iterable[int]) -> str:
 
 
 def evidence(run: RunState, living: Living, odd: int) -> Tuple[str, ...]:
-    """A few lines: the rank's stack and process, what the others do, its node's kernel log."""
+    """A few lines: the rank's stack and process, the others' activity, the kernel log of its node."""
     lines = []
     stack = run.stacks.get(odd, Stack())
     frames = frames_of(run, odd)

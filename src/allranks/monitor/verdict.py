@@ -1,9 +1,9 @@
-"""Why a run ended: which rank, which node, from what all nodes' events say together.
+"""Finds why a run ended, and which rank and node are guilty, from the events of all nodes together.
 
-Events and texts are weighed on one scale (`diagnose/symptom.py`), and the heaviest counts: what all ranks did at a
-stall, a node that was silent before all errors, an exception that is not about communication or a signal that allranks
-did not send, a lost node; then the logs, an early exit, the silent rank among ranks that only blame each other.
-torchrun's own "root cause" is never trusted: each node prints another one.
+Events and texts are weighed on one scale (`diagnose/symptom.py`), and the heaviest counts. The order is: the state of
+all ranks at a stall; a node that was silent before all errors; an exception that is not about communication, or a
+signal that allranks did not send; a lost node; then the logs, an early exit, and the silent rank among ranks that
+only blame each other. torchrun's own "root cause" is never trusted: each node prints another one.
 """
 
 from __future__ import annotations
@@ -61,13 +61,14 @@ def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
 
 
 def _placed(found: Diagnosis) -> Diagnosis:
-    """The log of one end shows that a connection failed, but not whether an end, a cable or a switch is the reason."""
+    """Lowers the confidence if the log of only one end shows a failed connection: the end, a cable or a switch may be
+    the reason."""
     certain = cause(found.cause).of_one_end and found.confidence == "certain"
     return replace(found, confidence="likely") if certain else found
 
 
 def after_the_end(run: RunState, found: Diagnosis) -> Diagnosis:
-    """A process that has ended cannot be continued: the fix must not say so."""
+    """Removes advice to continue a process that has ended."""
     where = found.where
     meant = [
         r for r in run.ranks.values() if where.rank == r.rank or (where.rank is None and where.node == r.node)
@@ -76,8 +77,8 @@ def after_the_end(run: RunState, found: Diagnosis) -> Diagnosis:
 
 
 def _with_last_words(found: Diagnosis, run: RunState, logs: Logs) -> Diagnosis:
-    """If no event and no symptom shows why: with the end of the guilty rank's log, or torchrun's if that failed and
-    names no rank."""
+    """Adds the end of the guilty rank's log if no event and no symptom shows the cause; or the end of torchrun's log,
+    if that failed and names no rank."""
     rank, on = found.where.rank, run.nodes.get(found.where.node or "")
     for (node, who, name), lines in logs.items():
         alone = on is not None and not on.failures and node == on.name
@@ -96,7 +97,7 @@ PLACE = re.compile(r"^\S{1,200} rank \d{1,9}: ")
 
 
 def _worded(found: Diagnosis, said: Sequence[str]) -> Diagnosis:
-    """With the last lines of the guilty rank's log; an error about the command line comes first."""
+    """Adds the last lines of the guilty rank's log. An error about the command line comes first."""
     told = _headline(replace(found, evidence=(*found.evidence, *said[-3:])), said[-8:])
     if told.evidence[0] == found.evidence[0]:
         return told
@@ -104,7 +105,7 @@ def _worded(found: Diagnosis, said: Sequence[str]) -> Diagnosis:
 
 
 def _headline(found: Diagnosis, said: Sequence[str]) -> Diagnosis:
-    """With the error about the command line in place of "no exception was heard"."""
+    """Puts an error about the command line in place of "no exception was heard"."""
     bare = (PLACE.sub("", line) for line in reversed(said))
     told = next((line for line in bare if REFUSED.search(line)), None)
     if told is None or not found.evidence or not found.evidence[0].endswith(NO_EXCEPTION):
@@ -115,14 +116,14 @@ def _headline(found: Diagnosis, said: Sequence[str]) -> Diagnosis:
 
 
 def _ends_the_wait(killed: Diagnosis, stalled: Diagnosis) -> bool:
-    """Whether another rank than the one that held up the others was killed: a wait does not end by SIGKILL."""
+    """Whether the killed rank is not the one that held up the others: a wait does not end by SIGKILL."""
     where = killed.where
     return cause(killed.cause).by_kill and where.node is not None and where.rank != stalled.where.rank
 
 
 def of_events(run: RunState, logs: Logs) -> List[Statement]:
-    """The judgements of the events. Of an exception and a kill of another rank the earlier one counts; within
-    `LATE_SECONDS`, since clocks of nodes differ, the exception."""
+    """The diagnoses from the events. If one rank raised an exception and another was killed, the earlier one counts;
+    within `LATE_SECONDS`, since the nodes' clocks differ, the exception counts."""
     waited = aborted_waiting(run, logs)
     killed = by_torchrun(run, logs) or by_signal(run, waited, logs_read(logs))
     stalled, raised = by_stall(run), by_exception(run)
@@ -150,8 +151,8 @@ def _is_proven(who: Optional[Statement]) -> bool:
 
 
 def with_cause(run: RunState, logs: Logs, who: Optional[Statement]) -> Optional[Diagnosis]:
-    """The events' statement with the cause in the guilty rank's own text; else the heavier one of that statement and of
-    all texts."""
+    """The diagnosis from the events, with the cause from the guilty rank's own text; otherwise the heavier one of
+    that diagnosis and the one of all texts."""
     found = who.diagnosis if who is not None else None
     culprit = run.ranks.get(found.where.rank) if found is not None and found.where.rank is not None else None
     if culprit is not None and (_is_proven(who) or not culprit.exceptions):
@@ -172,7 +173,8 @@ def _named(text: Diagnosis) -> Optional[Diagnosis]:
 
 
 def _heavier(who: Statement, text: Statement) -> Diagnosis:
-    """A text that only shows how it ended counts if it names the rank that crashed or was late."""
+    """The heavier diagnosis. A text that shows how the run ended, but not why, counts only if it names the rank that
+    crashed or was late."""
     why = text.diagnosis
     of_rank = why.where.rank is not None and why.cause in (
         RANK_CRASHED_FIRST.id,
@@ -186,7 +188,7 @@ def _heavier(who: Statement, text: Statement) -> Diagnosis:
 
 
 def of_finding(run: RunState, finding: Finding) -> Diagnosis:
-    """A finding that stopped the run, as its verdict."""
+    """The verdict of a run that a finding stopped."""
     return Diagnosis(
         cause=finding.id,
         confidence="likely",
@@ -200,7 +202,7 @@ def of_finding(run: RunState, finding: Finding) -> Diagnosis:
 
 
 def failed(run: RunState, blocking: Sequence[Finding], fault: str) -> Diagnosis:
-    """If the judgement itself failed: the finding that stopped the run, if there is one, and the fault."""
+    """The verdict if the judgement itself raised: the finding that stopped the run, if there is one, and the error."""
     found = of_finding(run, blocking[0]) if blocking else unproven(run)
     return replace(
         found,

@@ -1,1 +1,1 @@
-"""One file a detector. Nothing is listed here: `catalogue` finds them by their files."""
+"""One detector per file. `catalogue` finds them by their files, so there is no list of them here."""

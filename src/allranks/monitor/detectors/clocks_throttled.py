@@ -23,10 +23,10 @@ from allranks.monitor.node_event_handlers import gpu_name
 from allranks.monitor.run_state import RunState
 
 HELD_SECONDS = 30.0
-"""From the first look that saw it to the last one: three looks, one each 15 s (node/samples.py)."""
+"""Seconds from the first sample that shows it to the last one: three samples, one each 15 s (node/samples.py)."""
 
 OLD_SECONDS = 45.0
-"""Three looks that did not come: nobody knows what the GPU does now."""
+"""Three samples in a row did not come: the GPU's present state is unknown."""
 
 
 def detect(run: RunState, now: float) -> Iterator[Finding]:
@@ -35,13 +35,13 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
     known = {r.uuid: r.rank for r in run.ranks.values() if r.uuid}
     for name, node in run.nodes.items():
         looked = node.gpus_at or 0.0
-        # None where ranks hold slices, whose ids are others.
+        # No rank is named if the ranks hold slices, because slices have other ids.
         ours = {gpu_name(gpu) for gpu in node.gpus} & set(known)
         slowed = [gpu for gpu, at in node.throttled.items() if looked - at >= HELD_SECONDS]
         slowed = sorted(gpu for gpu in slowed if not ours or gpu in ours)
         if not slowed or now - looked > OLD_SECONDS:
             continue
-        for gpus in apart(slowed):  # an inlet too warm is one fact
+        for gpus in apart(slowed):  # if the inlet air is too warm for many GPUs, that is one fact
             since = looked - max(node.throttled[gpu] for gpu in gpus)
             yield _finding(name, gpus, since, known.get(gpus[0]) if len(gpus) == 1 else None)
 

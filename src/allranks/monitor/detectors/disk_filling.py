@@ -39,27 +39,28 @@ more, its pace shows that."""
 
 LEAST_INODES = 1000
 FULL_BYTES = 4096
-"""Less than a page: not one more line fits."""
+"""Less than a page: not even one more line fits."""
 
 DISKS = 16
 OLD_SECONDS = 60.0
-"""A sample comes about every 5 s: an older one says nothing of now."""
+"""A sample comes about every 5 s: an older one does not show the present state."""
 
 POINT_SECONDS = 60.0
 POINTS = 16
-"""A quarter of an hour: what one save writes, also in the background, is over by then."""
+"""A quarter of an hour. One save is over by then, even if it writes in the background."""
 
 FALLING = 0.75
-"""Share of the minutes between points in which free space must fall; the pace is that of the middle one, so that a save
-among them counts for little."""
+"""The share of the intervals between points in which free space must fall. The pace is the median over the intervals,
+so that a single save counts for little."""
 
 ROOMY_SHARE = 0.5
-"""A disk that is more free than full is left alone: the pace of the first minutes says little of the last ones."""
+"""If more than half of a disk is free, its pace is ignored: the pace of the first minutes says little about the last
+ones."""
 
 FULL_SAVES = 2
 PACE_SAVES = 4
-"""So many saves in a row must each leave less. Where old checkpoints are removed, all but the first few leave as much
-as the one before: `save.keep` is 3 by default."""
+"""After each of this many saves in a row, less space must be free than before. If old checkpoints are removed, only
+the first few saves reduce the free space: `save.keep` is 3 by default."""
 
 
 class Level:
@@ -77,7 +78,7 @@ class History:
         self.levels: Deque[Level] = deque(maxlen=PACE_SAVES + 1)
 
     def take(self, at: float, free: int, saved: Tuple[Any, float], is_saving: bool) -> None:
-        """`saved`: the step of the last save, and when the last rank said that it ended."""
+        """`saved`: the step of the last save, and when the last rank reported its end."""
         if not is_saving and (not self.points or at - self.points[-1][0] >= POINT_SECONDS):
             self.points.append((at, free))
         step, told_at = saved
@@ -90,7 +91,7 @@ class History:
             self.levels.append(Level(step, told_at, at, free))
 
     def steady(self) -> float:
-        """Bytes a second by which free space falls all the time; 0.0 where it does not."""
+        """Bytes per second by which free space falls steadily; 0.0 if it does not."""
         points = list(self.points)
         pairs = [(points[n - 1], points[n]) for n in range(1, len(points))]
         paces = [(a[1] - b[1]) / (b[0] - a[0]) for a, b in pairs]
@@ -98,7 +99,8 @@ class History:
         return median(paces) if len(paces) >= POINTS - 1 and falls >= FALLING * len(paces) else 0.0
 
     def saves(self) -> List[int]:
-        """What each of the last saves has taken, as far as none left as much as the one before it."""
+        """The bytes that each of the last saves took, newest first, back to the first save after which free space did
+        not shrink."""
         levels, found = list(self.levels), []
         for before, after in zip(levels[-2::-1], levels[::-1]):
             if after.free >= before.free:

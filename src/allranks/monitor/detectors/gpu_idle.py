@@ -28,14 +28,16 @@ from allranks.monitor.rank_records import IDLE_PERCENT, NodeState
 from allranks.monitor.run_state import RunState
 
 LOOKS = 20
-"""Of those while all ranks train: one rank may evaluate alone for long, and the others' GPUs wait for it."""
+"""Only samples in which all ranks train count: one rank may evaluate alone for long while the other GPUs wait for
+it."""
 
 BUSY_SHARE = 0.5
-"""Of the other GPUs' looks. nvidia-smi tells the driver's last second or less: where half of a step is the CPU's, every
-second look sees no use, and 20 in a row come by chance once in a million."""
+"""The share of samples in which the other GPUs must be used. nvidia-smi reports the last second or less. If half of
+each step runs on the CPU, every second sample shows an idle GPU; 20 such samples in a row happen by chance once in a
+million."""
 
 OLD_SECONDS = 45.0
-"""Three looks that did not come: nobody knows what the GPU does now."""
+"""Three samples in a row did not come: the GPU's present state is unknown."""
 
 
 def detect(run: RunState, now: float) -> Iterator[Finding]:
@@ -60,14 +62,14 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
             else:
                 idle.setdefault(name, []).append(gpu)
     if not shares or sum(shares) / len(shares) < BUSY_SHARE:
-        return  # all are idle: then it is not the fault of one GPU
+        return  # if all are idle, the cause is not one GPU
     for name, gpus in idle.items():
         for some in apart(gpus):
             yield _finding(name, some, known.get(some[0]) if len(some) == 1 else None)
 
 
 def _take(node: NodeState, kept: Dict[str, Any], judged: bool) -> None:
-    """Whether each GPU was used at a look that is new."""
+    """Notes for each GPU of a new sample whether it was used."""
     at, before = node.gpus_at, kept.get("at")
     if at is None or at == before:
         return
@@ -76,7 +78,7 @@ def _take(node: NodeState, kept: Dict[str, Any], judged: bool) -> None:
         kept["busy"] = {}
     busy: Dict[str, Deque[bool]] = kept["busy"]
     for gpu in node.gpus if judged else ():
-        if gpu.utilization is not None:  # nobody tells it of a slice
+        if gpu.utilization is not None:  # nvidia-smi does not report it for a slice
             busy.setdefault(gpu_name(gpu), deque(maxlen=LOOKS)).append(gpu.utilization >= IDLE_PERCENT)
 
 

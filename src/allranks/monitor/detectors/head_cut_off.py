@@ -34,7 +34,8 @@ NAMED = 4
 
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
-    """The end of another node's lease comes with the link: it was cut off for that long, and the ranks are stopped."""
+    """If another node's lease ended, reports that the head was cut off: the link was down for as long as the lease,
+    and the ranks are stopped."""
     found = cut_off(run, run.arrived)
     if found is not None and run.stopping_at is None:
         yield _finding(run, found, run.arrived, event.kind == "lease-lost")

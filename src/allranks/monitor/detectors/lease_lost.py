@@ -27,7 +27,7 @@ AFTER = ("lease-lost",)
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
     if cut_off(run, run.arrived) is not None:
-        return  # head-cut-off says it: the lease ended because the head was away
+        return  # head-cut-off reports it: the lease ended because the head was cut off
     yield Finding(
         id="lease-lost",
         verdict=BLOCK,

@@ -29,10 +29,10 @@ WINDOW = 32
 OVER_BEST = 1.5
 OVER_FIRST = 1.15
 LEAST_RISE = 0.5
-"""In nats per token: a loss near zero may double without a meaning."""
+"""In nats per token. A loss near zero may double without any meaning."""
 
 GATHER_SECONDS = 10.0
-"""Every rank's loss has its own noise, so they cross the limit some steps apart."""
+"""The noise differs per rank, so ranks cross the limit some steps apart."""
 
 
 def after(run: RunState, event: Event) -> Tuple[Finding, ...]:
@@ -72,7 +72,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 
 
 def _rising(run: RunState) -> Dict[int, Tuple[float, float, float]]:
-    """By rank: the middle of its last losses, of its first ones, and the best middle so far."""
+    """By rank: the median of its last losses, the median of its first losses, and the best median so far."""
     return run.memory_of("loss-diverging").setdefault("rising", {})
 
 
@@ -82,7 +82,7 @@ def _recent(rank: RankState) -> Optional[float]:
 
 
 def _best(run: RunState, rank: RankState) -> Optional[float]:
-    """The lowest that the middle of a window has been so far."""
+    """The lowest median of a window of losses so far."""
     recent = _recent(rank)
     if recent is None:
         return None

@@ -25,14 +25,16 @@ from allranks.monitor.run_state import RankState, RunState
 
 WARN_STEPS = 2
 BLOCK_STEPS = 10
-"""A dynamic fp16 scale starts at 2^16 (DeepSpeed's initial_scale_power) and halves at each overflow: a few
-in a row are its search. Overflows there are of the gradient; the loss itself stays finite."""
+"""Steps in a row with NaN until allranks stops the run. A dynamic fp16 scale starts at 2^16 (DeepSpeed's
+initial_scale_power) and halves at each overflow, so a few overflows in a row are normal. They occur in the gradient;
+the loss itself stays finite."""
 
 WAIT_SECONDS = 10.0
-"""A rank that does not tell the step for so long is silent, and is not waited for."""
+"""A rank that does not report this step within so many seconds counts as silent, and the finding does not wait for
+it."""
 
 GATHER_SECONDS = 2.0
-"""Every rank beats once a second: by then all that share it have said so."""
+"""Every rank sends a heartbeat once per second, so by then all ranks with a NaN have reported it."""
 
 
 def detect(run: RunState, now: float) -> Iterator[Finding]:
@@ -42,7 +44,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
         return
     first = min((rank.nan_since for rank in bad if rank.nan_since is not None), default=0)
     if _untold(run, first) and now - memory["since"] < WAIT_SECONDS:
-        return  # one that is named now may have been given it by one that has not told this step yet
+        return  # its NaN may have come from a rank that has not reported this step yet
     for ranks in grouped([rank for rank in bad if rank.nan_since in (None, first)]):
         most = max(ranks, key=lambda rank: rank.nan_steps)
         yield Finding(
@@ -57,5 +59,5 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 
 
 def _untold(run: RunState, step: int) -> List[RankState]:
-    """The living ranks that have not told this step yet."""
+    """The living ranks that have not reported this step yet."""
     return [rank for rank in run.ranks.values() if rank.alive and rank.step is not None and rank.step < step]

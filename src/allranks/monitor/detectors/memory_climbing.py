@@ -28,35 +28,38 @@ from allranks.monitor.run_state import RunState
 
 EVERY_SECONDS = 30.0
 SPAN_SECONDS = 600.0
-"""Allocators, caches and workers warm up for minutes: a slope over less is not one."""
+"""Allocators, caches and workers grow for minutes at first: a slope over a shorter time says nothing."""
 
 POINTS = 20
 KEPT = 64
-"""Looks kept of what is left: half an hour, of which the last half is judged."""
+"""Samples of the memory left that are kept: half an hour; the last half of them is judged."""
 
 HORIZON_SECONDS = 3600.0
 GROWTH = 0.10
 RISING = 0.75
-"""Share of the steps between points that must rise: a saw-tooth of saves and evaluations does not."""
+"""The share of the intervals between points in which memory must rise. The ups and downs of saves and evaluations do
+not reach it."""
 
 FREE_SHARE = 0.03
 ROOM_BYTES = 16 << 30
-"""Three percent of 2 TiB are 60 GiB, which a level run never needs: 16 GiB are 2 GiB for each of eight ranks, room for
-new loader workers and for the copies that a save makes."""
+"""3 % of 2 TiB is 60 GiB, which a run with steady memory never needs. 16 GiB are 2 GiB for each of eight ranks:
+enough for new loader workers and for the copies that a save makes."""
 
 FALL_POINTS = 11
-"""Looks over which what is left must have fallen where ranks grow: five minutes, as long as their own slope takes."""
+"""If ranks grow, the memory left must also have fallen over this many samples: five minutes, as long as the ranks'
+own slope takes."""
 
 FALL_SHARE = 0.5
-"""By so much of the ranks' growth. Files that ranks map (Arrow, safetensors) count in each of them, and take nothing
-of what is left."""
+"""The memory left must have fallen by this share of the ranks' growth. Files that ranks map (Arrow, safetensors)
+count in each rank, but take nothing from the memory left."""
 
 OLD_SECONDS = 60.0
-"""A sample comes about every 5 s: an older one says nothing of now."""
+"""A sample comes about every 5 s: an older one does not show the present state."""
 
 
 class Room(NamedTuple):
-    """Memory that the ranks of a node may use. `group` is the control group's path, empty for the machine."""
+    """Memory that the ranks of a node may use. `group` is the path of the control group; it is empty for the
+    machine."""
 
     group: str
     total: int
@@ -92,7 +95,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 
 
 def _rooms(node: NodeState) -> List[Room]:
-    """The machine's memory and that of its ranks' control groups, as far as the last sample says it."""
+    """The machine's memory and that of its ranks' control groups, as far as the last sample contains it."""
     total, free = node.sample.memory_total_bytes, node.sample.memory_available_bytes
     rooms = [Room("", total, free)] if total is not None and free is not None else []
     for group in node.sample.memory_groups[:8]:
@@ -107,7 +110,8 @@ def _falling(
     rooms: Sequence[Room],
     kept: Dict[Tuple[str, str], Deque[Any]],
 ) -> Iterator[Finding]:
-    """What is left, while all train; what loader workers and others take is in no rank's own memory."""
+    """Findings if the memory left falls while all ranks train. It also counts loader workers and other processes,
+    which no rank's own memory includes."""
     name = node.name
     if not ranks or any(r.first_step_at is None for r in ranks):
         for key in [key for key in kept if key[0] == name]:
@@ -157,15 +161,15 @@ def _gib(size: int) -> str:
 
 
 def _pace(points: List[Tuple[float, int]]) -> float:
-    """Bytes a second from the first of these looks to the last one; 0.0 where there are too few."""
+    """Bytes per second from the first of these samples to the last one; 0.0 if there are too few."""
     if len(points) < FALL_POINTS:
         return 0.0
     return (points[-1][1] - points[0][1]) / (points[-1][0] - points[0][0])
 
 
 def _slope(points: List[Tuple[float, int]], growth: float) -> Optional[float]:
-    """Bytes a second over the last half of what is known, where it rises all the time, by a share of `growth` in a
-    span as long as all of it; None where it does not."""
+    """Bytes per second over the last half of the points. None if memory does not rise steadily, or rises by less than
+    the share `growth`, converted to the length of all points."""
     recent = points[len(points) // 2 :]
     if len(recent) < POINTS or recent[-1][0] - recent[0][0] < SPAN_SECONDS / 2:
         return None

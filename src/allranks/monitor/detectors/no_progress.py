@@ -42,16 +42,16 @@ ONE_RANK = "look at storage and network, and at its stack in stacks/."
 
 CAUSE = Cause(__name__, restart=PASSES, asks_ranks=True)
 EACH_TIME = True
-"""A run that moved and stands still again has another stall, of which new evidence is needed."""
+"""A run that moved and then stalls again has another stall, which needs new evidence."""
 
 
 def detect(run: RunState, now: float) -> Iterator[Finding]:
     found = stall(run, now)
     if found is None or is_named(run) or culprit(run, now) is not None:
-        return  # rank-holds-up says what stands still, and for whom
+        return  # rank-holds-up reports the stall and the rank that causes it
     known = _answers(run, now)
     if known is False:
-        return  # until all have answered nobody knows whether one of them differs
+        return  # until all ranks have answered, it is unknown whether one of them differs
     moved, allowed = found
     ranks = [rank for rank in run.ranks.values() if rank.alive and rank.moved_at is not None]
     where, reason, fix = _suspect(run, ranks, now, known)
@@ -71,7 +71,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 
 
 def _answers(run: RunState, now: float) -> Optional[bool]:
-    """Whether all ranks have answered what they do in this stall; None where nobody asked of late."""
+    """Whether all ranks have answered what they do in this stall; None if they were not asked recently."""
     asked, in_silence = start_patience.question(run)
     if asked is None or asked <= (run.moved_at or 0.0):
         return None
@@ -83,7 +83,7 @@ def _answers(run: RunState, now: float) -> Optional[bool]:
 def _suspect(
     run: RunState, ranks: List[RankState], now: float, known: Optional[bool]
 ) -> Tuple[Where, str, str]:
-    """What differs, why, and what to do: the node or the one rank that is frozen, behind, or in another phase."""
+    """The suspect (a node or one rank that is frozen, behind, or in another phase), the reason, and the fix."""
     silent = [r for r in ranks if r.beat_at is not None and now - r.beat_at > allowed_gap(run, r)]
     nodes = {r.node for r in silent}
     if (

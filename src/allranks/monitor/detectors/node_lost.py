@@ -33,18 +33,18 @@ EACH_TIME = True
 
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
-    """At once a warning: the connection is lost, the node perhaps not."""
+    """A warning as soon as the connection is lost. The node itself may be well."""
     if event.node is not None and _matters(run, event.node) and cut_off(run, run.arrived) is None:
         yield _finding(run, event.node, WARN, 0.0)
 
 
 def detect(run: RunState, now: float) -> Iterator[Finding]:
-    """TCP needs half a minute to see that a machine without power is gone; its ranks' beats tell it sooner."""
+    """A warning after ten seconds of silence: TCP needs half a minute to notice a machine without power."""
     if cut_off(run, now) is not None:
-        return  # head-cut-off says it: no node is blamed by chance of order
+        return  # head-cut-off reports it, so no node is blamed by chance of order
     if not run.quiet and now >= run.paused_until:
         for name in silent_nodes(run, now):
-            if run.nodes[name].lost_at is None:  # also where its machine lives: a container may be paused
+            if run.nodes[name].lost_at is None:  # also if its machine lives: a container may be paused
                 yield _finding(run, name, WARN, now - (run.nodes[name].seen_at or now))
     for name, node in run.nodes.items():
         if node.lost_at is None or not _matters(run, name):
@@ -55,7 +55,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 
 
 def _matters(run: RunState, name: str) -> bool:
-    """If its machine lives, it is `supervisor-lost`."""
+    """Whether to report the node here. If its machine lives, `supervisor-lost` reports it."""
     node = run.nodes[name]
     return run.matters(node) and not run.machine_lives(node)
 

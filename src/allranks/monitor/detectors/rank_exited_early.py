@@ -15,24 +15,24 @@ from allranks.monitor.run_state import DOUBT_SECONDS, RankState, RunState
 EACH_TIME = True
 
 BLOCK_SECONDS = 60.0
-"""Twice the default lease, as for a silent rank: by then the others' stacks are read. A collective in which one rank is
-missing does not end by itself."""
+"""Twice the default lease, as for a silent rank: by then the others' stacks are read. A collective with a missing
+rank does not end by itself."""
 
 SLACK_SECONDS = 10.0
 SLACK_STEPS = 2.0
-"""How long after its end the others may still move: host code runs some steps ahead of a GPU. Ranks that train longer
-did not need it."""
+"""How long the others may still move after a rank's end: host code runs some steps ahead of a GPU. Ranks that train
+for longer did not need it."""
 
 SAVES = re.compile(r"(^|/)torch/distributed/checkpoint/")
 
 ALONE_SECONDS = 60.0
 """After the last step, or if more than half of the ranks are done, work after the training may take half an hour. A
-rank that is seen to wait in a collective does no such work: then a minute is enough for three looks."""
+rank that waits in a collective does no such work: for it, a minute is enough for three looks."""
 
 
 class Leaver(NamedTuple):
-    """`moved_at`: when the others moved last; `waiting`: whether all of them are known to wait for somebody; `allowed`:
-    the seconds that they may stand still."""
+    """`moved_at`: when the others moved last. `waiting`: whether it is known that all of them wait for another rank.
+    `allowed`: for how many seconds they may stand still."""
 
     rank: RankState
     others: List[RankState]
@@ -49,7 +49,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
         return
     rank, since = found.rank, now - found.moved_at
     stop = found.waiting and since > max(BLOCK_SECONDS, 2.0 * found.allowed)
-    # After the training it may have worked until now: first a warning, then another look, then the stop.
+    # After the training a rank may have worked until now, so the order is: a warning, another look, then the stop.
     if found.waiting and has_trained(run):
         stop = now - memory.setdefault("waiting_at", now) > ALONE_SECONDS and stop
     total = rank.total_steps or run.total_steps
@@ -73,10 +73,10 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 
 
 def leaver(run: RunState, now: float) -> Optional[Leaver]:
-    """The first rank that left, if the others stand still; None if nobody left or they continue.
+    """The first rank that left, if the others stand still; None if no rank left or the others continue.
 
-    Half of the ranks or fewer may have their own work after the training (one per node that uploads or merges): they
-    only count if they are known to wait.
+    If half of the ranks or fewer remain, they may have work after the training (one per node that uploads or merges).
+    They count only if it is known that they wait.
     """
     if run.quiet or now < run.paused_until:
         return None
@@ -88,7 +88,7 @@ def leaver(run: RunState, now: float) -> Optional[Leaver]:
     moved, allowed = max(r.moved_at or 0.0 for r in others), allowed_silence(run)
     if allowed is None or now - moved <= min(allowed, ALONE_SECONDS) or _others_are_gone(run, now):
         return None
-    # On the watcher's clock, like `moved_at`, also if a clock was set.
+    # By the watcher's clock, like `moved_at`, even if a node's clock was set.
     ended = max(rank.ended_at or 0.0, rank.ended_heard_at or 0.0)
     if moved > ended + max(SLACK_SECONDS, SLACK_STEPS * (step_seconds(run) or 0.0)):
         return None
@@ -102,7 +102,7 @@ def leaver(run: RunState, now: float) -> Optional[Leaver]:
 
 
 def somebody_left(run: RunState) -> bool:
-    """Whether a rank has ended with 0 before the last step, as far as that is known."""
+    """Whether a rank is known to have ended with 0 before the last step."""
     return any(_has_left(run, rank) for rank in run.ranks.values())
 
 
@@ -126,13 +126,13 @@ def _works(run: RunState, rank: RankState) -> bool:
 
 
 def _others_are_gone(run: RunState, now: float) -> bool:
-    """Whether a node or a rank is unheard: then that is what the others wait for."""
+    """Whether a node or a rank is not heard: then the others wait for that one."""
     return bool(gone_nodes(run, now)) or bool(unheard(run, now)[0])
 
 
 def _has_left(run: RunState, rank: RankState) -> bool:
-    """Whether it ended with 0 before the last step. An unknown code was 0 if torchrun still runs after `DOUBT_SECONDS`:
-    after any other code it ends its node's ranks and itself."""
+    """Whether the rank ended with 0 before the last step. If its exit code is unknown, it was 0 if torchrun still
+    runs after `DOUBT_SECONDS`: after any other code torchrun ends the ranks of its node and itself."""
     node = run.nodes.get(rank.node or "")
     unknown = rank.code is None and rank.gone_at is not None and (node is None or not node.ended_code)
     doubted = unknown and run.now - (rank.gone_at or 0.0) < DOUBT_SECONDS

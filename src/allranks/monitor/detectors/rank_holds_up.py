@@ -41,18 +41,18 @@ CAUSE = Cause(__name__, restart=PASSES)
 AFTER = ("evidence",)
 EACH_TIME = True
 BLOCK_SECONDS = 600.0
-"""NCCL's own default time-out: torch itself would end the run then, without a name."""
+"""NCCL's own default time-out: torch itself would end the run then, without naming a rank."""
 
 HOLDS_SECONDS = ANSWER_SECONDS + 2.0
-"""So long after a quiet question its answers count for a stall: the last one may take as long to come."""
+"""For how long the answers to a quiet question count for a stall: the last answer may take as long to come."""
 
 DEFAULT_SECONDS = 1800.0
-"""The longest of torch's own defaults (gloo's, and a Trainer's): with a longer time-out the user says that a rank may
-take so long."""
+"""The longest of torch's own defaults (gloo's, and a Trainer's). A longer time-out means that the user allows a rank
+to take so long."""
 
 
 def after(run: RunState, event: Event) -> Iterator[Finding]:
-    """If the ranks were asked before, the name comes with the stall and not a tick later."""
+    """Names the rank together with the stall if the ranks were asked before, not a tick later."""
     if event.payload.stands:
         yield from detect(run, run.arrived)
 
@@ -66,8 +66,8 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 
 
 def culprit(run: RunState, now: float) -> Optional[Odd]:
-    """The rank that the answers name, if it is time to report it: answers to a quiet question wait for the stall unless
-    they prove more."""
+    """The rank that the answers name, if it is time to report it. Answers to a quiet question are kept until the
+    stall, unless they prove more."""
     asked, in_silence = start_patience.question(run)
     if asked is None or run.quiet or now < run.paused_until or not answered(run, asked, now):
         return None
@@ -77,7 +77,7 @@ def culprit(run: RunState, now: float) -> Optional[Odd]:
     if in_silence and not start_patience.proves(run, odd) and not _is_due(run, now):
         return None
     if not odd.proven and leaver(run, now) is not None:
-        return None  # the others wait for the one that left; a rank that reads a result on a GPU only looks different
+        return None  # the others wait for the rank that left; a rank that reads a result on a GPU only looks different
     return odd if not has_trained(run) or _at_the_end(run, odd, now) else None
 
 
@@ -94,8 +94,8 @@ def _is_due(run: RunState, now: float) -> bool:
 
 
 def _at_the_end(run: RunState, odd: Odd, now: float) -> bool:
-    """After the last step one rank may merge and export for long: in the first half hour only what cannot be work is
-    reported."""
+    """After the last step one rank may merge and export for long. In the first half hour only states that cannot be
+    work are reported."""
     return (odd.proven and cause(odd.cause).cannot_be_work) or now - _moved(run, now) > START_SECONDS
 
 
@@ -133,7 +133,8 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
 
 
 def _replaces(run: RunState) -> str:
-    """A note that replaces no-progress: of two findings about one stall the one with the answers counts."""
+    """A note that this finding replaces no-progress: of two findings about one stall, the one with the answers
+    counts."""
     said, moved = said_at(run), run.moved_at
     return " This replaces no-progress." if said is not None and moved is not None and said > moved else ""
 
@@ -146,7 +147,7 @@ def block_seconds(run: RunState) -> float:
 
 
 def _steady(run: RunState) -> bool:
-    """Whether all train at a known pace: a load, a save, an evaluation or the end may take longer."""
+    """Whether all ranks train at a known pace. A load, a save, an evaluation or the end may take longer."""
     return (
         step_seconds(run) is not None
         and not has_trained(run)

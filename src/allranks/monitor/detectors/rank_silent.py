@@ -52,7 +52,7 @@ from allranks.monitor.node_load import unwritable
 from allranks.monitor.run_state import RankState, RunState
 
 TOGETHER_SECONDS = 2.5
-"""The last heartbeats of ranks that froze together are up to 1 s apart, and are heard in two turns of the keeper."""
+"""If ranks froze together, their last heartbeats are up to 1 s apart, and the keeper hears them in two turns."""
 
 BLOCK_FACTOR = 5.0
 BLOCK_LEAST_SECONDS = 60.0
@@ -88,11 +88,11 @@ WHY_STOPPED = "a stopped process does nothing until it is continued, and nothing
 WHY_LOST = "its process works, and only its heartbeats are lost; the run continues."
 
 LISTED = 8
-"""The pids of so many processes are shown."""
+"""At most so many pids are shown."""
 
 STEPS_AHEAD = 2
-"""The others may end so many steps without a rank: the one of its last heartbeat, and one whose collectives had begun.
-More steps need it."""
+"""The others may end so many steps without a rank: the step of its last heartbeat, and one whose collectives had
+begun. Further steps need the rank."""
 
 
 def detect(run: RunState, now: float) -> Iterator[Finding]:
@@ -108,15 +108,15 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
             yield _finding(run, ranks, now, bool(heard), whole=True)
             silent = [r for r in silent if r not in ranks]
     if len(silent) > max(1, len(heard) // 3):
-        # With so many at once the network or the keeper is the reason, unless they are seen stopped.
+        # If so many are silent at once, the network or the keeper is the reason, unless they are seen stopped.
         silent = [r for r in silent if seen_stopped(run, r, now)]
     for ranks in grouped(silent):
         yield _finding(run, ranks, now, bool(heard))
 
 
 def _whole_nodes(run: RunState, silent: Sequence[RankState], now: float) -> Iterator[List[RankState]]:
-    """The ranks of each node that fell silent together. The supervisor, over whose connection their heartbeats come,
-    must be heard: else only the link may be late."""
+    """The ranks of each node that fell silent together. Heartbeats come over the supervisor's connection, so the
+    supervisor must be heard: otherwise the link may only be late."""
     on: Dict[str, List[RankState]] = {rank.node: [] for rank in silent if rank.node is not None}
     for rank in run.ranks.values() if on else ():
         if rank.node in on and rank.alive and rank.beat_at is not None and rank.phase != "done":
@@ -178,7 +178,7 @@ def _others_ahead(run: RunState, ranks: Sequence[RankState], now: float) -> str:
     if step is None or allowed is None:
         return ""
     silent = {r.rank for r in ranks}
-    # It may have frozen only when its next heartbeat was due, and have taken steps until then.
+    # A rank may have frozen only when its next heartbeat was due, and have taken steps until then.
     frozen = max(r.beat_at or 0.0 for r in ranks) + max(FRESH_SECONDS, run.beat_gap)
     since = max(frozen, now - allowed)
     others = [r for r in run.ranks.values() if r.rank not in silent and r.alive and r.step is not None]
@@ -191,7 +191,7 @@ def _others_ahead(run: RunState, ranks: Sequence[RankState], now: float) -> str:
 
 
 def _lines_refused(run: RunState, ranks: Sequence[RankState]) -> str:
-    """Their nodes' full disks and missing folders: no heartbeat can be written there."""
+    """A note about their nodes' full disks and missing folders, on which no heartbeat can be written."""
     said = []
     for name in sorted({rank.node for rank in ranks if rank.node is not None}):
         said += [f" {what} on {name}." for what in unwritable(run.node(name))]

@@ -23,7 +23,8 @@ from allranks.core import BLOCK, WARN, Finding, Where
 from allranks.monitor.run_state import RunState
 
 PATIENCE_SECONDS = 10.0
-"""After the first two that differ the others are waited for this long, so that the odd ones are named, and once."""
+"""Seconds to wait for the other ranks after the first two that differ, so that one finding names all differing
+ranks."""
 
 NAMED = 8
 
@@ -46,12 +47,13 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 
 
 def _finding(run: RunState, groups: Dict[str, List[int]], told: int) -> Finding:
-    """Those that are unlike most; of two halves, those that are unlike the lowest rank."""
+    """The finding about the ranks that differ from the majority. If the ranks split in halves, it names the half
+    without the lowest rank."""
     usual = max(groups, key=lambda digest: (len(groups[digest]), -groups[digest][0]))
     odd = sorted(rank for digest, ranks in groups.items() if digest != usual for rank in ranks)
     first = run.rank(odd[0])
     names = ", ".join(map(str, odd[:NAMED])) + (f" and {len(odd) - NAMED} more" if len(odd) > NAMED else "")
-    # A loop without a framework may mean it (stages of a pipeline, members of an ensemble).
+    # A loop without a framework may do so on purpose (stages of a pipeline, members of an ensemble).
     plain = first.settings.framework == "torch"
     return Finding(
         id="replicas-differ",

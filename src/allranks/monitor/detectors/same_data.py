@@ -24,7 +24,7 @@ from allranks.core import WARN, Finding, Where
 from allranks.monitor.run_state import RunState
 
 PATIENCE_SECONDS = 60.0
-"""Ranks that have not told their first batch a minute after the first one did: the others are judged without them."""
+"""Ranks that have not reported their first batch a minute after the first report are left out of the comparison."""
 
 NAMED = 8
 

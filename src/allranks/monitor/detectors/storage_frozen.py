@@ -28,7 +28,7 @@ LEAST_SECONDS = 10.0
 """A busy NFS server answers statvfs within a second or two."""
 
 OLD_SECONDS = 30.0
-"""A sample comes every 5 s: an older one says nothing of now."""
+"""A sample comes every 5 s: an older one does not show the present state."""
 
 
 def detect(run: RunState, now: float) -> Iterator[Finding]:

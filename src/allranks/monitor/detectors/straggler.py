@@ -34,28 +34,29 @@ from allranks.monitor.run_state import RunState
 
 SHARE = 0.10
 """Stragglers reported from large clusters were about 10 % slow (published studies of fail-slow training, such as
-Greyhound's); below that it is noise."""
+Greyhound's). A smaller difference is noise."""
 
 SPREADS = 3.0
 MAD_TO_SIGMA = 1.4826
-"""The median absolute deviation of a normal distribution, as its standard deviation."""
+"""Converts the median absolute deviation of a normal distribution to its standard deviation."""
 
 ENOUGH_STEPS = 20
 LOOKS = 3
 EVERY_SECONDS = 10.0
-"""Three looks span 20 s: a neighbour's work of a few seconds does not make a straggler."""
+"""Three looks span 20 s: another job's work of a few seconds does not make a straggler."""
 
 NEW_STEPS = 5
-"""Between two looks: the same steps prove nothing twice."""
+"""New steps needed between two looks: the same steps do not prove anything twice."""
 
 LEAST_SECONDS = 0.02
-"""Less is the cost of fetching a ready batch, or of printing a line."""
+"""A smaller difference is the cost of fetching a ready batch, or of printing a line."""
 
 NAMED = 8
 
 
 class Pace(NamedTuple):
-    """A rank's last steps before their first collective, in seconds: the middle, and what three quarters exceed."""
+    """A rank's last steps before their first collective, in seconds: the median, and the value that three quarters of
+    them exceed."""
 
     middle: float
     mostly: float
@@ -87,7 +88,8 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
 
 
 def _paces(run: RunState) -> "Tuple[Dict[int, Pace], bool]":
-    """Of each rank that has taken enough steps; whether it is their own time: of all, or of none."""
+    """The pace of each rank that has taken enough steps, and whether it is the ranks' own time. Either all values are
+    own time, or all are waits for data."""
     living = [r for r in run.ranks.values() if r.alive]
     own = {r.rank: _pace(r.own_seconds) for r in living if len(r.own_seconds) >= ENOUGH_STEPS}
     waits = {r.rank: _pace(r.data_seconds) for r in living if len(r.data_seconds) >= ENOUGH_STEPS}
@@ -102,11 +104,11 @@ def _pace(seconds: Iterable[float]) -> Pace:
 def late_places(
     run: RunState, paces: Dict[int, Pace], step: float
 ) -> "List[Tuple[Optional[str], Optional[int]]]":
-    """(node, None) of a whole node, (node, rank) of one rank."""
+    """The late places: (node, None) for a whole node, (node, rank) for one rank."""
     nodes: Dict[Optional[str], List[int]] = {}
     for number in paces:
         nodes.setdefault(run.rank(number).node, []).append(number)
-    # A quarter of a node's ranks may be as fast as others: the node's pace is what the rest exceed.
+    # Up to a quarter of a node's ranks may be as fast as others: the node's pace is the one that the rest exceed.
     whole = {
         n: _of_all(paces[r] for r in ranks) for n, ranks in nodes.items() if n is not None and len(ranks) > 1
     }
@@ -123,8 +125,9 @@ def _of_all(paces: Iterable[Pace]) -> Pace:
 
 
 def _late(paces: Mapping[Any, Pace], step: float) -> List[Any]:
-    """Whose pace stands out; at most a half, or it is the run's own pace. Of two the faster is the measure, and of two
-    equal halves the faster half's spread: both are the lower middle."""
+    """The keys whose pace is clearly slower than the others'. Empty if more than half are slow: then that is the
+    run's own pace. With two paces the faster one is the measure; with two equal halves, the spread of the faster
+    half: both are the lower median."""
     middle = median_low([p.middle for p in paces.values()])
     spread = MAD_TO_SIGMA * median_low([abs(p.middle - middle) for p in paces.values()])
     limit = middle + max(SHARE * step, SPREADS * spread, LEAST_SECONDS)

@@ -29,7 +29,7 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
     if expected is None or seen is None or seen == expected:
         return
     if run.memory_of("trained-alone").setdefault("rank", event.rank) != event.rank:
-        return  # of one rank it is said: of thousands it would be the same
+        return  # one rank is enough: thousands of ranks would report the same
     rank = run.rank(event.rank) if event.rank is not None else None
     alone = (
         f"{expected} ranks would train {expected // max(seen, 1)} separate runs" if seen < expected else ""

@@ -23,7 +23,7 @@ from allranks.monitor.rank_records import RECENT_STEPS
 from allranks.monitor.run_state import RunState
 
 SHARE = 1 / 3
-"""A third of the time is what a second loader worker is worth trying for; a note, not an alarm."""
+"""If a third of the time is waiting, a second loader worker is worth a try. A note, not an alarm."""
 
 LEAST_SECONDS = 0.05
 
