@@ -107,7 +107,7 @@ class LogUnlinked(Odd):
 
 
 class Forks(Odd):
-    """forked copies of the rank, programs that fail, a session of its own"""
+    """forked copies of the rank, programs that fail, a separate session"""
 
     def begin(self, loop: Any) -> None:
         for _ in range(self.draw.randint(3, 10)):

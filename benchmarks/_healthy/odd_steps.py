@@ -77,13 +77,13 @@ class Told(Odd):
 
 
 class CompileOne(Told):
-    """one rank compiles a graph anew"""
+    """one rank compiles a graph again"""
 
     lasts, phase = (30.0, 60.0), "compiling"
 
 
 class CompileAll(Told):
-    """all ranks compile a graph anew"""
+    """all ranks compile a graph again"""
 
     lasts, phase, who = (30.0, 60.0), "compiling", "all"
 

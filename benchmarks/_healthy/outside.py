@@ -288,7 +288,7 @@ class NoShm(Outside):
 
 
 class FilesOverwritten(Outside):
-    """what lies in the run's folder is overwritten by somebody"""
+    """another process overwrites the files in the run's folder"""
 
     lasts, may, code = (15.0, 20.0), ("event-refused",), None
 

@@ -80,8 +80,8 @@ def page(kinds: Mapping[str, Any]) -> str:
     for apart in (True, False):
         mine = [one for one in first.values() if bool(one.get("apart")) is apart]
         good = sum(is_good(one) for one in mine)
-        whose = "that were kept apart" if apart else "the others"
-        text.append(f"At first try, of the kinds {whose}: {good} of {len(mine)} trials.")
+        whose = "kinds that were kept apart" if apart else "other kinds"
+        text.append(f"At first try, of the {whose}: {good} of {len(mine)} trials.")
     text += ["", "| kind | " + " | ".join(f"seed {seed}" for seed in seeds) + " |"]
     text += ["|---|" + "---|" * len(seeds)]
     for kind in known:
@@ -89,8 +89,8 @@ def page(kinds: Mapping[str, Any]) -> str:
         text.append(f"| {name} | " + " | ".join(cell(found.get((kind, seed))) for seed in seeds) + " |")
     text += [
         "",
-        "\\* kept apart: listed before any kind had been run. What they showed was seen together with the others, "
-        "and mended after it.",
+        "\\* kept apart: listed before any kind had been run. Their results were seen together with the others, and "
+        "fixed after that.",
     ]
     return "\n".join([*text, *short_page()])
 
@@ -111,7 +111,7 @@ def short_page() -> list[str]:
     }
     grown = "nothing grew" if more == {0} else f"it grew by {sorted(more)}"
     text = (
-        f"{runs} short runs of 1 to 3 nodes, {steps} steps, one after another in {len(made)} homes:"
+        f"{runs} short runs of 1 to 3 nodes, {steps:,} steps, one after another in {len(made)} homes:"
         f" **{count['alarms']}** alarms, **{count['bad']}** that did not end well; {count['left']} processes, files and"
         " folders left after `clean`. While they ran, in a home outside of the runs' folders (but for the index, a file"
         f" a run), in /tmp, in /dev/shm and in the kernel's list of sockets {grown}."
