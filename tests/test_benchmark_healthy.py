@@ -39,7 +39,7 @@ def test_the_first_try_and_the_last_one_are_kept_apart(monkeypatch, tmp_path) ->
     results.keep({**good, "errors": ["over"], "trained": False})
     results.keep(good)
     page = results.page(KINDS)
-    assert "1 kinds, 1 trials: **0** runs ended" in page and "the others: 0 of 1 trials" in page
+    assert "1 kinds, 1 trials: **0** runs ended" in page and "the other kinds: 0 of 1 trials" in page
     assert "| nothing odd at all | ok |" in page
 
 
