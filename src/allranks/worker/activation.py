@@ -1,7 +1,7 @@
-"""The way in: `activate()` is called by the bundle's sitecustomize.py in every Python that the run starts.
+"""The entry point: the bundle's sitecustomize.py calls `activate()` in every Python that the run starts.
 
-Only a rank's own process goes further. What is imported here costs each rank's start, so it is little:
-the rest is loaded by the heartbeat thread, or when the library that it looks at comes.
+Only the process of a rank goes further. Each import here delays every rank's start, so there are few. The heartbeat
+thread loads the rest, or a hook does so when its library is imported.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ ACTIVE: Optional[Rank] = None
 
 
 def activate() -> None:
-    """Makes this process tell how it is doing, if it is a rank. Raises nothing, returns at once."""
+    """Makes this process report how it is doing, if it is a rank. It does not raise, and returns at once."""
     guard.guarded(_activate)()
 
 
@@ -49,7 +49,7 @@ def _live(rank: Rank) -> None:
 
 
 def watch_imports(rank: Rank) -> None:
-    """What is done when a library comes, each in its own module, loaded then."""
+    """Registers a hook for each library. The hook's module is loaded when the library is imported."""
 
     def later(module_name: str, function: str):
         def act(module):

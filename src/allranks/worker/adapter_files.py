@@ -13,25 +13,26 @@ SAVING = ".allranks-saving-"
 """The prefix of the folder that a save is written to before it is moved into place."""
 
 RESUME_TENSORS, RESUME_JSON = "allranks-resume.safetensors", "allranks-resume.json"
-"""What a run goes on from, beside the adapter; see `trainer_state`."""
+"""The files that a run resumes from, in addition to the adapter; see `trainer_state`."""
 
 ADAPTER = ("adapter_model.safetensors", "adapter_config.json")
 COVERED = (RESUME_TENSORS, RESUME_JSON, *ADAPTER)
-"""What the manifest covers, and what is moved into place last, in this order: a folder without
-adapter_config.json is not taken for an adapter. Trainers write the other files (README.md, the tokenizer)
-again later."""
+"""The files that the manifest covers. They are moved into place last, in this order: a folder without
+adapter_config.json is not taken for an adapter. Trainers write the other files (README.md, the tokenizer) again
+later."""
 
 
 def write_whole(directory: str, write: Callable[[str], None], manifest: Dict[str, Any]) -> None:
     """Has `write(folder)` fill a temporary folder, then puts it at `directory` with a manifest.
 
-    A new directory appears at once and whole. In one that exists the old manifest and config go first and
-    the new ones come last: at no moment is a half-written adapter taken for a whole one.
+    A new directory appears at once and whole. In an existing directory, the old manifest and config are removed first
+    and the new ones come last: a half-written adapter is never taken for a whole one.
     """
     directory = os.path.abspath(directory)
     parent, name = os.path.split(directory)
     exists = os.path.isdir(directory)
-    # Within a folder that exists: its parent may be another disk (a mounted output folder) or not ours.
+    # Inside a folder that exists: its parent may be on another disk (a mounted output folder) or belong to another
+    # user.
     temporary = os.path.join(directory, SAVING + "here") if exists else os.path.join(parent, SAVING + name)
     os.makedirs(parent, exist_ok=True)
     if os.path.lexists(temporary):  # a save of this very folder that broke off
@@ -51,7 +52,7 @@ def write_whole(directory: str, write: Callable[[str], None], manifest: Dict[str
 
 
 def _seal(folder: str, files: List[str], manifest: Dict[str, Any]) -> None:
-    """Syncs the files of a folder and, where it holds an adapter, writes the manifest beside it."""
+    """Syncs the files of a folder and, if it holds an adapter, writes the manifest beside it."""
     for name in files:
         sync(os.path.join(folder, name))
     if all(name in files for name in ADAPTER):

@@ -39,8 +39,8 @@ class _StandIn:
 
 
 def _may_belong(model: Any) -> Any:
-    """Says of a name whether PEFT may save it: what trains, what carries the adapter's prefix, the modules that PEFT
-    wraps whole, and the embeddings, which it saves if they were resized."""
+    """Returns a function that tells whether PEFT may save a name. It may save parameters that train, names with the
+    adapter's prefix, modules that PEFT wraps whole, and the embeddings, which it saves if they were resized."""
     marks = (str(getattr(model.base_model, "prefix", None) or "lora_"), ".modules_to_save.")
     trained = {
         name for name, parameter in model.named_parameters(remove_duplicate=False) if parameter.requires_grad

@@ -6,9 +6,9 @@ which parameters it would save, these alone are gathered, in pieces of bounded s
 the files are PEFT's own. They are written into a temporary folder, synced, described by a manifest with a
 digest a file, and moved into place.
 
-What all ranks must agree on is agreed by rank 0's word before the first gather: which parameters, in the
-order of the model. A failure before that is raised on every rank. No rank waits for another's disk.
-What was gathered is compared with what each rank holds (`gather_check`) before a file is written.
+Before the first gather, all ranks agree, by rank 0's word, which parameters they gather, in the order of the model. A
+failure before that is raised on every rank. No rank waits for another's disk. The gathered values are compared with
+the values that each rank holds (`gather_check`) before a file is written.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class CannotSave(RuntimeError):
 
 
 class NotExact(CannotSave):
-    """Raised on every rank, after all gathers and before a file is written: what is gathered is not what the ranks
-    hold, twice."""
+    """Raised on every rank, after all gathers and before a file is written: in two attempts, the gathered values were
+    not those that the ranks hold."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Gathered:
 
 @dataclass(frozen=True)
 class Saved:
-    """What one save did on this rank: `path` is None on a rank that does not write, `gathered_bytes` the size
+    """The result of one save on this rank. `path` is None on a rank that does not write; `gathered_bytes` is the size
     of the parameters that were put together from the ranks' parts."""
 
     path: Optional[str]
@@ -167,9 +167,9 @@ def is_partitioned(model: Any) -> bool:
 def _prove(
     zero: List[Tuple[str, Any]], held: gather_check.Held, state: Optional[Dict[str, Any]], piece_bytes: int
 ) -> Dict[str, Any]:
-    """The manifest's word on what was gathered: it is what the ranks hold.
+    """The manifest's entry that the gathered values are those that the ranks hold.
 
-    What differs is gathered once more; NotExact on every rank where it differs again. Collective.
+    Parameters that differ are gathered once more. Raises NotExact on every rank if they differ again. Collective.
     """
     wrong = gather_check.differing(zero, held.table, state)
     if not wrong:
@@ -194,7 +194,7 @@ def _prove(
 
 
 def _named(model: Any) -> List[Tuple[str, Any]]:
-    """What a state_dict would hold, without building one: parameters and persistent buffers, with their names."""
+    """The entries of a state_dict, without building one: parameters and persistent buffers, with their names."""
     named = list(model.named_parameters(remove_duplicate=False))
     for prefix, module in model.named_modules(remove_duplicate=False):
         for name, buffer in module.named_buffers(recurse=False):
@@ -230,7 +230,7 @@ def _sort(engine: Any, named: List[Tuple[str, Any]]) -> Tuple[List[Tuple[str, An
 
 
 def _readiness(tensor: Any) -> int:
-    """What is whole by accident may be from before the optimizer's step: it counts as absent."""
+    """A parameter that is whole by accident may hold values from before the optimizer's step: it counts as absent."""
     if tensor.ds_status.name == "INFLIGHT":
         return _MOVING
     is_ready = tensor.ds_status.name == "AVAILABLE" and getattr(tensor, "ds_persist", False)
@@ -240,7 +240,8 @@ def _readiness(tensor: Any) -> int:
 def _by_parts(
     divided: List[Tuple[str, Any]], state: Optional[Dict[str, Any]], piece_bytes: int, keepers: List[int]
 ) -> int:
-    """From what every rank holds, one collective a piece; DeepSpeed's own bookkeeping is left as it is."""
+    """Gathers the parts that the ranks hold, with one collective per piece. DeepSpeed's own bookkeeping stays as it
+    is."""
     for piece in pieces(divided, piece_bytes):
         found = shard_gather.gather(piece, keepers)
         if state is not None and found is not None:
@@ -249,9 +250,9 @@ def _by_parts(
 
 
 def _by_deepspeed(divided: List[Tuple[str, Any]], state: Optional[Dict[str, Any]], piece_bytes: int) -> int:
-    """By DeepSpeed's own means, which know quantized parts, other groups and NVMe.
+    """Gathers through DeepSpeed, which can handle quantized parts, other groups and NVMe.
 
-    Every rank gives its copy of a parameter back first: a gather that one enters and another passes over never ends.
+    Every rank first gives its copy of a parameter back: a gather that one rank enters and another skips never ends.
     """
     if not divided:
         return 0
@@ -281,12 +282,12 @@ def _make_whole(divided: List[Tuple[str, Any]]) -> None:
 
 
 def _at_once(parameters: List[Any]) -> List[List[Any]]:
-    """What one call of DeepSpeed gathers: all of them; under gloo one parameter.
+    """The parameters for each call of DeepSpeed: all in one call; under gloo one parameter per call.
 
-    DeepSpeed up to 0.16.9 at least waits for the last of a call's collectives alone. On a GPU's stream they end in
-    their order; gloo runs two at a time (torch's `ProcessGroupGloo::Options`, threads = 2), so that one before the
-    last may still be on its way and what is read of it is nothing yet: of 144 adapters that two ranks saved, 10 held
-    one such tensor, though what was trained was right (`gathers_that_differ` in tests/worker/resume_worker.py).
+    DeepSpeed up to at least 0.16.9 waits only for the last of a call's collectives. On a GPU's stream they end in
+    order. gloo runs two at a time (torch's `ProcessGroupGloo::Options`, threads = 2), so that the one before the last
+    may still be running when its values are read: of 144 adapters that two ranks saved, 10 held one such tensor,
+    though the trained values were right (`gathers_that_differ` in tests/worker/resume_worker.py).
     """
     import torch
 

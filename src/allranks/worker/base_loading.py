@@ -3,11 +3,11 @@
 The library builds its model and calls its own functions in their order; two of them act differently for the time of
 one `from_pretrained`: reading a file gives tensors without values that know where they are stored
 (`tensor_origin`), and loading them into the model reads this rank's parts (`partition_plan`, `partition_reading`).
-What is no plain sequence of stored values goes through the library's function as ever.
+A parameter that is not a plain sequence of stored values goes through the library's function as usual.
 
-A doubt, of any rank, before a value was read: all ranks begin again in the library's own way. A file that cannot be
-right, before or while it is read: the same error on every rank. Ranks tell each other before and after, so none waits
-for one that left.
+If any rank has a doubt before a value is read, all ranks begin again in the library's own way. If a file is wrong,
+before or while it is read, every rank raises the same error. Ranks inform each other before and after, so that none
+waits for one that left.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class BaseUnreadable(RuntimeError):
 
 
 class Attempt:
-    """One `from_pretrained` of ours."""
+    """One `from_pretrained` with allranks' functions in the place of the library's."""
 
     def __init__(self, rank: Rank):
         import torch
@@ -55,7 +55,8 @@ class Attempt:
     # -- in place of transformers' functions --
 
     def load_state_dict(self, path: Any) -> Dict[str, Any]:
-        """One file's tensors, without values. What is wrong with it is told later, when all ranks speak."""
+        """One file's tensors, without values. A fault of the file is reported later, when all ranks exchange
+        theirs."""
         if not str(path).endswith(".safetensors"):
             self.doubt = "%s is not a safetensors file" % os.path.basename(str(path))
             return {}
@@ -194,7 +195,7 @@ class Attempt:
         return {"what": BASE_BYTES, "done": self.done_bytes, "total": self.total_bytes}
 
     def load_others(self, original: Any, model: Any, plan: Plan, *config: Any) -> Any:
-        """What is no plain sequence goes through the library's function, about STOCK_BYTES at a time."""
+        """Parameters that are not a plain sequence go through the library's function, about STOCK_BYTES at a time."""
         results = [
             original(model, {n: self.stored(n) for n in names}, *config) for names in self.batches(plan)
         ]

@@ -24,7 +24,8 @@ def on_dynamo(rank: Rank, module: Any) -> None:
 
 
 def short_phase(rank: Rank) -> Tuple[Callable[..., None], Callable[..., None]]:
-    """What enters the phase and what leaves it, which may be nested. Most take milliseconds: none gets its own beat."""
+    """The functions that enter and leave the phase, which may be nested. Most phases take milliseconds, so that none
+    gets its own beat."""
     entered: List[Tuple[str, float]] = []
 
     def begin(*_: Any) -> None:

@@ -1,4 +1,5 @@
-"""DeepSpeed, driven by a script of its own or by accelerate. Under a Trainer it only lends its settings."""
+"""DeepSpeed, driven by the user's own script or by accelerate. Under a Trainer, the Trainer's callback reports the
+steps."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Digests of what ranks should have alike (the trainable parameters) and should not (the first batch).
 
-Of a parameter its first values are enough: what is initialized at random differs in its first number already.
-They leave the GPU in one copy. Of a batch, values from all over it are taken; one on a GPU is not looked at.
+The first values of a parameter are enough: parameters that are initialized at random already differ in the first
+number. They leave the GPU in one copy. Of a batch, values from all over it are taken; a batch on a GPU is not read.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ BATCHES = 1000
 
 
 class FirstBatch:
-    """The digest of the newest batch before the first step. What is read before the training (to measure the data, to
-    evaluate once) is the same on all ranks, and may be."""
+    """The digest of the newest batch before the first step. Earlier batches (to measure the data, to evaluate once)
+    may be the same on all ranks."""
 
     def __init__(self) -> None:
         self.digest: Optional[str] = None

@@ -22,12 +22,13 @@ BESIDE_BYTES = 1 << 20
 """adapter_config.json, manifest, the trainer's own state; a tokenizer is not counted."""
 
 TOLD: "list[Rank]" = []
-"""The rank whose journal is told of a skipped save; empty if nobody asked."""
+"""The rank whose journal gets the event of a skipped save; empty if no hook has added it."""
 
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 _FULL_TEXT = re.compile(r"\(os error (%d|%d)\)|\bcode: (%d|%d)\b" % (FULL + FULL))
-"""safetensors' (Rust's) word for it, which is no OSError: Display's form, and Debug's of its older releases."""
+"""The text of such an error in safetensors, which does not raise OSError: Rust's Display form, and the Debug form of
+older releases."""
 
 
 def planned(engine: Any, with_state: bool) -> int:
@@ -55,7 +56,8 @@ def free(folder: str) -> Optional[int]:
 
 
 def has_room(engine: Any, folder: str, step: int, with_state: bool) -> bool:
-    """Collective; the same answer on every rank. What cannot be read, or planned, is tried."""
+    """Whether the disk has room for a save. If the sizes cannot be read or planned, the save is tried. Collective;
+    the same answer on every rank."""
 
     def room() -> Any:
         wanted, there = planned(engine, with_state), free(os.path.abspath(folder))
@@ -72,7 +74,7 @@ def has_room(engine: Any, folder: str, step: int, with_state: bool) -> bool:
 
 
 def is_full(error: Exception, folder: str) -> bool:
-    """Whether a save failed for want of space: it is left out then, and nothing else is the matter."""
+    """Whether a save failed only because the disk is full: then this save is left out."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno in FULL
     if "PytorchStreamWriter failed" in str(error):  # torch.save's word for any failed write
@@ -82,14 +84,14 @@ def is_full(error: Exception, folder: str) -> bool:
 
 
 def skipped(engine: Any, folder: str, step: int, with_state: bool, error: Exception) -> None:
-    """Tells of a save that ran out of space while it was written."""
+    """Reports a save that ran out of space while it was written."""
     why = "%s: %s" % (type(error).__name__, str(error)[:300])
     wanted, there = planned(engine, with_state), free(os.path.abspath(folder))
     tell(SaveSkipped(step=step, planned_bytes=wanted, free_bytes=there, why=why))
 
 
 def unread(step: int, error: Exception) -> None:
-    """Tells of a save that was left out because PEFT could not read the adapter's state."""
+    """Reports a save that was left out because PEFT could not read the adapter's state."""
     tell(SaveSkipped(step=step, unread=True, why=str(error)[:600]))
 
 

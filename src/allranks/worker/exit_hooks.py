@@ -34,7 +34,7 @@ class ExitHooks:
         self._hook: Any = None
 
     def install(self) -> None:
-        """Chains into sys.excepthook, sys.exit, os._exit and atexit. What was there before is called as before."""
+        """Chains into sys.excepthook, sys.exit, os._exit and atexit. The previous hooks are still called."""
         self._chain_excepthook()
         self._watch_exit()
         atexit.register(self.at_exit)
@@ -49,7 +49,7 @@ class ExitHooks:
         self._hook = sys.excepthook = excepthook
 
     def _watch_exit(self) -> None:
-        """Python tells nobody the code it ends with; what sys.exit and os._exit were given is as good."""
+        """Records the arguments of sys.exit and os._exit, since Python offers no other way to learn its exit code."""
 
         def exiting(args: Any, kwargs: Any) -> None:
             if threading.current_thread() is not threading.main_thread():
@@ -63,7 +63,7 @@ class ExitHooks:
         os._exit = guard.around(os._exit, leaving)
 
     def tell(self, value: Any, trace: Any) -> None:
-        """Writes the `exception` event; waits for it a moment, since a process that dies writes no more."""
+        """Writes the `exception` event and waits for it a moment, since a dying process cannot write it later."""
         guard.guarded(self._tell)(value, trace)
 
     def _tell(self, value: Any, trace: Any) -> None:
@@ -80,7 +80,7 @@ class ExitHooks:
         self.rank.drain(EXCEPTION_SECONDS)
 
     def at_exit(self) -> None:
-        """The interpreter ends. An exception may have passed a hook that the script put in our place."""
+        """The interpreter ends. If the script replaced our hook, an exception may not have been reported yet."""
         last = getattr(sys, "last_value", None)
         if last is not None and last is not self.told:
             self.tell(last, getattr(sys, "last_traceback", None))

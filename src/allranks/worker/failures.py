@@ -1,4 +1,4 @@
-"""What an exception says, as data, and whether it speaks of the communication with other ranks."""
+"""An exception as data, and whether it is about the communication with other ranks."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def frames(trace: Any) -> List[Frame]:
 
 
 def causes(value: BaseException) -> List[BaseException]:
-    """What the exception was raised from or while handling, nearest first."""
+    """The exceptions that this one was raised from or while handling, nearest first."""
     found: List[BaseException] = []
     seen = {id(value)}
     while len(found) < CHAIN:

@@ -49,7 +49,7 @@ def _tell(rank: Rank) -> None:
 
 
 def entries() -> List[Dict[str, Any]]:
-    """What the recorders hold, oldest first; empty if torch is not loaded or has none."""
+    """The recorders' entries, oldest first; empty if torch is not loaded or has no recorder."""
     module = guard.loaded("torch._C._distributed_c10d")
     for name in READERS:
         read = getattr(module, name, None)

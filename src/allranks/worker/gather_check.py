@@ -1,9 +1,9 @@
-"""Is what was gathered what the ranks hold? Told at each save, by a checksum of every rank's own part.
+"""Checks at each save that the gathered values are those that the ranks hold, by a checksum of every rank's own part.
 
 Under ZeRO-3 rank r has values r·s to (r+1)·s of a parameter (DeepSpeed's `ds_tensor`), the last part padded. Each
-rank sums the bits of its parts, all sums go to all ranks in one collective of 8 bytes a parameter and rank, and who
-writes compares them with the same sums over what it gathered. A gather that ended early, mixed two tensors up or
-wrote into freed memory is seen before a file is written.
+rank sums the bits of its parts. One collective of 8 bytes per parameter and rank brings all sums to all ranks. A rank
+that writes compares them with the same sums over the values that it gathered. So a gather that ended early, mixed two
+tensors up or wrote into freed memory is found before a file is written.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Held:
 
 
 def held(parameters: List[Any], keep: bool) -> Held:
-    """What the ranks hold, and who of them writes. One collective, whatever a rank finds."""
+    """The sums of the ranks' parts, and the ranks that write. One collective, whatever a rank finds."""
     import torch
 
     device = optimizer_state.device()
@@ -65,7 +65,7 @@ def held(parameters: List[Any], keep: bool) -> Held:
 
 
 def _reason(parameter: Any) -> int:
-    """The number of what keeps a parameter's part from being compared; 0 if nothing does."""
+    """The index in REASONS of why a parameter's part cannot be compared; 0 if it can."""
     part = parameter.ds_tensor
     location = getattr(part, "final_location", None)
     if str(getattr(location, "value", location)) == "nvme":

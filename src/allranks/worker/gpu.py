@@ -1,5 +1,5 @@
-"""What the GPU can say without being waited for. Everything here runs in the training's own thread, between
-two steps: a call into CUDA from another thread could wait for a collective that hangs."""
+"""Facts about the GPU that it gives without a wait. Everything here runs in the training's own thread, between two
+steps: a call into CUDA from another thread could wait for a collective that hangs."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from allranks.worker.rank_reporter import Rank
 
 
 def cuda() -> Any:
-    """torch.cuda where the script has initialised it, else None. Never initialises it."""
+    """torch.cuda if the script has initialised it, else None. Never initialises it."""
     torch = guard.loaded("torch")
     module = getattr(torch, "cuda", None)
     return module if module is not None and module.is_initialized() else None
 
 
 OTHERS = ("torch_npu", "habana_frameworks.torch", "torch_xla")
-"""Modules that put torch on an accelerator that is no torch.cuda."""
+"""Modules that put torch on an accelerator other than torch.cuda."""
 
 
 def is_elsewhere() -> bool:
@@ -30,7 +30,7 @@ def is_elsewhere() -> bool:
 
 
 def identity() -> Optional[Dict[str, Any]]:
-    """`{name, uuid, bus_id}` of this rank's GPU; a part that this torch cannot say is None."""
+    """`{name, uuid, bus_id}` of this rank's GPU; a part that this version of torch does not offer is None."""
     module = cuda()
     if module is None:
         return None

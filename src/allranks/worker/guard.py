@@ -49,7 +49,7 @@ def around(
 ) -> Callable[..., Any]:
     """`original` with two guarded calls around it: `before(args, kwargs)` and `after(what before gave)`.
 
-    What the original returns or raises passes through unchanged; it keeps its name, signature and help.
+    The original's result or exception passes through unchanged. The wrapper has its name, signature and help.
     """
     before, after = guarded(before), guarded(after)
 

@@ -31,7 +31,8 @@ WITH_PROGRESS = ("importing", "loading", "preparing", "evaluating")
 UNSENT_KEPT = 256
 
 LOADED = (failures,)
-"""What a rank that dies will need. It is loaded while all is well: the disk may be what it dies of."""
+"""Modules that a dying rank will need. They are loaded while all is well, since the rank may die because of its
+disk."""
 
 
 class Heartbeat:
@@ -105,7 +106,7 @@ class Heartbeat:
 
 
 def beat(rank: Rank, steps: List[Any], refused: str = "") -> Beat:
-    """What the rank does now. `refused`: why its file took no line at the last try."""
+    """The rank's present state. `refused`: why its file did not accept a line at the last try."""
     data: Dict[str, Any] = {
         "phase": rank.phase,
         "step": rank.step,

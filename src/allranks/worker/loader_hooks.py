@@ -26,11 +26,12 @@ KNOWN = frozenset({
     "broadcast", "contiguous", "current_device_name", "deepspeed.accelerator", "dtype", "empty", "get_accelerator",
     "shape", "to",
 })  # fmt: skip
-"""What transformers' `_load_state_dict_into_zero3_model` may do, if what is here can take its place."""
+"""The names that transformers' `_load_state_dict_into_zero3_model` may use; with any other name, `Loader` does not
+take its place."""
 
 
 class Loader:
-    """Covers transformers.modeling_utils. One attempt at a time; a model within a model is the library's."""
+    """Covers transformers.modeling_utils. One attempt at a time; the library itself loads a model within a model."""
 
     def __init__(self, rank: Rank, module: Any):
         self.rank, self.module = rank, module

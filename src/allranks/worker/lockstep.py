@@ -1,12 +1,13 @@
 """Experts in lockstep: under ZeRO-3 every rank runs every expert of a layer, in one order, a few gathered at a time.
 
-A leaf module (`moe.py`) gathers all experts of a layer at once. Here the block's own code stays as it is. Where it
-passes over an expert to which no token of this rank goes, the expert runs with no tokens. So all ranks run
-all experts in ascending order, and gather them in groups: forward in this order, backward in the reverse.
+A leaf module (`moe.py`) gathers all experts of a layer at once. Here the block's own code stays as it is. If it skips
+an expert because no token of this rank goes there, the expert runs with no tokens. So all ranks run all experts in
+ascending order, and gather them in groups: forward in this order, backward in the reverse.
 
-Why backward has one order on all ranks: autograd takes, of what is ready, what was made last. What an expert
-without tokens returns is tied to the input of the next call (`tie`), so it was made after what came before it and is
-ready before that. A group is let go on the way into its first expert, and gathered on the way back from its last.
+Backward has the same order on all ranks for this reason: among the operations that are ready, autograd runs the one
+that was made last. The output of an expert without tokens is tied to the input of the next call (`tie`). Its
+operations were therefore made after those before it, and are ready before them. A group is let go on the way into its
+first expert, and gathered on the way back from its last.
 
 DeepSpeed's coordinator does the gathering, so its trace, prefetching and counts include the groups; at the end of the
 first steps it compares the order among ranks itself. A group is a module of its own that is not in the model: no
@@ -14,7 +15,7 @@ parameter's name changes. If no expert trains, DeepSpeed puts no hooks into the 
 leaf that is never called. If some do (LoRA on experts), it does, and reduces their gradients as always.
 
 Under non-reentrant gradient checkpointing a layer is computed again when its first saved tensor is asked for. The way
-back asks for one before it gathers (`Back`): what the second forward pass gathers is let go by then.
+back asks for one before it gathers (`Back`): by then, the parameters of the second forward pass are released.
 """
 
 from __future__ import annotations
@@ -226,7 +227,7 @@ class Block:
         _with_first(args, kwargs, self._see_block)
 
     def _see_block(self, value: Any) -> Any:
-        """What an expert would get, if this rank calls none at all."""
+        """Remembers the input that an expert would get, in case this rank calls none at all."""
         self.seen = [(value.new_empty((0, value.shape[-1])), value.requires_grad)], {}
         return value
 
@@ -315,7 +316,8 @@ def _functions() -> Any:
         @staticmethod
         def forward(ctx: Any, value: Any, needed: Callable[[], None]) -> Any:
             ctx.needed = needed
-            # The last tensor that the block saves on any rank: a recomputation ends no sooner, and never in a group.
+            # The last tensor that the block saves on any rank: a recomputation does not end before it, and never
+            # within a group.
             ctx.save_for_backward(value.new_empty(0))
             return value.detach()
 

@@ -1,4 +1,4 @@
-"""Operators that torch compiles in a rank: where they are kept, and which lock of torch's is the rank's own."""
+"""Operators that torch compiles in a rank: their folder, and a record of the torch locks that the rank made."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ RECORD = "extension-locks.jsonl"
 
 
 def on_baton(rank: Rank, baton: Any) -> None:
-    """torch's lock of an operator: who makes it writes down which file it is, for the sweep after a kill."""
+    """torch's lock of an operator: the rank that makes it records which file it is, for the sweep after a kill."""
     acquire = baton.try_acquire
 
     def try_acquire(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -169,7 +169,7 @@ def make_room(flat: Flat, kind: str, dtype: Any) -> None:
 
 
 def device() -> Any:
-    """Where collectives run: the accelerator's device; the CPU under gloo."""
+    """The device for collectives: the accelerator's; the CPU under gloo."""
     import torch
 
     if torch.distributed.get_backend() == "gloo":
@@ -183,7 +183,7 @@ def device() -> Any:
 
 
 def all_gathered(mine: Any) -> List[Any]:
-    """Each rank's tensor, in their order; it has one shape on all."""
+    """The tensors of all ranks, in rank order; they have the same shape."""
     import torch
 
     found = [torch.empty_like(mine) for _ in range(world_size())]

@@ -29,7 +29,8 @@ class Own(NamedTuple):
 class Plan(NamedTuple):
     own: List[Own]
     stock: Dict[str, FrozenSet[str]]
-    """What goes the stock way, by the name in the model: the stored tensors that it is made of."""
+    """The parameters that the library itself loads, by the name in the model: the stored tensors that each is made
+    of."""
     filled: Set[str]
     digest: str
 

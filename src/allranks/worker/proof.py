@@ -8,7 +8,7 @@ Prints one JSON object: `{changed, max_difference, noise, tensors, loaded: {miss
 folders, fetches nothing.
 
 `max_difference` is the largest absolute difference of the logits of one fixed input of TOKENS tokens.
-`noise` is the same between two runs of the base model: what lies within it is not a change.
+`noise` is the same difference between two runs of the base model: a difference within it is not a change.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def whole(text: Optional[str], below: int) -> Optional[int]:
 
 
 def seconds(text: Optional[str]) -> float:
-    """Between beats: what is asked for, within 0.05 s and 60 s; BEAT_SECONDS where it is not a number."""
+    """The time between beats: the requested one, within 0.05 s and 60 s; BEAT_SECONDS if it is not a number."""
     try:
         value = float(text) if text else BEAT_SECONDS
     except ValueError:

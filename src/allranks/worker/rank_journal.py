@@ -1,7 +1,7 @@
-"""Appends lines to this rank's file, one write a line, whatever happens to the disk.
+"""Appends lines to this rank's file, with one write per line, whatever happens to the disk.
 
-What the file refuses (a full disk, a folder that was removed) goes to the supervisor over a datagram socket, if it has
-one. The file comes first: it is what remains when the supervisor is gone.
+If the file refuses a line (a full disk, a folder that was removed), the line goes to the supervisor over a datagram
+socket, if it has one. The file comes first, because it remains when the supervisor has ended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Journal:
         """`beside` is the name of the supervisor's socket, in the abstract namespace."""
         self.path, self.beside = path, beside
         self.refused = ""
-        """Why the file took no line at the last try, empty while it does."""
+        """Why the file did not accept a line at the last try; empty if it did."""
         self._descriptor: Optional[int] = None
         self._torn = False
 
@@ -46,8 +46,8 @@ class Journal:
         return not self._torn
 
     def _to_supervisor(self, line: bytes) -> bool:
-        """Made anew for each line: a script that closes all descriptors would else hand our number to a file of its
-        own. A queue that is full refuses, too: nothing here may wait."""
+        """The socket is made again for each line: otherwise a script that closes all descriptors could get our number
+        for one of its files. A full queue refuses a line, too: nothing here may wait."""
         if not self.beside:
             return False
         try:

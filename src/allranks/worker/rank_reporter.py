@@ -1,7 +1,7 @@
-"""What this rank is doing: phase, step, records. Filled by the hooks, read by the heartbeat thread.
+"""The state of this rank: phase, step, records. The hooks fill it, and the heartbeat thread reads it.
 
-The training's thread only appends to deques and sets attributes (atomic under the GIL); files are written
-by the heartbeat thread alone, so that a slow disk slows no step.
+The training's thread only appends to deques and sets attributes (atomic under the GIL); only the heartbeat thread
+writes files, so that a slow disk does not slow a step.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Rank:
         """(when, one of `core.rank_events`)."""
         self.progress: Optional[Callable[[], Optional[Dict[str, Any]]]] = None
         self.doing: Optional[str] = None
-        """What the rank waits for, if no progress bar says it."""
+        """The thing that the rank waits for, if no progress bar shows it."""
         self.operator: Optional[Dict[str, Any]] = None
         """`{name, waits}` of the operator that torch compiles now, or whose lock it waits for."""
         self.shards: Optional[Tuple[int, int]] = None
@@ -70,13 +70,13 @@ class Rank:
         self.first_batch: Any = None
         """`digest.FirstBatch`, once a DataLoader has given one."""
         self.notes: List[str] = []
-        """What allranks changed for the training, told with the settings."""
+        """The changes that allranks made for the training, reported with the settings."""
         self.awaited: Optional[Record] = None
         self.gpu_memory: Dict[str, int] = {}
         self.batch_size: Optional[int] = None
         self.exit_code: Optional[int] = None
         self.left_out = False
-        """Whether the present save was left out; the reason was told."""
+        """Whether the present save was left out; the reason was reported."""
         self.wake = threading.Event()
         self.tickets: Deque[threading.Event] = deque()
         self.stopping = False
@@ -148,7 +148,7 @@ class Rank:
 
     @property
     def is_paused(self) -> bool:
-        """Whether a phase is on top: what is done then belongs to no step."""
+        """Whether a phase has interrupted the steps: its time does not count for a step."""
         return bool(self._over)
 
     # -- steps --

@@ -1,8 +1,8 @@
-"""torch's flight recorder where it is a pickle: torch before 2.5 gives no JSON, and its watchdog's dumps are pickles.
+"""torch's flight recorder as a pickle: torch before 2.5 does not offer JSON, and its watchdog's dumps are pickles.
 
-A pickle is a program. This reader runs none: only the opcodes that build numbers, texts, lists, tuples and mappings
-are let through (torch's C++ pickler writes no others, torch/csrc/jit/serialization/pickler.cpp), an index into the
-memo is bounded, and whatever asks for a class or a function is refused before anything is built.
+A pickle is a program. This reader does not run any: it accepts only the opcodes that build numbers, texts, lists,
+tuples and mappings. torch's C++ pickler writes no others (torch/csrc/jit/serialization/pickler.cpp). An index into
+the memo is bounded, and a pickle that asks for a class or a function is refused before anything is built.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ TUPLES = {"TUPLE1": 1, "TUPLE2": 2, "TUPLE3": 3}
 
 
 class Refused(ValueError):
-    """The bytes are no dump of numbers, texts and containers."""
+    """The bytes are not a dump of numbers, texts and containers."""
 
 
 class _Reader(pickle.Unpickler):
-    """Finds nothing: the opcodes that would ask are refused before, and this is the second lock."""
+    """Does not find anything: the opcodes that would ask are refused earlier, and this is the second barrier."""
 
     def find_class(self, module: str, name: str) -> Any:
         raise Refused("it asks for %s.%s" % (module[:80], name[:80]))

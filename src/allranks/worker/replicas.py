@@ -1,7 +1,7 @@
-"""A Trainer's training without DeepSpeed, where every rank holds all of what trains: what a resume needs of it.
+"""The resume state of a Trainer's training without DeepSpeed, in which every rank holds all parameters that train.
 
-It has the few parts of a DeepSpeed engine that `trainer_state` asks for, so that both write the same files, and
-rank 0 writes them alone. A parameter is its own master weight.
+It offers the few parts of a DeepSpeed engine that `trainer_state` asks for. So both write the same files, and only
+rank 0 writes them. A parameter is its own master weight.
 """
 
 from __future__ import annotations

@@ -79,7 +79,8 @@ def on_lightning(rank: Rank, module: Any) -> None:
 
 
 def on_accelerate(rank: Rank, module: Any) -> None:
-    """accelerate.accelerator: `save_state` writes a folder, and every rank a file of it; it is told as one save."""
+    """accelerate.accelerator: `save_state` writes a folder, and every rank a file of it; it is reported as one
+    save."""
 
     def before(args: Any, kwargs: Any) -> Any:
         accelerator = args[0]

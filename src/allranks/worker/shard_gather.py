@@ -15,7 +15,7 @@ from allranks.worker import optimizer_state
 def gather(piece: List[Tuple[str, Any]], keepers: List[int]) -> Optional[Dict[str, Any]]:
     """CPU copies of the named parameters on each rank of `keepers`, None on the others. Collective.
 
-    One writing rank gets all, and no other a byte: what the network carries is the adapter once.
+    If only rank 0 writes, it gets everything and the other ranks nothing: the network carries the adapter only once.
     """
     import torch
 

@@ -73,7 +73,7 @@ def _begin(path: Optional[str], head: bytes, size: int) -> Tuple[Optional[int], 
 
 
 def _told(path: Optional[str], trouble: Optional[OSError]) -> Dict[str, Any]:
-    """Rank 0's word to all: where the file is, and by what it is known."""
+    """Rank 0's message to all ranks: the path of the file, and its identity."""
 
     def say() -> Dict[str, Any]:
         if trouble is not None or path is None:
@@ -84,7 +84,8 @@ def _told(path: Optional[str], trouble: Optional[OSError]) -> Dict[str, Any]:
 
 
 def _identity(path: str) -> List[Any]:
-    """The machine's boot and the file's number, size and time: on another disk there is none that has all."""
+    """The machine's boot id and the file's inode, size and time: a file on another disk does not match in all of
+    them."""
     info = os.stat(path)
     return [procfs.boot_id(), info.st_ino, info.st_size, info.st_mtime_ns]
 

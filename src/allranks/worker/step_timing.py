@@ -1,12 +1,14 @@
-"""How long a rank's own work of a step takes: what is before the point where it begins to wait for the others.
+"""How long a rank's own work of a step takes: the time before it begins to wait for the others.
 
-Collectives make all ranks' steps equally long. Only what a rank does before it enters the first one says who is late.
+Collectives make all ranks' steps equally long. Only the time before a rank enters the first one shows which rank is
+late.
 
-On a CPU that is the host's clock, from the end of the last step (and, after a collective, from where the next batch is
-asked for or a forward pass begins) to the first collective. With a GPU the host only enqueues, and where it waits is
-another matter (a rank that prints its loss waits for all others there): then two CUDA events in the same places are
-asked later, about once a beat, and nothing waits for them. Under ZeRO-3 and FSDP the first collective gathers
-parameters before the forward pass: what a rank computes after it is not seen.
+On a CPU, the host's clock measures this time from the end of the last step to the first collective. After a
+collective, it starts again when the next batch is asked for or a forward pass begins. With a GPU, the host only
+enqueues, and its waits show something else (a rank that prints its loss waits for all others there). So two CUDA
+events in the same places are queried later, about once per beat, and nothing waits for them. Under ZeRO-3 and FSDP
+the first collective gathers parameters before the forward pass, so that a rank's computation after it is not
+measured.
 """
 
 from __future__ import annotations
@@ -23,10 +25,12 @@ from allranks.worker.rank_reporter import Rank
 COLLECTIVES = (
     "all_", "_all_", "broadcast", "reduce", "_reduce", "gather", "scatter", "barrier", "monitored_barrier",
 )  # fmt: skip
-"""How the names of torch's collectives begin; `get_rank` and its like ask the same question and wait for nobody."""
+"""How the names of torch's collectives begin. `get_rank` and similar functions pass the same place but do not
+wait."""
 
 BETWEEN_PEERS = frozenset(("send", "recv", "isend", "irecv", "send_object_list", "recv_object_list"))
-"""Who begins with these is a stage of a pipeline: its wait says where it stands, not how fast it is."""
+"""A rank whose step begins with these is a stage of a pipeline: its wait shows its place in the pipeline, not its
+speed."""
 
 
 class StepTimer:
@@ -77,7 +81,7 @@ class StepTimer:
             self._pair = pair
             return None
         seconds = float(start.elapsed_time(end)) / 1e3
-        return seconds if seconds >= 0.0 else None  # the two lay in streams that do not wait for each other
+        return seconds if seconds >= 0.0 else None  # the two were in streams that do not wait for each other
 
     def arrive(self) -> None:
         """The rank begins to wait for others."""
@@ -109,7 +113,7 @@ class StepTimer:
             self.since += max(0.0, now - max(began, self.since))
 
     def is_stage(self) -> None:
-        """This rank is a pipeline's: it is measured no more."""
+        """This rank is a stage of a pipeline: it is no longer measured."""
         self._pipeline, self._arrived, self.since = True, False, None
 
     def _restart(self, cuda: Any, now: float) -> None:

@@ -1,9 +1,9 @@
 """Where each value of a tensor comes from: stretches of tensors in files, end to end.
 
 A library's own conversion (stack these experts, put gate and up together) runs on tensors without values that
-remember their origin. So nobody has to know the rules of each model: what comes out as a plain sequence of stretches
-can be read by anybody, a stretch of a stretch at a time. All else (a transposition, an operation not known here)
-loses its stretches and keeps only the names that it was made of.
+remember their origin. So allranks does not need the rules of each model: if the result is a plain sequence of
+stretches, any part of it can be read from the files. Any other result (of a transposition, of an operation not known
+here) loses its stretches and keeps only the names that it was made of.
 """
 
 from __future__ import annotations

@@ -103,8 +103,8 @@ def watch_optimizers(rank: Rank) -> None:
 
 
 def watch_join(rank: Rank, torch: Any) -> None:
-    """`init_process_group` returns when all ranks have come; who waits in it is not hung, and says so. Who destroys the
-    group has taken its last step: what it still does, it does alone."""
+    """`init_process_group` returns when all ranks have joined: a rank that waits in it is not hung, and reports that
+    it waits. A rank that destroys the group has taken its last step and continues alone."""
     distributed = guard.loaded("torch.distributed")
     inner = guard.loaded("torch.distributed.distributed_c10d")
     if distributed is None or inner is None or not hasattr(inner, "init_process_group"):

@@ -74,7 +74,7 @@ def replace(owner: Any, name: str, make: Any) -> None:
 
 
 def applies(trainer: Any) -> bool:
-    """Whether a trainer's model is an adapter under DeepSpeed, so that its saves are ours."""
+    """Whether a trainer's model is an adapter under DeepSpeed, so that allranks makes its saves."""
     if not getattr(trainer, "is_deepspeed_enabled", False):
         return False
     try:
@@ -85,7 +85,8 @@ def applies(trainer: Any) -> bool:
 
 
 def kept(trainer: Any) -> Optional[Any]:
-    """The engine whose whole checkpoints are ours, or what is in its place; the same kind on every rank."""
+    """The engine whose whole checkpoints allranks makes, or its stand-in without DeepSpeed; the same kind on every
+    rank."""
     return unwrap(trainer.model_wrapped)[1] if applies(trainer) else replicas.of(trainer)
 
 
@@ -290,7 +291,7 @@ def place_for(trainer: Any, asked: Any) -> Any:
 
 
 def on_rank_0(asked: Any) -> Any:
-    """(the folder, its trainer_state.json where the folder is one of ours), or (None, None)."""
+    """(the folder, its trainer_state.json if allranks wrote the folder), or (None, None)."""
     path = chosen() or (asked if isinstance(asked, str) else None)
     if path is None or not trainer_state.is_ours(path):
         return path, None
@@ -336,7 +337,8 @@ def loading_adapter(stock: Any) -> Any:
 
 
 def loads(trainer: Any, path: Any) -> bool:
-    """Whether a checkpoint is ours to be loaded without DeepSpeed. Collective where there is a process group."""
+    """Whether allranks wrote this checkpoint and loads it, without DeepSpeed. Collective if there is a process
+    group."""
     return replicas.of(trainer) is not None and collective.agree(lambda: trainer_state.is_ours(str(path)))
 
 

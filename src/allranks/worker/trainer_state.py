@@ -2,7 +2,7 @@
 
 Two files: `allranks-resume.safetensors` holds master weights and optimizer states by parameter name, whole;
 `allranks-resume.json` holds the rest. A folder on the head node's own disk is enough (see `state_file`), rank 0
-alone reads them, and any number of ranks can go on from them.
+alone reads them, and any number of ranks can resume from them.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from allranks.worker.gpu import Meter
 from allranks.worker.rank_reporter import Rank
 
 LOGGED = ((1, "loss"), (5, "learning_rate"), (7, "grad_norm"))
-"""Where what a Trainer logs is in a step's record (`core.rank_events.Step`)."""
+"""The index in a step's record (`core.rank_events.Step`) of each value that a Trainer logs."""
 
 
 def on_trainer(rank: Rank, module: Any) -> None:
@@ -92,10 +92,10 @@ def callback(rank: Rank, base: Any) -> Any:
 
 
 class Rehearsal:
-    """A run that cannot save shall fail at its first step, not after two days.
+    """Tries a save after the first step: a run that cannot save must fail there, not after two days.
 
-    Only if the trainer saves where the keeper looks, in the run's output folder: in a folder of the script's own
-    nobody would verify the save, and nobody asked for one. `ALLRANKS_REHEARSE=0` leaves it out.
+    Only if the trainer saves into the run's output folder, where the keeper looks: in another folder the keeper would
+    not verify the save, and the user did not ask for one there. `ALLRANKS_REHEARSE=0` turns it off.
     """
 
     def __init__(self) -> None:
