@@ -1,6 +1,7 @@
-"""What the user wrote: run file, hostfile, node ranges, inventories. Knows nothing of reaching a node.
+"""Readers of the user's input: run file, hostfile, node ranges, inventories. Nothing here connects to a node.
 
-The names below are loaded when they are first used: the types of `run` must not cost the YAML reader.
+The names below are loaded when they are first used, so that importing the types of `run` does not import the YAML
+reader.
 """
 
 from __future__ import annotations

@@ -25,11 +25,11 @@ COLUMNS = {
     **dict.fromkeys(("port", "ssh_port"), "port"),
     **dict.fromkeys(("interface", "ifname", "nic"), "interface"),
 }
-"""What a column's heading means; any other column becomes a label of the node."""
+"""The meaning of each column heading. Any other column becomes a label of the node."""
 
 
 def read_table(text: str, file: str, reading: Reading) -> list[Draft] | None:
-    """The drafts of a table's rows; what is wrong goes to `reading`. None if the text is not such a table."""
+    """The drafts of a table's rows. Errors go to `reading`. None if the text is not such a table."""
     lines = text.lstrip("\ufeff").splitlines()
     first = next((i for i, line in enumerate(lines) if line.strip() and not line.startswith("#")), None)
     if first is None:

@@ -34,7 +34,7 @@ def described(key: Key) -> dict[str, Any]:
 
 
 def value(key: Key) -> dict[str, Any]:
-    """What the key takes; nothing at all too, unless it has to be said."""
+    """The schema of the key's value. A key that is not required may also be empty."""
     schema = dict(key.schema or (key.read.schema if key.read else {}))
     if key.section:
         section = table(declared(key.section))
@@ -43,7 +43,7 @@ def value(key: Key) -> dict[str, Any]:
 
 
 def or_nothing(schema: dict[str, Any]) -> dict[str, Any]:
-    """A key without a value counts as not given."""
+    """The schema, extended by null: a key without a value counts as not given."""
     if "enum" in schema:
         return {**schema, "enum": [*schema["enum"], None]}
     if "type" in schema:

@@ -1,4 +1,4 @@
-"""What a launcher in the command counts, held against the nodes that the run has."""
+"""Compares the numbers of machines and ranks that a launcher in the command names with the nodes of the run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from allranks.spec.run import Run
 
 
 def compare(run: Run, reading: Reading, at: Any) -> None:
-    """What the launcher counted against the nodes that the run has."""
+    """Warns about each number of the launcher, and about a head, that contradicts the run's nodes."""
     trained = run.cluster.training
     sizes = {node.gpus for node in trained}
     ours = {

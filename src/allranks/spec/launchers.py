@@ -1,9 +1,9 @@
-"""The launchers: what can be known of one, and how a room finds one by its name.
+"""The launchers: the record that describes one, and the functions that find one by its name.
 
-A launcher is one file (or folder) of `launch/launchers/`, named like it, with one `LAUNCHER`. This record is all that
-other rooms know of it: they ask it, and never compare names. It stands here, since the run file's reader is the
-first who asks; the files are found by name when somebody asks, as checks and verbs are, and never at import time
-(docs/decisions/launchers.md).
+A launcher is one file (or folder) of `launch/launchers/` with the launcher's name and one `LAUNCHER`. Other rooms know
+only this record: they read its fields and never compare names. The record is defined in this room because the reader
+of the run file needs it first. The files are found by name on demand, like checks and verbs, and never at import
+time (docs/decisions/launchers.md).
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from typing import Any
 from allranks.core import BadInput, Node, Problem
 
 DEFAULT, LOCAL = "ssh", "local"
-"""The launcher of a run file that names none, and that of this machine."""
+"""The launcher of a run file that does not name one, and the launcher that starts ranks on this machine."""
 
 PACKAGE = "allranks.launch.launchers"
 SSH, HERE = "ssh", "here"
-"""The two ways to a node that `reach` has itself."""
+"""The two values of `reach` for which the controller has its own transport."""
 
 
 @dataclass(frozen=True)
 class Launcher:
-    """One way of starting a run. Each field is what some room asks; the defaults are those of a start over SSH."""
+    """One way to start a run. Each field answers a question of some room; the defaults describe a start over SSH."""
 
     name: str
     says: str
-    """What it is, for the reference of the run file."""
+    """A description, for the reference of the run file."""
 
     render: Callable[[Any], Any]
-    """The files that run it without allranks: a `ScriptJob` in, `{name: File}` out."""
+    """Makes the files that start the run without allranks: takes a `ScriptJob`, returns `{name: File}`."""
 
     starts: bool = True
-    """Whether `launch.with` may name it; the others render files alone."""
+    """Whether `launch.with` may name it. The others only render files."""
 
     here: str | None = None
     """The launcher that takes its place if every node is this machine."""
@@ -47,62 +47,64 @@ class Launcher:
     """The keys of `launch` that it reads, besides those that every launcher reads."""
 
     reach: str | Callable[[Node, str | None], Any] = SSH
-    """How the controller reaches its nodes: SSH, HERE, or a transport made of the node and `launch.address`."""
+    """How the controller reaches the nodes: SSH, HERE, or a function of the node and `launch.address` that returns a
+    transport."""
 
     logs_in_from_head: bool = False
     """Whether its own program opens SSH connections from the head to the other nodes."""
 
     program: str | None = None
-    """What must be on the head's path."""
+    """The program that must be on the head's path."""
 
     on_every_node: bool = False
     needs_program: Callable[[Any], bool] = lambda launch: True
-    """Whether a run with this `launch` needs it."""
+    """Whether a run with this `launch` needs the program."""
 
     starts_python: bool = False
-    """Whether it starts `environment.python` itself, and so needs its path before any node was asked."""
+    """Whether it starts `environment.python` itself, and so needs its path before allranks has asked a node."""
 
     packages: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """What holds its program, by Ansible's `os_family`."""
+    """The packages that contain the program, by Ansible's `os_family`."""
 
     chooses_nodes: bool = False
     """Whether a number is enough as `nodes`."""
 
     nodes_of: Callable[[Any], Any] | None = None
-    """A coroutine: the run with the machines that a cluster chose, which is there already."""
+    """A coroutine that returns the run with the machines of a cluster that already exists and has chosen them."""
 
     queue: Callable[[], Any] | None = None
-    """Makes the `launch.queue.Queue` that its jobs wait in; None if its nodes need no waiting for."""
+    """Makes the `launch.queue.Queue` that its jobs wait in; None if its nodes are available at once."""
 
     allocation: Callable[[Mapping[str, str]], tuple[str, int] | None] = lambda environ: None
-    """The nodes, and the GPUs of one, of the allocation that a process with these variables is in."""
+    """The allocation of a process with these environment variables, as (nodes, GPUs per node); None if it is not in
+    one."""
 
     notices: bool = False
     """Whether it leaves the file `leaving` in the run directory before it takes the nodes away."""
 
     command: Callable[[Any], list[str]] | None = None
-    """The words that start one supervisor a node (`launch.starting.Start`). With neither `command` nor `begin` the
-    controller starts them by its own connections."""
+    """The words of the command that starts one supervisor per node (`launch.starting.Start`). Without `command` and
+    `begin` the controller starts the supervisors over its own connections."""
 
     begin: Callable[..., Any] | None = None
-    """A coroutine in place of `command`: the words and their standard input."""
+    """A coroutine, used in place of `command`. It returns the words of the command and its standard input."""
 
     script_path: Callable[[Node], str] = lambda node: f"nodes/{node.name}/start.sh"
     """The path of a node's start script, below the run directory."""
 
     stays: bool = False
-    """Whether it holds the nodes for as long as the supervisors stay its children."""
+    """Whether the nodes stay allocated only while the supervisors are children of the launcher's process."""
 
     runs_here: Callable[[Any], bool] = lambda run: False
     """Whether the command runs on this machine instead of the head."""
 
     failures: tuple[tuple[str, str, str], ...] = ()
-    """Lines of its output that tell of a failure: pattern, meaning, fix."""
+    """Lines of its output that report a failure: (pattern, meaning, fix)."""
 
 
 @lru_cache(maxsize=1)
 def names() -> tuple[str, ...]:
-    """Every launcher, by the names of their files: none is imported for that."""
+    """The names of all launchers, from the names of their files. Nothing is imported."""
     folder = posixpath.join(posixpath.dirname(posixpath.dirname(__file__)), *PACKAGE.split(".")[1:])
     return tuple(sorted(m.name for m in pkgutil.iter_modules([folder]) if not m.name.startswith("_")))
 

@@ -25,16 +25,18 @@ from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree, plain, scal
 
 REFERENCE = re.compile(r"(\\?)\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 NEAT = re.compile(r"[\w\\./:=,~@%+${}-]+")
-"""The characters that may surround a variable in a word of a list. `$HOME;` with a shell's other signs is text."""
+"""A word of a list in which variables are resolved: only these characters may surround them. A word with other signs
+of a shell, such as `$HOME;`, is plain text."""
 
 PLACES = re.compile(
     r"MASTER_(ADDR|PORT)|((NODE|LOCAL|GROUP)_)?RANK|(LOCAL_)?WORLD_SIZE|NNODES|NPROC_PER_NODE|FORCE_TORCHRUN"
 )
-"""Variables that launchers read to place the ranks: counted here, and never handed on."""
+"""Variables that launchers read to place the ranks. allranks reads the counts and the port from
+them, and never hands them on."""
 
 
 def expand(tree: Table, reading: Reading) -> None:
-    """Understands `train.command` and puts what it says into the tree. What is wrong goes to `reading`."""
+    """Reads `train.command` and puts the keys that it stands for into the tree. Errors go to `reading`."""
     train = tree.get("train")
     entry = train.entries.get("command") if isinstance(train, Table) else None
     if entry is None or not isinstance(train, Table):
@@ -51,7 +53,7 @@ def expand(tree: Table, reading: Reading) -> None:
             reading.refuse(node, "train.command", error)
         else:
             reading.adopt(error, node, "train.command")
-        # Otherwise the reader would report the same again, in other words.
+        # Otherwise the reader would report the same error again in a different sentence.
         train.entries["command"] = Entry(entry.file, entry.line, tree_of(["train.py"], node))
         return
     write_back(tree, train, entry, command, reading)
@@ -65,7 +67,7 @@ def known_variables(tree: Table) -> dict[str, str]:
 
 
 def understood(node: Scalar | Sequence, reading: Reading, values: Mapping[str, str]) -> Command:
-    """The command of a run file: one string is split as a shell would, a list holds its words."""
+    """The command of a run file: a string is split like a shell does it, a list has one word per item."""
     command = Command(
         [], reads=lambda path: files.read(files.at_home(reading.path(path)), path), follow=follow_script
     )
@@ -92,7 +94,7 @@ def follow_script(
     variables: Mapping[str, str] = {},
     line: str | None = None,
 ) -> None:
-    """`bash train.sh`, or `bash -c LINE`: what the script would have set and started."""
+    """Reads `bash train.sh`, or `bash -c LINE`, and puts the settings and the command of the script into `command`."""
     folder = command.keys.get("train.workdir", "")
     path = path if path.startswith(("/", "~")) else posixpath.join(folder, path)
     if isinstance(path, Unknown):
@@ -116,7 +118,7 @@ def follow_script(
 
 
 def word_of(raw: str, values: Mapping[str, str]) -> str:
-    r"""A word of a list, with `$NAME` and `${NAME}` resolved; `\$NAME` is the text itself."""
+    r"""A word of a list, with `$NAME` and `${NAME}` resolved. `\$NAME` stands for the text `$NAME`."""
     if "$" not in raw or not NEAT.fullmatch(raw):
         return raw
     missing = [
@@ -134,14 +136,14 @@ def word_of(raw: str, values: Mapping[str, str]) -> str:
 
 
 def protected(word: str) -> str:
-    r"""A word as `word_of` reads it back: with `\$` for a `$` that would be taken for a variable's."""
+    r"""The word in the form that `word_of` reads back: `\$` for each `$` that would otherwise begin a variable."""
     if not NEAT.fullmatch(word):
         return word
     return REFERENCE.sub(lambda match: "\\" + match.group() if not match.group(1) else match.group(), word)
 
 
 def take_session(command: Command, session: Session) -> None:
-    """What a shell had set before the command."""
+    """Puts the settings that a shell made before the command into `command`, and the command's words."""
     command.words = list(session.words)
     for name, value in session.exported.items():
         command.variable(name, value)
@@ -156,7 +158,7 @@ def take_session(command: Command, session: Session) -> None:
 
 
 def finish(command: Command, values: Mapping[str, str]) -> None:
-    """Takes the launchers away, then says with how many ranks and on which machines it would have started."""
+    """Removes the launchers from the command and records the machines and the number of ranks that they name."""
     try:
         commands.reduce(command)
     except LookupError as error:

@@ -1,4 +1,4 @@
-"""What goes along while a run file is read, and the readers of single values.
+"""The state while allranks reads a run file, and the readers of single values.
 
 A reader takes (tree, key, reading) and returns the value, or raises Wrong. `Reading.value` catches that
 and writes the problem down with its key, file and line, so that reading goes on to the next key.
@@ -21,18 +21,19 @@ MAX_SWEEP = 10_000
 PROFILES = ("auto", "zero3", "zero3-offload", "none")
 NAMES_OF_VARIABLES = {"pattern": f"^(?:{validate.VARIABLE})$"}
 SCALAR = {"type": ["string", "number", "boolean"]}
-"""If a text is meant, what was written is taken as it is: `account: 0123`."""
+"""The schema of a text. A number or boolean counts as the text that was written: `account: 0123`."""
 
 WORD = {"type": [*SCALAR["type"], "null"]}
-"""A word of a command is taken as it is, even `null`: `[train.py, --seed, null]`."""
+"""The schema of a word of a command: the text that was written, even `null`: `[train.py, --seed, null]`."""
 
 MISSING: Any = object()
-"""What a key has that is absent or could not be read."""
+"""The value of a key that is absent or could not be read."""
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Reads one value. `schema` says in the words of JSON Schema what it takes, `form` for the reference."""
+    """Reads one value. `schema` describes the values that it takes as JSON Schema, `form` does so in words for the
+    reference."""
 
     read: Callable[[Tree, str, Reading], Any]
     schema: Mapping[str, Any]
@@ -47,7 +48,7 @@ def takes(form: str, **schema: Any) -> Callable[[Callable[[Tree, str, Reading], 
 
 
 class Reading:
-    """One run file being read: its label in messages, the folder of relative paths, what was found wrong."""
+    """The reading of one run file: its label in messages, the folder of its relative paths, and the problems found."""
 
     def __init__(self, file: str | None, problems: Problems):
         self.file = file
@@ -56,14 +57,15 @@ class Reading:
         self.problems = problems
         self.notes: list[Finding] = []
         self.counts: dict[str, tuple[int, str]] = {}
-        """What a launcher in `train.command` counts, each with the option that says it (`pasted.count_ranks`)."""
+        """The numbers of machines and ranks that a launcher in `train.command` names, each with the option that gives
+        it (`pasted.count_ranks`)."""
         self.head: str | None = None
-        """The machine that it lets lead."""
+        """The machine that this launcher makes the head."""
         self.clashes = False
-        """Whether its ranks and `gpus` were found to differ."""
+        """Whether the launcher's number of ranks and `gpus` differ."""
 
     def wrong(self, at: Any, saw: str, why: str = "", do: str = "") -> None:
-        """A problem at the place of a tree or an entry."""
+        """Reports a problem at the place of a tree or an entry."""
         self.problems.add(saw, why, do, at.file, at.line)
 
     def refuse(self, at: Any, key: str, wrong: Wrong) -> None:
@@ -79,7 +81,7 @@ class Reading:
             return MISSING
 
     def adopt(self, error: BadInput, at: Any, key: str) -> None:
-        """The problems of another file that `key` names; one without a line is reported where the file is named."""
+        """Reports the problems of another file that `key` names. A problem without a line is reported at `key`."""
         for problem in error.problems:
             if problem.line is None:
                 name = "" if problem.file is None else f"{shown(problem.file, MAX_SHOWN_PATH)}: "
@@ -95,7 +97,7 @@ class Reading:
         self.note(id, at, saw, why, fix, WARN)
 
     def path(self, text: str) -> str:
-        """A path as the run file means it: `~` is kept for the node, a relative one begins at its folder."""
+        """A path as the run file means it: a relative path begins at the run file's folder. `~` stays, for the node."""
         if text.startswith(("/", "~")):
             return text
         return posixpath.normpath(posixpath.join(self.folder, text))
@@ -103,7 +105,7 @@ class Reading:
     def unknown_keys(
         self, table: Table, prefix: str, known: Iterable[str], hint: Callable[[str], str] | None = None
     ):
-        """Every key of `table` that is none of `known`, with the nearest right name."""
+        """Reports every key of `table` that is not in `known`, with the nearest known name."""
         known = list(known)
         for key, entry in table.entries.items():
             if key in known:
@@ -284,7 +286,7 @@ def run_name(raw: str) -> str:
 
 @takes("a path", **PATH.schema)
 def deepspeed_config(tree: Tree, key: str, reading: Reading) -> str:
-    """A profile, or the path of a JSON: what holds a slash or ends in .json."""
+    """A profile, or the path of a JSON. A text is a path if it contains a slash or ends in .json."""
     raw = validate.path(scalar(tree, "auto, or the path of a DeepSpeed JSON").raw)
     if raw in PROFILES:
         return raw

@@ -32,11 +32,11 @@ from allranks.spec.reading import (
 from allranks.spec.sections import Alerts, Container, Environment, Gpus, Launch, Network, Save, Train
 
 CPU = "cpu"
-"""As `gpus.model`: the ranks train on CPUs, and that is meant."""
+"""The value of `gpus.model` with which the user asks for training on CPUs."""
 
 
 def _below(folder: str, path: str) -> str:
-    """A relative path as one of this folder."""
+    """The path; a relative one is joined to the folder."""
     return path if path.startswith(("/", "~")) else posixpath.normpath(posixpath.join(folder, path))
 
 
@@ -44,10 +44,11 @@ def _below(folder: str, path: str) -> str:
 class Run:
     """One run file, validated. `file` is its path; paths inside it are kept as written, except that
     a relative `deepspeed`, `code`, `train.llamafactory` or `environment.python` path is resolved against
-    the run file's folder. `model_config` is the path of a `config.json` that lies beside the run file, or None.
+    the run file's folder. `model_config` is the path of a `config.json` in the run file's folder, or None.
 
-    `lines` maps each dotted key to its line, `lines_in` those of another file to that file; `notes` says
-    what was left out or overruled while reading. `text` is the run file as it was read, for the record."""
+    `lines` maps each dotted key to its line; `lines_in` maps the keys that came from another file to that file. `notes`
+    are findings about settings that were left out or overruled while reading. `text` is the run file as it was read,
+    for the record."""
 
     name: str = key(
         text(run_name, "such as deepseek-v3-lora", validate.NAME),
@@ -161,18 +162,18 @@ class Run:
     notes: tuple[Finding, ...] = ()
     text: str = field(default="", repr=False, compare=False)
     typed: tuple[str, ...] = field(default=(), repr=False, compare=False)
-    """What names this run behind `allranks run`, if it was typed there (`spec.typed`)."""
+    """The arguments after `allranks run` that describe this run, if the user typed it there (`spec.typed`)."""
     nodes_known: bool = True
-    """False if the launcher chooses the machines (`nodes: 3` with SLURM or Ray): names and addresses of
-    `cluster` then only stand for the node ranks."""
+    """False if the launcher chooses the machines (`nodes: 3` with SLURM or Ray): the names and addresses in `cluster`
+    are then only placeholders for the node ranks."""
 
     def without_spares(self) -> Run:
-        """The run as if it had the nodes alone that train from the beginning."""
+        """The run with only the nodes that train from the beginning."""
         return replace(self, cluster=Cluster(self.cluster.training)) if self.cluster.spares else self
 
     @property
     def launcher(self) -> launchers.Launcher:
-        """What starts the run, and all that is known of it. Raises BadInput for an unknown name."""
+        """The run's launcher. Raises BadInput for an unknown name."""
         return launchers.find(self.launch.with_)
 
     @property
@@ -184,54 +185,56 @@ class Run:
     def on_cpu(self) -> bool:
         """Whether the run file asks for training on CPUs by name: `gpus.model: cpu`, or the trainer's `use_cpu`.
 
-        Nothing else means it. Nodes without a GPU may have a dead driver, or be containers without their devices."""
+        Nothing else counts as asking. Nodes without a GPU may have a dead driver, or be containers without their
+        devices."""
         arguments = self.train.arguments if self.train.kind == "llamafactory" else {}
         return self.gpus.model == CPU or bool(arguments.get("use_cpu") or arguments.get("no_cuda"))
 
     @property
     def cpu_form(self) -> str:
-        """What to write into the run file in order to train on CPUs."""
+        """The text that a user writes into the run file in order to train on CPUs."""
         if self.train.kind == "llamafactory":
             return "use_cpu: true under train.llamafactory"
         return f"gpus: {{count: {self.gpus.count}, model: cpu}}"
 
     @property
     def named(self) -> str:
-        """What names this run behind `allranks run` and the like, as a shell takes it."""
+        """The arguments that name this run in a command such as `allranks run`, quoted for a shell."""
         return shlex.join(self.typed) or self.file or "FILE"
 
     def line(self, key: str) -> int | None:
-        """The line of a dotted key, or of the nearest key above it that was written anywhere.
+        """The line of a dotted key, or of the nearest key above it that was written.
 
-        None if that came from `--set`. `where` says which file the line is of.
+        None if that came from `--set`. `where` names the file that the line is in.
         """
         return self.where(key).line
 
     def here(self, path: str, bare: bool = False) -> str:
-        """A path of the nodes that begins with `./` or `../` is meant from the run file's folder; with `bare`
-        any relative one is. It can only mean something where the nodes are this machine; elsewhere, and where it
-        begins with `~`, it stays as written."""
+        """The absolute path of a path on the nodes that begins with `./` or `../`: it is relative to the run file's
+        folder. With `bare` that holds for any relative path. Only if the nodes are this machine can it be resolved;
+        otherwise, and if it begins with `~`, it stays as written."""
         relative = not path.startswith(("/", "~")) if bare else path.startswith(("./", "../"))
         if self.file and relative and self.is_here:
-            # Not for every reader of a run file: it brings urllib and ipaddress along.
+            # Imported here because it also imports urllib and ipaddress, which most readers of a run file do not need.
             from pathlib import Path
 
             return str((Path(self.file).resolve().parent / path).resolve())
         return path
 
     def script(self, code: str | None = None) -> list[str]:
-        """`train.command` as torchrun starts it: a path, or `-m` and a module, and the arguments. `code` is where the
-        shipped code lies: a relative script is one of that folder."""
+        """`train.command` as torchrun starts it: a path, or `-m` and a module, and the arguments. `code` is the folder
+        of the shipped code: a relative script is in that folder."""
         program, *words = self.train.command
         if program == "-m":
             return [program, *words]
         return [_below(code, program) if code else self.here(program, bare=True), *words]
 
     def workdir(self, code: str | None = None) -> str | None:
-        """The folder of a node that the ranks start in, None for one of the run's own. `code` as for `script`.
+        """The folder of a node that the ranks start in; None if they start in a folder of the run. `code` as for
+        `script`.
 
-        A script of the user's own starts where it lies, since it may open what lies beside it; a module where the
-        code or the run file is, as under a torchrun that is started there by hand."""
+        The user's own script starts in its own folder, since it may open files there. A module starts in the folder of
+        the code, or else of the run file, as it would if the user started torchrun there by hand."""
         if self.train.workdir:
             return _below(code, self.train.workdir) if code else self.here(self.train.workdir, bare=True)
         if self.train.kind == "llamafactory" or not self.train.command:

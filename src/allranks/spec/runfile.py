@@ -216,7 +216,7 @@ def accepted(in_file: Iterable[str], given: list[str], reading: Reading) -> tupl
 
 
 def check_together(run: Run, tree: Table, reading: Reading) -> None:
-    """What is wrong only because of two keys."""
+    """Reports errors that come from two keys together, each of which would be right alone."""
 
     def place(key: str) -> Entry:
         section, _, name = key.partition(".")

@@ -1,7 +1,7 @@
-"""What a line or a script for a shell says, without running one: its commands, with quotes, variables and redirections.
+"""Reads a line or a script for a shell without running one: its commands, with quotes, variables and redirections.
 
-Bash's words as they are commonly written (POSIX.1-2017, "Shell Command Language", and bash's arrays). What only a
-shell could find out (`$(…)`, `$((…))`, a glob) stays unknown, and is refused by whoever needs it.
+It understands the common part of bash's syntax (POSIX.1-2017, "Shell Command Language", and bash's arrays). A value
+that only a shell could compute (`$(…)`, `$((…))`, a glob) stays unknown, and the code that needs it refuses it.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def unquoted(text: str, values: Values) -> str:
 
 @dataclass
 class Statement:
-    """A simple command: its words, its redirections as written, what ends it, and its line."""
+    """A simple command: words, redirections as written, the operator that ends it, and its line."""
 
     line: int
     words: list[Word] = field(default_factory=list)
@@ -104,7 +104,7 @@ class Statement:
 
 
 def statements(text: str) -> list[Statement]:
-    """The simple commands of a line or script, in their order. Raises Wrong for a quote that is never closed."""
+    """The simple commands of a line or script, in order. Raises Wrong for a quote that is never closed."""
     return Lexer(text).read()
 
 
@@ -224,7 +224,7 @@ class Lexer:
         return bool(re.fullmatch(r"[A-Za-z_]\w*\+?=", word.plain))
 
     def take_array(self, word: Word) -> None:
-        """`NAME=( … )`: its words go into one opaque part, which the reader of assignments takes apart."""
+        """`NAME=( … )`: the text in brackets becomes one part, which the reader of assignments splits into words."""
         begin, depth, quote = self.at, 0, ""
         while self.at < len(self.text):
             letter = self.move(1)

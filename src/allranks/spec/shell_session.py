@@ -1,7 +1,9 @@
-"""A script or a line for a shell, followed without running it: the one command that trains, and what is set before it.
+"""Follows a script or a line for a shell without running it: finds the command that trains, and the settings before
+it.
 
-Understood are assignments, `export`, `cd`, `source`, `module load`, and what only prints or looks. Anything else is
-left out with a note in a script, and refused in a single line, since it was surely meant there.
+It understands assignments, `export`, `cd`, `source` and `module load`, and ignores commands that only print or look.
+Any other command is left out with a note if it is in a script. In a single line it is an error, because the user
+certainly meant it there.
 """
 
 from __future__ import annotations
@@ -23,17 +25,17 @@ HARMLESS = re.compile(
     r"lscpu|nproc|nvidia-smi|nvcc|popd|printenv|printf|pushd|pwd|read|return|set|shift|shopt|sleep|tail|test|trap|true|"
     r"type|typeset|ulimit|umask|uname|unset|uptime|wait|whereis|which|whoami"
 )
-"""They print, look, or change the shell itself alone; the training does not need them."""
+"""Commands that print, look, or change only the shell itself. The training does not need them."""
 
 PIPES = ("|", "|&")
 PRINTING = ("tee", "grep", "cat", "ts", "sed", "less", "tail", "head", "awk")
-"""Behind a pipe they show the output, and change nothing."""
+"""Programs that, after a pipe, only show the output."""
 
 NEVER = (
     *("pip", "pip3", "rm", "cp", "mv", "mkdir", "ln", "git", "wget", "curl", "apt", "apt-get"),
     *("chmod", "kill"),
 )
-"""They train nothing."""
+"""Commands that never train."""
 
 TRAINS = {
     "accelerate": "launch",
@@ -42,20 +44,20 @@ TRAINS = {
     "ray": "job",
     "tune": "run",
 }
-"""Programs of which one task alone trains."""
+"""Programs with several commands, each with the one command that trains."""
 
 DECLARING = ("export", "declare", "typeset", "readonly", "local")
 SETS_PLACE = re.compile(
     r"MASTER_(ADDR|PORT)|(NODE_|LOCAL_|)RANK|WORLD_SIZE|N?NODES|NPROC_PER_NODE|(NUM_|N)(NODES|GPUS)|GPUS_PER_NODE|"
     r"(LD_LIBRARY_|PYTHON|)PATH"
 )
-"""Exported with what a command prints, they need no word: allranks places the ranks itself, and search paths are
-the environment's."""
+"""Variables for which no note is needed if a script exports them with the output of a command: allranks places the
+ranks itself, and the environment brings its own search paths."""
 
 
 @dataclass
 class Session:
-    """What a shell would know when it comes to the training command."""
+    """The state of a shell when it comes to the training command."""
 
     values: dict[str, str | list[str] | None]
     is_script: bool
@@ -65,7 +67,7 @@ class Session:
     modules: list[str] = field(default_factory=list)
     activate: str | None = None
     left_out: list[tuple[str, str, str]] = field(default_factory=list)
-    """What is not carried out: (what, why, fix)."""
+    """Parts of the script that allranks does not execute: (the part, why, the fix)."""
     line: int | None = None
 
     def copy(self) -> Session:
@@ -86,7 +88,7 @@ class Session:
         self.left_out.append((what, why, fix))
 
     def known(self, word: Word) -> list[str]:
-        """The words that one word becomes; one that needs what nobody knows stays as it is written."""
+        """The words that one word expands to. A word with an unknown value stays as it is written."""
         return [known(text) for text in word.expanded(self.values)]
 
 
@@ -329,7 +331,7 @@ def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
 
 
 def launch(session: Session, statement: Statement) -> None:
-    """The training command's own words, its variables, and where its output was sent."""
+    """Reads the training command: the variables before it, the words, the redirections, and how it ends."""
     words = list(statement.words)
     session.line = statement.line
     while words and assignment(words[0]):

@@ -1,4 +1,4 @@
-"""The values of a shell's variables: what nobody here knows is marked in them, sums and cut values are worked out."""
+"""Values of a shell's variables. Unknown parts are marked. Arithmetic and cut values (`${NAME%.*}`) are computed."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from collections.abc import Mapping
 from fnmatch import fnmatchcase
 
 Values = Mapping[str, "str | list[str] | None"]
-"""Variables by their names; an array is a list, None is what only the shell would know."""
+"""Values by the variables' names. An array is a list; None is a value that only the shell would know."""
 
 
 OPEN, CLOSE, BLANK = "\ue000", "\ue001", "\ue002"
-"""Private signs around a part of a value that nobody here knows, and in place of its blanks: it is not split there."""
+"""Private characters: two enclose an unknown part of a value, the third replaces its blanks so that the value is not
+split there."""
 
 UNRESOLVED = re.compile(f"{OPEN}([^{CLOSE}]*){CLOSE}")
 
 
 def unresolved(text: str) -> str | None:
-    """The first thing in a value that only a shell would know, as it is written; None if all of it is known."""
+    """The first unknown part of a value, as it is written; None if the whole value is known."""
     match = UNRESOLVED.search(text)
     return None if match is None else match.group(1).replace(BLANK, " ")
 

@@ -80,10 +80,10 @@ def init_text(
 ) -> str:
     """A commented run file that `loads` reads back.
 
-    `nodes` is the path of a hostfile or node names; without it the nodes of the allocation that a process with the
-    variables `environ` is in, and without that `local_nodes` on this machine. `gpus` is the number of ranks of a node
-    that says none itself, `train` a LLaMA-Factory YAML or a script, `file` what the text will be called, `gpus_here`
-    the GPUs of this machine, if they could be counted. Raises BadInput.
+    `nodes` is the path of a hostfile, or node names. Without it the text has the nodes of the allocation that a process
+    with the variables `environ` is in, or else `local_nodes` nodes on this machine. `gpus` is the number of ranks of a
+    node for which no other number is given. `train` is a LLaMA-Factory YAML or a script, `file` the name that the text
+    will be saved under, `gpus_here` the number of GPUs of this machine, None if it is unknown. Raises BadInput.
     """
     launcher = None
     if nodes is not None and is_file(at_home(nodes)):

@@ -40,7 +40,7 @@ def read(path: str, label: str | None = None) -> str:
 def read_bytes(path: str, label: str) -> bytes:
     """At most `MAX_BYTES` of a regular file. A device or a pipe is refused, since it may never end."""
     try:
-        # Without O_NONBLOCK, opening a pipe that nobody writes to waits for ever.
+        # Without O_NONBLOCK, opening a pipe without a writer would never return.
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except (OSError, ValueError) as error:
         raise refused(*cannot_open(error, path), label) from None
@@ -65,7 +65,7 @@ def read_bytes(path: str, label: str) -> bytes:
 
 
 def cannot_open(error: OSError | ValueError, path: str) -> tuple[str, str, str]:
-    """What is seen, why it matters, what to do."""
+    """The error's parts: (observation, reason, fix)."""
     if isinstance(error, FileNotFoundError):
         near = nearest_file(Path(path))
         return "file not found.", "", f"did you mean {near}?" if near else "the path of a file that exists"
@@ -77,7 +77,7 @@ def cannot_open(error: OSError | ValueError, path: str) -> tuple[str, str, str]:
 
 
 def nearest_file(path: Path) -> str | None:
-    """The file beside a missing one whose name is nearest to it, None if none is near."""
+    """The existing file in the folder of a missing one whose name is most similar; None if no name is similar."""
     try:
         names = [entry.name for entry in path.parent.iterdir() if entry.is_file()]
     except OSError:

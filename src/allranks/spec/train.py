@@ -1,4 +1,4 @@
-"""`train:` → what torchrun starts, and which key wins if the trainer's own say the same."""
+"""Reads `train:`: the command that torchrun starts, and the key that wins if the trainer's arguments set the same."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from allranks.spec.yaml12 import parse
 
 KEYS = tuple(key.name for key in declared(Train))
 BESIDE = frozenset(key.name for key in declared(Train) if key.read is not None)
-"""Those that say how, and not what is trained."""
+"""The keys of `train` that set how the training runs, and not what is trained."""
 
 STARTS_RANKS = ("horovodrun", "pdsh", "ssh", "sbatch", "salloc", "qsub", "bsub", "flux", "kubectl")
 """Programs that start ranks or jobs and whose options are not known here (`spec/commands/` holds the known ones)."""
@@ -31,9 +31,9 @@ NO_SCRIPTS = (
 
 
 def splice(train: Tree | None, reading: Reading) -> str | None:
-    """Replaces `llamafactory: FILE` by the content of FILE, which keeps its own name and lines.
+    """Replaces `llamafactory: FILE` by the content of FILE. Each part keeps FILE's name and its line.
 
-    Returns FILE if that was done. What cannot be read is reported, and stays a scalar.
+    Returns FILE if that was done. If FILE cannot be read, the error is reported and the scalar stays.
     """
     entry = train.entries.get("llamafactory") if isinstance(train, Table) else None
     if entry is None or not isinstance(entry.node, Scalar) or entry.node.value is None:

@@ -1,4 +1,4 @@
-"""What a YAML text says, as a tree whose every part knows the file and the line it came from.
+"""A YAML text as a tree. Every part of it knows the file and the line that it came from.
 
 Scalars are read by the core schema of YAML 1.2.2 (section 10.3.2): `1e-5` is a number, `no`, `on` and
 `yes` are strings, `0o17` is 15, `007` is 7, `24:00:00` is a string. The text as written is kept beside
@@ -31,7 +31,7 @@ MAX_DIGITS = 100
 
 @dataclass(slots=True, eq=False, repr=False)
 class Scalar:
-    """`raw` is the text as written (without quotes), `plain` says that no quotes stood around it."""
+    """`raw` is the text as written, without its quotes. `plain` is True if it had no quotes."""
 
     file: str
     line: int | None

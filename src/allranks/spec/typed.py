@@ -25,16 +25,16 @@ from allranks.spec.train import LLAMAFACTORY_KEYS
 from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree, scalar_value
 
 LABEL = "command line"
-"""The place of what was typed. It counts as a file of this name in the folder where it was typed: relative paths
-begin there."""
+"""The file name in messages about typed input. Typed input counts as a file of this name in the current folder, and
+relative paths begin there."""
 
 BESIDE = "run.yaml"
-"""The run file that is taken if the command line names nothing."""
+"""The run file that is read if the command line does not name one."""
 
 
 @dataclass(frozen=True)
 class Typed:
-    """What a verb was given: FILE, the words after `--`, and the keys that have options of their own."""
+    """The arguments of a verb: FILE, the words after `--`, and the keys that have their own options."""
 
     file: str | None = None
     words: tuple[str, ...] | None = None
@@ -43,7 +43,7 @@ class Typed:
     cpu: bool = False
 
     def as_words(self) -> list[str]:
-        """The same as words, for a command that is printed or kept."""
+        """The same as a list of words, for a command that is printed or saved."""
         said = [] if self.nodes is None else ["--nodes", self.nodes]
         said += [] if self.gpus is None else ["--gpus", str(self.gpus)]
         said += ["--cpu"] if self.cpu else []
@@ -151,7 +151,8 @@ def complete(
     gpus_here: Callable[[], int | None],
     sets: list[str],
 ) -> None:
-    """What a run file must say and a command need not: its name, its machines, their GPUs, the folder."""
+    """Adds the keys that a run file must have and a typed command may leave out: the run's name, the nodes, their GPUs
+    and the folder."""
     said = {one.partition("=")[0].partition(".")[0] for one in sets}
     add = {"name": name_of(tree)} if tree.get("name") is None else {}
     if tree.get("nodes") is None and "nodes" not in said:

@@ -60,10 +60,11 @@ EXPLAINED = (
 
 
 def parse(text: str, file: str, problems: Problems, fixed_place: bool = False) -> Tree | None:
-    """The tree of `text`, None if it is empty. With `fixed_place` every part stands at `file` itself,
-    without a line (a value from the command line).
+    """The tree of `text`, None if it is empty. With `fixed_place` every part has the place `file` without a line, as
+    for a value from the command line.
 
-    Keys given twice go to `problems`, the first one counts. Raises BadInput if the text is no YAML.
+    A key that is given twice is reported to `problems`, and the first one counts. Raises BadInput if the text is not
+    valid YAML.
     """
     import yaml
 
@@ -79,7 +80,7 @@ def parse(text: str, file: str, problems: Problems, fixed_place: bool = False) -
 
 
 def explain(error: Any, text: str, file: str, fixed_place: bool) -> Problem:
-    """PyYAML's complaint in terms of what people do wrong."""
+    """PyYAML's error as a Problem that names the user's mistake."""
     mark = getattr(error, "problem_mark", None)
     problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or error).split("\n")[0]
     line = None if mark is None else min(mark.line, text.count("\n")) + 1

@@ -1,4 +1,5 @@
-"""A command line while it is being understood: its words, and what its launchers say that a run file says in keys."""
+"""A command line while allranks reads it: the words that are left, and the keys of a run file that its launchers'
+options stand for."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ OWN = "allranks does it itself"
 
 
 class Unknown(str):
-    """A word as it is written, with a variable that nobody here can resolve: good enough for an option that is left
-    out, and refused in what the ranks would get."""
+    """A word as it is written, with a variable that allranks cannot resolve. That is acceptable in an option that is
+    left out, but an error in anything that the ranks would get. `needs` names the variable."""
 
     __slots__ = ("needs",)
 
@@ -28,7 +29,7 @@ class Unknown(str):
 
 @dataclass(frozen=True)
 class Note:
-    """What is said of the command beside its keys, as a finding's parts."""
+    """A remark on the command, as the parts of a finding."""
 
     id: str
     verdict: str
@@ -39,16 +40,17 @@ class Note:
 
 @dataclass
 class Command:
-    """`words` is what is left of the command; what launchers take from it becomes `keys` (dotted, as in a run file)
-    and `env`. `counts` are machines, ranks and tasks, by what they count, each with the option that says it."""
+    """`words` is the rest of the command. The parts that launchers took from it are in `keys` (dotted, as in a run
+    file) and `env`. `counts` maps what is counted (machines, ranks, tasks) to the number and the option that gives
+    it."""
 
     words: list[str]
     reads: Callable[[str], str]
-    """Reads a file of this machine by the path that the command gives it: its text. Raises BadInput."""
+    """Returns the text of a file of this machine, by the path that the command names. Raises BadInput."""
 
     follow: Callable[..., None]
-    """Puts the training command of a shell script, with what the script sets, in place of the words: given the
-    command, the script's path, its arguments, and variables that it finds set."""
+    """Replaces the words by the training command of a shell script and adds the settings that the script makes. It
+    takes the command, the script's path, its arguments, and the variables that are set before it."""
 
     env: dict[str, str] = field(default_factory=dict)
     keys: dict[str, Any] = field(default_factory=dict)
@@ -60,7 +62,7 @@ class Command:
     cpu: bool = False
     """Whether a launcher asks for training on processors."""
     settings: dict[str, str] = field(default_factory=dict)
-    """What a launcher hands to the script by variables, by its own names."""
+    """Settings that a launcher hands to the script in environment variables, by the launcher's own names."""
     changes: dict[str, str] = field(default_factory=dict)
     """Keys that are changed in LLaMA-Factory's YAML."""
     trainer: str | dict[str, Any] | None = None
@@ -77,7 +79,7 @@ class Command:
         return True
 
     def put(self, key: str, value: Any, said: str) -> None:
-        """A key of the run file. The first who says it counts; another value is a contradiction."""
+        """Sets a key of the run file. The first value counts; a different second value is a contradiction."""
         if isinstance(value, Unknown):
             return
         if key not in self.keys:

@@ -43,7 +43,7 @@ FSDP = {
     "fsdp_sync_module_states": "true",
     "fsdp_activation_checkpointing": "false",
 }
-"""Accelerate's options of FSDP and what it hands over if nobody says them."""
+"""Accelerate's options of FSDP, each with the value that it hands over by default."""
 
 AS_WRITTEN = (
     "fsdp_sharding_strategy",

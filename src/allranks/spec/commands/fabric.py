@@ -1,4 +1,5 @@
-"""`fabric run` (Lightning Fabric 2.5, `lightning/fabric/cli.py`): what it says to a script, it says by variables."""
+"""`fabric run` (Lightning Fabric 2.5, `lightning/fabric/cli.py`), which hands its settings to the script in
+environment variables."""
 
 from __future__ import annotations
 

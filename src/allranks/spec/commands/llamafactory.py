@@ -15,14 +15,14 @@ from allranks.spec.commands._command import Command, Form, Unknown, no_training
 from allranks.spec.problems import Wrong, shown
 
 SCRIPTS = ("train.py", "train_bash.py")
-"""Its scripts, in `src/` of its repository."""
+"""LLaMA-Factory's own scripts, in `src/` of its repository."""
 
 OWN = ("stage", "finetuning_type", "template", "lora_target", "dataset")
 """Arguments that no other program has together."""
 
 V1 = "llamafactory.v1.launcher"
 V1_TRAINS = ("train", "sft", "rm")
-"""What its version 1 (`USE_V1=1`) trains in LLaMA-Factory 0.9.5; it has other arguments than version 0."""
+"""The training commands of version 1 (`USE_V1=1`) in LLaMA-Factory 0.9.5. Its arguments differ from version 0's."""
 
 V1_KEYS = frozenset(
     (
@@ -41,7 +41,8 @@ MODULES = ("llamafactory.launcher", "llamafactory.cli", "llamafactory.train.tune
 
 
 def arguments(words: list[str]) -> dict[str, Any]:
-    """`--key value`, `--key=value`, `--flag` and `--key a b` as a mapping. Raises Wrong for what is no argument."""
+    """`--key value`, `--key=value`, `--flag` and `--key a b` as a mapping. Raises Wrong for a word that is not an
+    argument, and LookupError for a value that allranks cannot resolve."""
     found: dict[str, Any] = {}
     rest = list(words)
     while rest:
@@ -60,7 +61,7 @@ def arguments(words: list[str]) -> dict[str, Any]:
 
 
 def train(command: Command, rest: list[str]) -> None:
-    """The rest of the command, once it is known to be LLaMA-Factory's."""
+    """Reads the rest of a command that is LLaMA-Factory's."""
     if not rest:
         raise Wrong(
             "it names no YAML and no arguments.", "LLaMA-Factory would not know what to train.", "x.yaml"
