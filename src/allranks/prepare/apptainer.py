@@ -1,7 +1,7 @@
 """Command lines for apptainer. Pure: nothing is started here.
 
-An instance takes the place of a container: it lives until it is stopped, and commands are run in it. It shares
-the node's processes, network and /dev/shm; its user is the node's.
+An instance takes the place of a container: it lives until somebody stops it, and commands run inside it. It shares
+the node's processes, network and /dev/shm, and runs as the node's user.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from allranks.prepare.engine import extra
 
 
 def create(wanted: Description) -> list[str]:
-    """Starts the instance. `--cleanenv`: a login shell's variables, which differ by node, stay outside. Apptainer
-    itself forbids new privileges."""
+    """The command that starts the instance. `--cleanenv` keeps a login shell's variables outside, since they differ by
+    node. Apptainer itself forbids new privileges."""
     words = ["apptainer", "instance", "start", "--cleanenv"]
     words += ["--nv"] if wanted.gpus else []
     words += [f"--bind={bound(mount)}" for mount in (*wanted.mounts, *wanted.home_mounts())]
@@ -32,7 +32,7 @@ def bound(mount: Mount) -> str:
 
 
 def image(name: str) -> str:
-    """A name without a scheme that is no file means Docker's registry."""
+    """The image's name with its scheme. A name without a scheme that is not a file is in Docker's registry."""
     return name if "://" in name or name.endswith(".sif") or name.startswith("/") else f"docker://{name}"
 
 

@@ -1,4 +1,4 @@
-"""The user's code onto every node, and the digest of what lies there against what left from here."""
+"""Copies the user's code to every node and compares the digest of the files there with the digest here."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ LEFT_OUT = (
     *(".git", ".hg", ".svn", "__pycache__", ".venv", "venv", "node_modules", ".mypy_cache"),
     ".ruff_cache",
 )
-"""Folders that are made anew, or are the history: no rank reads them."""
+"""Folders that programs make again, or that hold the version history: no rank reads them."""
 
 MOST_BYTES = 512 << 20
-"""Code is small. Beyond this somebody's checkpoints or data are in the folder, and would go to every node."""
+"""Code is small. A larger folder contains checkpoints or data, which would be copied to every node."""
 
 SEND_SECONDS = 600.0
 
 
 @dataclass(frozen=True)
 class Code:
-    """A folder of this machine, packed: the archive and the digest of its files."""
+    """A packed folder of this machine: the archive, the digest and the number of its files."""
 
     digest: str
     archive: bytes
@@ -36,7 +36,8 @@ class Code:
 
 
 def pack(run: Run) -> Code:
-    """The folder of `code`; raises BadInput if it is none, too large, or holds what cannot travel."""
+    """Packs the folder of `code`. Raises BadInput if it is not a folder, is too large, or contains something that
+    cannot be packed."""
     folder = Path(run.code or "")
     names = chosen(folder, run)
     buffer = io.BytesIO()
@@ -56,7 +57,7 @@ def pack(run: Run) -> Code:
 
 
 def chosen(folder: Path, run: Run) -> list[str]:
-    """The relative paths that travel, sorted."""
+    """The relative paths of the files that are copied, sorted."""
     if not folder.is_dir():
         raise run.refuse(
             "code", f"code: {folder} is not a folder", "there is nothing to ship.", "the folder of your code"
@@ -72,7 +73,7 @@ def chosen(folder: Path, run: Run) -> list[str]:
                 "code", seen, "it would point nowhere on a node.", "copy it into the folder, or take it out"
             )
         if not path.is_symlink() and not path.is_file():
-            continue  # a socket or a pipe: nothing that code is
+            continue  # A socket or a pipe is not code.
         names.append(name)
         size += found.st_size
     if size > MOST_BYTES:

@@ -1,4 +1,5 @@
-"""A node's container as a way of reaching the node's training environment: `docker exec` over the same connection."""
+"""Runs commands inside a node's container, where the training environment is: `docker exec` over the connection to the
+node."""
 
 from __future__ import annotations
 
@@ -15,15 +16,15 @@ RECORDED = {
     "container": re.compile(r"[0-9a-f]{12,64}"),
     "name": re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,127}"),
 }
-"""What a record may hold of what becomes a word of a command on the node: the training script can write to the
-run directory from inside its container, and the command runs outside."""
+"""Patterns for those fields of a record that become words of a command. They are checked because the training script
+can write to the run directory from inside its container, while the command runs on the node, outside of it."""
 
 
 @dataclass(frozen=True)
 class Contained:
-    """One node's container, as the run directory keeps it (`nodes/<node>/container.json`).
+    """The record of one node's container in the run directory (`nodes/<node>/container.json`).
 
-    `container` is its id; for apptainer, which has none, the instance's name.
+    `container` is its id. An apptainer instance has no id, so it is the instance's name.
     """
 
     engine: str

@@ -1,4 +1,4 @@
-"""What lives in a container besides its first process: asked inside, and put into words."""
+"""The processes in a container besides its first one: a program that lists them inside, and a text for messages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ for name in os.listdir("/proc"):
             pass
 print(json.dumps(sorted(found)))
 """
-"""Run inside: the processes that live there besides its first and this one, as (pid inside, name)."""
+"""A program that runs inside and prints the processes there, without the first one, itself and its parent, as a list of
+[pid inside, name]."""
 
 
 def described(living: Sequence[tuple[int, str]], most: int = 3) -> str:

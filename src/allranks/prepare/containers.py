@@ -140,12 +140,12 @@ async def make(
     try:
         done = await program.transport.run(engine.create(wanted, run_id), timeout_seconds=ASK_SECONDS)
     except BaseException:
-        # Ctrl-C, or no answer in time: the engine may make it all the same, and no record names it yet.
+        # After Ctrl-C or a time-out the engine may still make the container, and no record names it yet.
         with contextlib.suppress(NotReady, Unreachable):
             await remove_if_made(program, wanted, run_id, LATE_LOOKS)
         raise
     if done.code != 0:
-        # docker leaves a container that could not start; it carries this run's label, so it is ours to remove.
+        # docker leaves a container that could not start. It has this run's label, so allranks may remove it.
         await remove_if_made(program, wanted, run_id)
         raise not_made(wanted, done)
     made = replace(contained, container=done.out.decode().strip().splitlines()[-1], made=True)
@@ -198,7 +198,8 @@ def not_made(wanted: Description, done: Completed) -> NotReady:
 
 
 async def inspect(program: NodeProgram, tool: str, name: str) -> dict[str, Any] | None:
-    """What the engine says of a container; None if there is none. Raises NotReady if it says nothing."""
+    """The engine's description of a container; None if there is no such container. Raises NotReady if the engine
+    fails."""
     argv = engine.inspect(tool, name)
     done = await program.transport.run(argv, timeout_seconds=ASK_SECONDS)
     if done.code == 0:
@@ -222,7 +223,8 @@ def is_running(found: Mapping[str, Any]) -> bool:
 
 
 def is_ours(found: Mapping[str, Any], home: str, node: str) -> bool:
-    """By label, home and node: the home is a folder of this user's on this node, so that nobody else's fits."""
+    """Whether this user's allranks made the container: its labels must name this home and this node. The home is the
+    user's own folder on this node, so no other user's container has the same labels."""
     labels = labels_of(found)
     return labels.get(f"{LABEL}.home") == home and labels.get(f"{LABEL}.node") == node
 
@@ -255,7 +257,7 @@ async def refuse_busy(program: NodeProgram, contained: Contained) -> None:
 
 
 async def living_in(program: NodeProgram, contained: Contained) -> list[tuple[int, str]]:
-    """The processes in a running container besides its first: pid inside, and name."""
+    """The processes in a running container besides its first one, as (pid inside, name)."""
     argv = contained.execute([contained.python, "-I", "-S", "-c", LIVING])
     done = await call(program, argv)
     found = json.loads(done.out or b"[]")
@@ -263,7 +265,7 @@ async def living_in(program: NodeProgram, contained: Contained) -> list[tuple[in
 
 
 async def is_whole(program: NodeProgram, contained: Contained) -> bool:
-    """Whether its preparation ended well; a killed controller leaves one without the mark."""
+    """Whether its preparation succeeded. A controller that was killed leaves a container without the mark."""
     done = await program.transport.run(contained.execute(["test", "-e", engine.MARK]))
     return done.code == 0
 
@@ -272,8 +274,8 @@ async def is_whole(program: NodeProgram, contained: Contained) -> bool:
 
 
 async def remove_if_made(program: NodeProgram, wanted: Description, run_id: str, looks: int = 1) -> None:
-    """Removes the container that this run has just made. Two starts of one run file want one name: the other's
-    container has the label of another run, and may still run."""
+    """Removes the container that this run has just made, but not another run's. Two starts of one run file use the same
+    name: the container of the other start has the label of another run, and may still run."""
     for left in reversed(range(looks)):
         found = await inspect(program, wanted.engine, wanted.name) or {}
         if is_ours(found, wanted.home, wanted.node) and labels_of(found).get(f"{LABEL}.run") == run_id:
@@ -283,10 +285,10 @@ async def remove_if_made(program: NodeProgram, wanted: Description, run_id: str,
 
 
 async def still_ours(program: NodeProgram, contained: Contained) -> dict[str, Any] | None:
-    """The container of a run's record, found by its id and proved by its labels; None if it is gone.
+    """The container of a run's record, found by its id and confirmed by its labels; None if it no longer exists.
 
-    A container of that id with other labels cannot be: an engine never gives an id twice. But a record may be
-    wrong, and then nothing is touched.
+    An engine never gives an id twice, so other labels mean that the record is wrong. The result is None then too, and
+    nothing is touched.
     """
     found = await inspect(program, contained.engine, contained.container)
     if found is None or str(found.get("Id")) != contained.container:
@@ -295,12 +297,13 @@ async def still_ours(program: NodeProgram, contained: Contained) -> dict[str, An
 
 
 LEAVING_TRIES, LEAVING_SECONDS = 10, 0.5
-"""A supervisor lives for a moment after its last message: it does not count as somebody else's process."""
+"""A supervisor lives for a moment after its last message. allranks looks again after some time, so that it does not
+take the supervisor for somebody else's process."""
 
 
 async def stop(program: NodeProgram, contained: Contained) -> list[tuple[int, str]]:
-    """Ends the container if it is ours and idle. Processes of another run, or of somebody else, keep it running: they
-    are returned."""
+    """Ends the container if this allranks made it and it is idle. Processes of another run or of another user keep it
+    running; the list of them is returned."""
     if contained.engine == "apptainer":
         await end_instance(program, contained)
         return []
@@ -319,7 +322,7 @@ async def stop(program: NodeProgram, contained: Contained) -> list[tuple[int, st
 
 
 async def remove(program: NodeProgram, contained: Contained) -> bool:
-    """Removes the container if it is ours and nothing lives in it; raises NotReady if something does."""
+    """Removes the container if this allranks made it and no process runs in it; raises NotReady if one does."""
     if contained.engine == "apptainer":
         return await end_instance(program, contained)
     found = await still_ours(program, contained)
@@ -335,7 +338,8 @@ async def remove(program: NodeProgram, contained: Contained) -> bool:
 
 
 async def instance_ready(program: NodeProgram, wanted: Description, contained: Contained) -> Contained:
-    """An instance starts within a second and holds nothing that could be lost, so a new one is always made."""
+    """Starts a new instance. An old one is never used again: a start takes less than a second, and an instance holds
+    nothing that could be lost."""
     if await instance(program, wanted.name) is not None:
         raise blocked(
             "container-busy",
@@ -358,7 +362,8 @@ async def instance(program: NodeProgram, name: str) -> dict[str, Any] | None:
 
 
 async def end_instance(program: NodeProgram, contained: Contained) -> bool:
-    """Instances are the user's own, and the name holds a digest of this home, this run's name and the node."""
+    """Ends the instance; returns whether there was one. It cannot be another run's: the listing has only the user's own
+    instances, and the name contains a digest of this home, the run's name and the node."""
     if await instance(program, contained.name) is None:
         return False
     await call(program, apptainer.end(contained.name))

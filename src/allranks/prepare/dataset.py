@@ -47,11 +47,12 @@ with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as fo
 print(json.dumps(sorted(os.listdir(data.tokenized_path))))
 """
 )
-"""LLaMA-Factory's own steps up to the trainer (0.9.3 to 0.9.5, train/sft/workflow.py), which save what they made."""
+"""LLaMA-Factory's own steps before the trainer (0.9.3 to 0.9.5, train/sft/workflow.py). They save the tokenized
+dataset."""
 
 
 def wanted(run: Run) -> str | None:
-    """Where the tokenized dataset belongs, as training sees it; None if the run file does not say."""
+    """The path of the tokenized dataset in the training environment; None if the run file does not give one."""
     path = run.train.arguments.get("tokenized_path") if run.train.kind == "llamafactory" else None
     return run.here(str(path)) if path else None
 
@@ -64,7 +65,7 @@ async def is_there(program: NodeProgram, python: str, path: str) -> bool:
 async def tokenize(
     program: NodeProgram, python: str, run: Run, overruled: Mapping[str, Any], env: Mapping[str, str]
 ) -> None:
-    """Tokenizes on one node, in its container if it has one; raises NotReady with the trainer's own words.
+    """Tokenizes on one node, in its container if it has one; raises NotReady with the trainer's error message.
 
     `overruled` are the plan's changes of the training arguments, `env` the ranks' environment.
     """

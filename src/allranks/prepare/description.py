@@ -1,4 +1,4 @@
-"""What decides how a node's container is made, and the digest by which an existing one is known again. Pure."""
+"""The description of a node's container, and its digest, which shows whether an existing container still fits. Pure."""
 
 from __future__ import annotations
 
@@ -9,17 +9,19 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 LABEL = "org.allranks"
-"""Our labels begin so: `.home` (whose it is), `.node`, `.run` (that made it) and `.description`."""
+"""The prefix of allranks' labels: `.home` (the owner's allranks home), `.node`, `.run` (the run that made it) and
+`.description`."""
 
 OURS = ("name", "label", "entrypoint", "rm", "detach", "restart", "pull", "cidfile", "pid", "init")
-"""Options of the engine that `container.extra` may not set: ownership and the end of a container rest on them."""
+"""Options of the engine that `container.extra` may not set: allranks needs them to recognize and end its containers."""
 
 
 USER_HOME = "container-home"
-"""Of the allranks home: the home folder inside of a user who is not root."""
+"""A folder of the allranks home: the home folder, inside the container, of a user who is not root."""
 
 WRITABLE = ("runs", "cache", "code", USER_HOME)
-"""Of the allranks home. A container outlives its run and serves the next one of its name, so that it sees all runs."""
+"""Folders of the allranks home that a container may write to. They hold all runs, because a container outlives its run
+and serves the next run of the same name."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +44,10 @@ class Mount:
 class Description:
     """The container that a run wants. `image` is a digest or an id, never a tag; `user` is `uid:gid`.
 
-    `home` is the node's allranks home, which is mounted at the same path: run directories and the bundle have
-    one name inside and outside. Only its folders `WRITABLE` can be written to inside: an image cannot change the
-    bundle and the environments, which the node runs outside of it. `form` grows if a container is made in another way
-    than before, so that an old one is made anew.
+    `home` is the node's allranks home. It is mounted at the same path, so run directories and the bundle have the same
+    path inside and outside. Inside, only its `WRITABLE` folders can be written to: an image cannot change the bundle
+    and the environments, which the node uses outside the container. `form` is increased whenever allranks makes
+    containers in a new way, so that older containers are replaced.
     """
 
     engine: str
@@ -67,7 +69,7 @@ class Description:
     form: int = 2
 
     def home_mounts(self) -> list[Mount]:
-        """The home, which can be read, and in it what a run writes."""
+        """The mounts of the home, which is read-only, and of the folders in it that a run writes to."""
         inner = [f"{self.home}/{name}" for name in WRITABLE]
         return [Mount(self.home, self.home, ("ro",)), *(Mount(path, path) for path in inner)]
 

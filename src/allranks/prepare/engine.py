@@ -10,8 +10,8 @@ from typing import Any
 from allranks.prepare.description import LABEL, OURS, USER_HOME, Description, Mount
 
 IDLE_SECONDS = 120
-"""An idle container ends by itself after so long: the controller's steps between two commands in it take
-seconds, and nothing of ours shall run on a node for a run that has ended."""
+"""An idle container ends by itself after this time. The controller needs only seconds between two commands in it, and
+allranks must leave nothing running on a node for a run that has ended."""
 
 IDLE = """
 import os, signal, sys, time
@@ -30,11 +30,11 @@ while time.monotonic() - alone_since < float(sys.argv[1]):
         alone_since = time.monotonic()
     time.sleep(1)
 """
-"""The container's first process: reaps orphans, as PID 1 must, and ends when nothing else has
-run in it for a while. So a container ends with its run even if nobody is left to stop it."""
+"""The container's first process. It reaps orphans, as PID 1 must, and ends if no other process has run in the container
+for a while. So a container ends after its run even if no controller is left to stop it."""
 
 MARK = "/.allranks-ready"
-"""A file of the container's own layer, made when all of its preparation succeeded."""
+"""A file in the container's own layer. It is made after all of the preparation has succeeded."""
 
 CAPABILITIES = ("IPC_LOCK", "SYS_NICE", "SYS_PTRACE")
 """Pinned memory for RDMA, NUMA placement by NCCL and torch, and py-spy's look at a rank that hangs."""

@@ -27,24 +27,27 @@ exec 1>&3
 env -0 | base64 -w0; echo
 command -v "$python"
 """
-"""Run by a login shell, where `module` is a function; the values come as its arguments and are never part of it."""
+"""A script for a login shell, in which `module` is a function. It gets values as arguments; they are never part of its
+text."""
 
 OF_THE_SHELL = ("_", "SHLVL", "PWD", "OLDPWD", "SHELLOPTS", "BASHOPTS", "PS1", "LS_COLORS")
 
 
 @dataclass(frozen=True)
 class Activated:
-    """What activation changed on one node, and the Python that it leads to."""
+    """The variables that activation changed on one node, and the Python that it leads to."""
 
     python: str
     variables: Mapping[str, str] = field(default_factory=dict)
 
     def plain(self, secrets: Collection[str]) -> dict[str, str]:
-        """What may be stored and shown. `secrets` are the run's: their values come from where allranks runs."""
+        """The variables that may be stored and shown. `secrets` are the names of the run's secrets, whose values come
+        from the machine that allranks runs on."""
         return {name: value for name, value in self.variables.items() if not self._is_hidden(name, secrets)}
 
     def hidden(self, secrets: Collection[str]) -> dict[str, str]:
-        """What holds a secret by its name or its form. The ranks get it the way that the run's secrets go."""
+        """The variables whose name or form shows that they are secret, without the run's own `secrets`. The ranks get
+        them in the same way as the run's secrets."""
         return {
             name: value
             for name, value in self.variables.items()
@@ -56,9 +59,10 @@ class Activated:
 
 
 async def activate_all(nodes: Nodes, run: Run, python: str) -> tuple[dict[str, Activated], list[Finding]]:
-    """Every node's activated environment, and why it fails on the others; nothing if none is asked for.
+    """The activated environment by node, and findings for the nodes on which activation fails; both are empty if the
+    run file does not ask for one.
 
-    A node that cannot be reached is left to the caller's next call, which fails in the same way.
+    A node that cannot be reached is left out: the caller's next call to it fails in the same way.
     """
     own = run.environment
     if run.container is not None or not (own.modules or own.activate or own.conda):

@@ -1,4 +1,4 @@
-"""The image of a run: its tag resolved once, on the head, and the very same image on every node."""
+"""The image of a run: the head resolves its tag once, and every node uses exactly that image."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ PULL_SECONDS = 3600.0
 ASK_SECONDS = 30.0
 
 Step = Callable[[str], None]
-"""Gets what is done now on the node in question, if it may take long."""
+"""A function that gets a description of the current step on a node, if the step may take long."""
 
 
 def unsaid(what: str) -> None:
-    """Where nobody listens."""
+    """A `Step` that ignores its argument."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Image:
 
 
 async def resolve(program: NodeProgram, tool: str, asked: str, step: Step = unsaid) -> Image:
-    """Asked on the head: the image that its name means now. Raises NotReady and Unreachable."""
+    """The image that the name `asked` refers to now, on the head. Raises NotReady and Unreachable."""
     found = await inspect(program, tool, asked)
     if found is None:
         found = await fetch(program, tool, asked, step)
@@ -48,7 +48,7 @@ async def resolve(program: NodeProgram, tool: str, asked: str, step: Step = unsa
 
 
 async def ensure(program: NodeProgram, tool: str, image: Image, step: Step = unsaid) -> Image:
-    """That image on one node; raises NotReady if the node has another one, or cannot get it."""
+    """Makes sure that one node has this image. Raises NotReady if the node has another one, or cannot get it."""
     found = await inspect(program, tool, image.reference)
     if found is None and image.is_pinned:
         found = await fetch(program, tool, image.reference, step)
@@ -75,7 +75,7 @@ async def ensure(program: NodeProgram, tool: str, image: Image, step: Step = uns
 
 
 async def inspect(program: NodeProgram, tool: str, name: str) -> dict[str, Any] | None:
-    """What the engine says of an image that the node has; None if it has none of this name."""
+    """The engine's description of an image on the node; None if it has no image of this name."""
     argv = engine.inspect_image(tool, name)
     done = await program.transport.run(argv, timeout_seconds=ASK_SECONDS)
     if done.code == 0:
@@ -105,8 +105,8 @@ async def fetch(program: NodeProgram, tool: str, name: str, step: Step = unsaid)
 
 
 async def built(program: NodeProgram, asked: str, step: Step = unsaid) -> Image:
-    """Apptainer's image of a registry's, built once on a node, or once for nodes that share allranks' home; `asked`
-    itself if it is a file. Raises NotReady with Apptainer's own reason."""
+    """The image that Apptainer builds from a registry's image: once per node, or once for nodes that share allranks'
+    home. `asked` itself if it is a file. Raises NotReady with Apptainer's error message."""
     reference = apptainer.image(asked)
     if "://" not in reference:
         return Image(asked, asked, asked)

@@ -1,4 +1,4 @@
-"""DeepSpeed's operators, compiled on every node before the launch instead of by all ranks in the middle of it."""
+"""Compiles DeepSpeed's operators on every node before the launch; otherwise all ranks would compile them during it."""
 
 from __future__ import annotations
 
@@ -98,12 +98,14 @@ with contextlib.redirect_stdout(sys.stderr):
 print(json.dumps(built))
 """
 )
-"""Run by the training environment's Python, which keeps its operators in a folder of its own (`core/extensions.py`).
+"""A program for the Python of the training environment. Each environment has its own folder for operators
+(`core/extensions.py`).
 
-`builder.load` has torch compile what is not up to date, as DeepSpeed itself does at the first use. What that left is
-noted, and the next time ninja is asked whether all of it is still current: importing torch would take seconds. A build
-of ours that was killed has left torch's `lock`, for which torch waits without end. It has left its mark, too, and
-nobody holds that: the kernel gives up a dead holder's."""
+`builder.load` lets torch compile the operators that are not up to date, as DeepSpeed itself does at the first use. The
+program notes a digest of the result. The next time it asks ninja whether everything is still current, since importing
+torch would take seconds. If a build by allranks was killed, torch's `lock` remains, and torch would wait for it without
+end. The build's mark file remains too, but nobody holds its lock: the kernel releases the lock of a process that has
+ended. So the program knows that it may remove torch's `lock`."""
 
 OPERATORS = {builder: name for name, builder in BUILDERS.items()}
 
@@ -116,7 +118,7 @@ def builders(run: Run, deepspeed: Mapping[str, Any] | None) -> list[tuple[str, s
 
 
 def asked(wanted: Sequence[tuple[str, str]], env: Mapping[str, str]) -> dict[str, Any]:
-    """What BUILD reads from its standard input."""
+    """The input of BUILD, which reads it from its standard input."""
     return {
         "builders": wanted,
         "operators": [OPERATORS.get(name, name) for _, name in wanted],

@@ -1,5 +1,6 @@
-"""The beginning of a program that works on a node for minutes: it ends, with all that it started, when nobody waits
-for it any more. Over SSH nothing else would end it after Ctrl-C: there is no terminal that could hang up.
+"""The first lines of a program that works on a node for minutes. They end the program and all that it started as soon
+as nobody waits for its result. Over SSH nothing else would end it after Ctrl-C, because there is no terminal to hang
+up.
 """
 
 from __future__ import annotations
@@ -19,5 +20,5 @@ def watch(seconds):
         os.killpg(os.getpgrp(), signal.SIGKILL)
     threading.Thread(target=until_nobody_reads, daemon=True).start()
 """
-"""`watch(seconds)` kills the program's own process group, in which it is the first, after so long or when the other
-end of its output is closed. Asking a pipe for no event tells of that alone."""
+"""`watch(seconds)` makes the program the leader of a new process group. It kills that group after this time, or when
+the reader of the program's output closes it: a poll for no events reports only that."""

@@ -1,4 +1,4 @@
-"""All nodes made ready for a run, each by itself and all at once; or back to where they were."""
+"""Makes all nodes ready for a run, all at the same time, or undoes that."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ from allranks.spec import Run
 from allranks.transport import NodeProgram, Nodes, Outcome
 
 Say = Callable[[str, str], None]
-"""Gets a node's name and what is done there now, at each step that may take long."""
+"""A function that gets a node's name and a description of its current step, at each step that may take long."""
 
 
 def unheard(node: str, what: str) -> None:
-    """Where nobody listens."""
+    """A `Say` that ignores its arguments."""
 
 
 @dataclass
 class Prepared:
-    """What was made, as far as it got. `python` is the training environment's and `code` the folder of the shipped
-    code, by node."""
+    """The result of the preparation, as far as it got. By node: `python` is the training environment's Python, `code`
+    the folder of the shipped code."""
 
     nodes: Nodes
     containers: dict[str, Contained] = field(default_factory=dict)
@@ -40,14 +40,15 @@ class Prepared:
 
     @property
     def changed_environment(self) -> bool:
-        """Whether the training environment is another one than the check has looked at."""
+        """Whether the training environment is not the one that the check has looked at."""
         return bool(self.containers or self.python)
 
 
 async def make_ready(
     prepared: Prepared, run: Run, facts: Sequence[Facts], run_id: str, say: Say = unheard
 ) -> None:
-    """Fills `prepared`, which holds what was made also when this raises (NotReady, Unreachable, BadInput)."""
+    """Fills `prepared`. If this raises (NotReady, Unreachable, BadInput), `prepared` still holds everything that was
+    made before."""
     if run.container is not None:
         await make_containers(prepared, run, {one.node: one for one in facts}, run_id, say)
     elif run.environment.lock is not None:

@@ -1,4 +1,5 @@
-"""The containers of a run that was started, from its run directories: which still run, and their end."""
+"""The containers of a run that was started: reads their records in the run directories, finds those that still run, and
+ends them."""
 
 from __future__ import annotations
 
@@ -22,10 +23,10 @@ def record_path(node: str) -> str:
 
 @dataclass
 class Remains:
-    """A run's containers by node: `there` those that the engine still has, `running` those of them that run.
+    """A run's containers by node: `there` are those that the engine still has, `running` those of them that run.
 
-    `gone` names the nodes whose container has ended or is no more: with its first process every process in it
-    has ended, the kernel sees to that.
+    `gone` names the nodes whose container has ended or no longer exists. No process of it is left: when the first
+    process of a container ends, the kernel ends all others in it.
     """
 
     known: dict[str, Contained] = field(default_factory=dict)
@@ -34,7 +35,8 @@ class Remains:
     gone: list[str] = field(default_factory=list)
 
     def inside(self, nodes: Nodes) -> Nodes:
-        """The nodes, those whose container runs reached in it: only there are the run's processes seen."""
+        """The nodes; those whose container runs are reached inside it, since only there the run's processes are
+        visible."""
         return entered(nodes, self.running)
 
     def words(self) -> list[str]:
@@ -43,8 +45,8 @@ class Remains:
 
 
 async def remains_of(nodes: Nodes, run_id: str) -> Remains:
-    """Reads the records; nothing if the run has no containers. A node that fails is left to the caller's own
-    call, which fails in the same way."""
+    """Reads the records. The result is empty if the run has no containers. A node that fails is left out: the caller's
+    own call to it fails in the same way."""
     remains = Remains()
 
     async def one(node: Node, program: NodeProgram) -> None:
@@ -71,13 +73,13 @@ async def record_of(program: NodeProgram, run_id: str, node: str) -> Contained |
     except (ProgramFailed, ValueError):
         return None
     contained = Contained.from_json(data) if isinstance(data, dict) else None
-    # The run's own script can write the record: one that names another run's container is none of this run.
+    # The run's own script can write the record, so a record that names another run's container is ignored.
     mine = contained is not None and (contained.run, contained.node) == (run_id, node)
     return contained if mine else None
 
 
 async def state_of(program: NodeProgram, contained: Contained) -> tuple[bool, bool]:
-    """Whether it is there, and whether it runs."""
+    """(whether the container exists, whether it runs)."""
     if contained.engine == "apptainer":
         found = await containers.instance(program, contained.name)
         return found is not None, found is not None
@@ -86,8 +88,8 @@ async def state_of(program: NodeProgram, contained: Contained) -> tuple[bool, bo
 
 
 async def stop_containers(nodes: Nodes, remains: Remains) -> list[Finding]:
-    """Ends the running ones; the engine keeps them for the next run of the same description. One finding for each
-    that goes on, with what lives in it."""
+    """Ends the running containers; the engine keeps them for the next run with the same description. Returns one
+    finding for each container that still runs, with the processes in it."""
     kept: list[Finding] = []
 
     async def one(node: Node, program: NodeProgram) -> None:
