@@ -1,8 +1,8 @@
-"""From pairs that failed, or were slow, to the nodes and links at fault. Pure.
+"""Finds the nodes and links at fault from the pairs that failed or were slow. Pure.
 
 A node is at fault if most of its pairs with healthy nodes fail; its pairs then do not count against the others. A pair
-that fails between healthy nodes is a broken link. Each direction is judged by itself: a node that cannot be reached may
-reach others.
+that fails between healthy nodes is a broken link. Each direction is judged alone: a node that cannot be reached may
+still reach others.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ of it (1 of 10 Gb/s, 10 of 25, 40 of 100); two measurements over a shared switch
 
 @dataclass(frozen=True)
 class Blame:
-    """`inbound` nodes cannot be reached, `outbound` ones reach nobody; a node may be in both. `links` are single pairs
-    (from, to). `everywhere`: no pair works, so no node in particular is at fault."""
+    """`inbound` nodes cannot be reached, `outbound` nodes cannot reach others; a node may be in both. `links` are
+    single pairs (from, to). If `everywhere`, no pair works, so the fault cannot be assigned to single nodes."""
 
     inbound: frozenset[str] = frozenset()
     outbound: frozenset[str] = frozenset()
@@ -38,7 +38,8 @@ class Blame:
 
 
 def blame(tried: Collection[Pair], failed: Collection[Pair]) -> Blame:
-    """The fewest nodes that explain the failed pairs: each time the worst one is taken out."""
+    """The few nodes that explain the failed pairs. The worst node is found first, then the worst of the rest, and so
+    on."""
     failed = set(failed)
     if not failed:
         return Blame()
@@ -69,7 +70,8 @@ class _Pairs:
         return (pair[0], OUTBOUND) in self.guilty or (pair[1], INBOUND) in self.guilty
 
     def worst(self) -> Side | None:
-        """The side of a node with most unexplained failures, if most of its pairs fail."""
+        """The side (node, direction) with most unexplained failures among those on which most pairs fail; None if there
+        is none."""
         count: Counter[Side] = Counter()
         total: Counter[Side] = Counter()
         for pair in self.tried:
@@ -81,14 +83,15 @@ class _Pairs:
         bad = [s for s, n in count.items() if n > MOST_OF * total[s] and n > 1]
 
         def weight(side: Side) -> tuple[int, int, float, Side]:
-            """Failures on both sides of the node first; then this side's; the name makes the result always the same."""
+            """Compares by the node's failures in both directions, then by those of this side. The name comes last, so
+            that the result is always the same."""
             both = count[side[0], OUTBOUND] + count[side[0], INBOUND]
             return both, count[side], count[side] / total[side], side
 
         return max(bad, key=weight, default=None)
 
     def pardon(self) -> None:
-        """Takes back nodes whose failures the other guilty nodes explain."""
+        """Removes nodes from the guilty ones if the others explain all their failures."""
         for side in list(self.guilty):
             self.guilty.remove(side)
             left = [p for p in self.failed if p[side[1]] == side[0] and not self.explained(p)]
@@ -97,7 +100,8 @@ class _Pairs:
 
 
 def slow(rates: Mapping[Pair, float]) -> tuple[Blame, float]:
-    """What is slow, and the usual rate: the median. Of two nodes alone it is the faster direction's."""
+    """(the blame for slow transfers, the usual rate). The usual rate is the median; with only two nodes it is the rate
+    of the faster direction."""
     if not rates:
         return Blame(), 0.0
     typical = max(rates.values()) if len(rates) == 2 else median(rates.values())

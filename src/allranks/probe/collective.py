@@ -1,8 +1,8 @@
-"""One collective of a probe: its ranks on all nodes at once, ended in any case.
+"""Runs one collective of a probe: starts its ranks on all nodes at once, and always ends them.
 
-A rank that joins waits silently for the others (torch's TCPStore: 15 minutes if packets are dropped). So the time limit
-counts from the moment when the last rank has imported torch, which may take minutes from shared storage. When it is
-over, or a rank has failed, all ranks are ended.
+A rank that joins waits silently for the others (torch's TCPStore: 15 minutes if packets are dropped), so there is a
+time limit. It counts from the moment when the last rank has imported torch, which may take minutes from shared storage.
+After it, or after a rank has failed, all ranks are ended.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from allranks.probe.tcp import END_SECONDS, lines, tell_to_end
 from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 AFTER_FAILURE_SECONDS = 3.0
-"""Once a rank has failed the others cannot succeed; they get this long to report their own errors."""
+"""After a rank has failed, the others cannot succeed. They get this time to report their own errors."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Ranks:
 
     key: str
     python: Mapping[str, str]
-    """The training environment's, by node."""
+    """The Python of the training environment, by node."""
 
     master: tuple[str, int]
     placed: Mapping[str, Sequence[tuple[int, int]]]
@@ -47,7 +47,7 @@ class Ranks:
 
 @dataclass
 class _Heard:
-    """What the ranks have reported so far."""
+    """The reports of the ranks so far."""
 
     said: dict[int, RankSaid]
     done: set[str] = field(default_factory=set)

@@ -20,7 +20,7 @@ from allranks.spec import Run
 
 
 def judge(results: Results, run: Run) -> list[Finding]:
-    """All findings, in the order of their ids; what nodes sent is made harmless to a terminal."""
+    """All findings, in the order of their ids. Texts that nodes sent are made harmless to a terminal."""
     context = Context(results, run)
     return [
         harmless(found, rule_id) for rule_id, rule in all_rules().items() for found in rule.check(context)
@@ -29,7 +29,7 @@ def judge(results: Results, run: Run) -> list[Finding]:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """What a rule sees: the results, and what several rules derive from them."""
+    """The input of a rule: the run, the results, and values that several rules derive from them."""
 
     results: Results
     run: Run
@@ -44,7 +44,7 @@ class Context:
 
     @cached_property
     def rendezvous(self) -> Mapping[str, Dial]:
-        """Each node's connection to the head's rendezvous port, without the head's own."""
+        """The connection of each node except the head to the head's rendezvous port."""
         return {d.source: d for d in self.results.of_kind(RENDEZVOUS) if d.source != self.head}
 
     @cached_property
@@ -59,8 +59,9 @@ class Context:
 
     @cached_property
     def astray(self) -> frozenset[str]:
-        """Of those the nodes that nobody reaches at that address, or where another node answers; and nodes whose route
-        to the head is their own loopback (`name-loops-back`)."""
+        """The nodes that no other node reaches at the address of their ranks, because nothing or another node answers
+        there. Only nodes of `off_route` count, and nodes whose route to the head is their own loopback
+        (`name-loops-back`)."""
         looping = [e for e in self.results.ears.values() if self.several_hosts and is_loopback(e.address)]
         found = set()
         for ear in [*self.off_route, *looping]:

@@ -1,4 +1,4 @@
-"""What the nodes reported in a probe, as frozen values. Their JSON is read without trust."""
+"""The nodes' reports of a probe, as frozen values. Their JSON is read without trust."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True)
 class Ear:
-    """One node's listener, and what the node reports of itself.
+    """One node's listener, and the node's report of itself.
 
-    It listens at `address` and `port`, where its ranks would listen for data; both are None with a `reason` if it
-    cannot. `ports` maps each of the run's ports on this node to the reason why it could not listen there, or None.
-    `source` and `way` are the address and the interface of its route to the head.
+    It listens at `address` and `port`, where the node's ranks would listen for data. If it cannot, both are None and
+    `reason` says why. `ports` maps each of the run's ports on this node to the reason why it could not listen there,
+    or None. `source` and `way` are the address and the interface of its route to the head.
     """
 
     node: str
@@ -41,7 +41,7 @@ class Ear:
 
     @property
     def rendezvous_port(self) -> int | None:
-        """The run's port that it listens on; None if there is none."""
+        """The first of the run's ports that the node could listen on; None if there is none."""
         return next((port for port, reason in self.ports.items() if reason is None), None)
 
 
@@ -68,7 +68,8 @@ class Dial:
 
 @dataclass(frozen=True)
 class Link:
-    """What one direction of a pair carried: bytes per second over all streams; None, with `reason`, if nothing came.
+    """The bandwidth in one direction of a pair, in bytes per second over all streams; None, with `reason`, if no data
+    arrived.
 
     `latency` is the shortest round trip, in seconds."""
 
@@ -95,11 +96,12 @@ class RankSaid:
     seconds: float | None = None
     bytes: int | None = None
     device: str | None = None
-    """The GPU's name; None for a rank on the processor."""
+    """The GPU's name; None for a rank on the CPU."""
 
     flops: float | None = None
     copied: float | None = None
-    """What its device computes and copies alone: floating-point operations and bytes per second."""
+    """The speed of the rank's device alone: `flops` are floating-point operations per second, `copied` is bytes per
+    second in copies."""
 
     tail: str = ""
 
@@ -110,8 +112,8 @@ class RankSaid:
 
 @dataclass(frozen=True)
 class Collective:
-    """One collective: the step's `name`, its ranks, how long it took, and the environment that the step adds to the
-    ranks' own. `stopped` says why it was ended before its ranks had ended."""
+    """One collective: the step's `name`, its ranks, its duration, and the environment that the step adds to the ranks'
+    own. `stopped` is the reason if allranks ended it before its ranks had ended."""
 
     name: str
     backend: str

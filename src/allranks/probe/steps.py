@@ -12,8 +12,8 @@ from allranks.probe.results import Collective
 from allranks.spec import Run
 
 CPU_BYTES, GPU_BYTES = 8 << 20, 256 << 20
-"""Summed at once. With 256 MiB NCCL reaches its full bandwidth (nccl-tests' curves flatten from 64 MiB on); on CPUs 8
-MiB already take a tenth of a second over 10 Gb/s."""
+"""Bytes that one all-reduce sums. With 256 MiB NCCL reaches its full bandwidth (nccl-tests' curves flatten from 64 MiB
+on). On CPUs 8 MiB already take 0.1 s over 10 Gb/s."""
 
 TCP_FABRICS = ("tcp", "socket", "ethernet")
 LADDER = (
@@ -22,8 +22,8 @@ LADDER = (
     ("p2p", ("NCCL_IB_DISABLE",)),
     ("infiniband", ()),
 )
-"""What is switched off in each step. NCCL prefers P2P, shared memory, network between local GPUs, and InfiniBand (or
-RoCE), then sockets between nodes (NCCL user guide, the three variables)."""
+"""The variables that switch transports off in each step. Between local GPUs NCCL prefers P2P, then shared memory, then
+the network; between nodes InfiniBand (or RoCE), then sockets (NCCL user guide, the three variables)."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Step:
 
 
 def steps(run: Run, on_gpus: bool, infiniband: bool) -> list[Step]:
-    """From the simplest that can work to the fastest. What the user sets in `env` stays in every step. Every device is
-    timed once: in the first step that has all ranks."""
+    """The steps, from the simplest transport that can work to the fastest. Variables that the user sets in `env` keep
+    their value in every step. Every device is timed once: in the first step that has all ranks."""
     found = collectives(run, on_gpus, infiniband)
     everybody = next((n for n, step in enumerate(found) if not step.each_node), 0)
     return [replace(step, speed=n == everybody) for n, step in enumerate(found)]
@@ -63,7 +63,7 @@ def collectives(run: Run, on_gpus: bool, infiniband: bool) -> list[Step]:
 
 
 def switched_off(run: Run, names: Sequence[str]) -> dict[str, str]:
-    """These variables as "1", without those that the user sets for all nodes or for one."""
+    """These variables with the value "1", except those that the user sets for all nodes or for one node."""
     own = {*run.env, *(name for node in run.cluster.nodes for name, _ in node.env)}
     return {name: "1" for name in names if name not in own}
 

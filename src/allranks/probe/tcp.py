@@ -1,4 +1,4 @@
-"""The part of a probe that needs no torch: listeners on all nodes, connections between all, measured pairs."""
+"""The part of a probe that does not need torch: listeners on all nodes, connections between all, measured pairs."""
 
 from __future__ import annotations
 
@@ -15,34 +15,35 @@ from allranks.probe.results import DATA, OK, RENDEZVOUS, Dial, Ear, Link, Pair, 
 from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 DIAL_SECONDS = 4.0
-"""Per connection. A lost SYN is sent again after 1 s and 3 s (Linux, TCP_TIMEOUT_INIT): this waits for both."""
+"""Time limit of a connection. A lost SYN is sent again after 1 s and 3 s (Linux, TCP_TIMEOUT_INIT), so this is enough
+for both."""
 
 MANY_NODES = 32
-"""With so many nodes a listener may not answer all connections in time: 2 of 10,000 between 100 nodes on 2 cores
-failed, none with 16 and 48 nodes."""
+"""From this number of nodes on a listener may not answer all connections in time. Of 10,000 between 100 nodes on 2
+cores, 2 failed; with 16 and 48 nodes none did."""
 
 WAITED = ("dropped", "silent", "unanswered")
-"""Outcomes that only mean that the time was over."""
+"""Outcomes that only mean that no answer came in time."""
 
 OPEN_SECONDS = 30.0
 END_SECONDS = 10.0
 MOST_AGAIN = 8
-"""Links that looked slow are measured once more, one by one with nothing else on the network."""
+"""So many links at most, of those that looked slow, are measured again, one by one, while the network is idle."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What every call of one probe needs. `interfaces` maps a node to the interface that its ranks are told to use."""
+    """The settings of one probe. `interfaces` maps a node to the interface that its ranks are set to use."""
 
     key: str
     head: str
     port: int | None
-    """The rendezvous port; None for any that is free on the head."""
+    """The rendezvous port; None means any free port of the head."""
 
     interfaces: Mapping[str, str] = field(default_factory=dict)
     streams: int = 4
     seconds: float = 0.3
-    """A direction's measurement."""
+    """Duration of a measurement in one direction."""
 
     listen_seconds: float = 300.0
 
@@ -157,8 +158,8 @@ def read_line(program: NodeProgram, what: str, line: bytes) -> dict[str, Any]:
 
 
 def targets_of(node: str, ears: Mapping[str, Ear], asked: Asked, addresses: Mapping[str, str]) -> list[dict]:
-    """What a node dials: the head's rendezvous port at the address that the ranks get, and every other node's data
-    address."""
+    """The addresses that a node connects to: the head's rendezvous port at the address that the ranks get, and the data
+    address of every other node."""
     found: list[dict[str, Any]] = []
     port = ears[asked.head].rendezvous_port if asked.head in ears else None
     if port is not None:
@@ -171,9 +172,9 @@ def targets_of(node: str, ears: Mapping[str, Ear], asked: Asked, addresses: Mapp
 
 
 async def dial_all(nodes: Nodes, ears: Mapping[str, Ear], asked: Asked) -> tuple[list[Dial], dict[str, str]]:
-    """Every node dials all others at the same time; returns the dials, and the nodes that could not be asked.
+    """All nodes connect to all others at the same time. Returns the attempts, and the nodes that could not be asked.
 
-    With many nodes, connections that got no answer are dialled once more.
+    With many nodes, connections that got no answer are tried once more.
     """
     addresses = {node.name: node.address for node in nodes.nodes.values()}
     targets = {name: targets_of(name, ears, asked, addresses) for name in nodes.nodes if name in ears}
