@@ -1,4 +1,4 @@
-"""The phases of a run and its two sides: the keeper on the head node, the controller where the user sits.
+"""The phases of a run and its two sides: the keeper on the head node, and the controller on the user's machine.
 
-Files named `keeper*` travel in the bundle (standard library alone); nothing else here does.
+Files named `keeper*` travel in the bundle and use only the standard library; the other files of this room do neither.
 """

@@ -1,4 +1,4 @@
-"""The first phase of a run: its nodes. They are there already, or a batch system gives them after a wait."""
+"""The first phase of a run: it gets its nodes. They exist already, or a batch system allocates them after a wait."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ Tell = Callable[[Event], None]
 
 @dataclass
 class Acquired:
-    """A run's nodes, and the run with their names. `job` holds them, if it was submitted for this run."""
+    """A run's nodes, and the run with their names. `job` is the job that holds them, if it was submitted for this
+    run."""
 
     run: Run
     nodes: Nodes
@@ -31,7 +32,7 @@ class Acquired:
     job: str | None = None
 
     async def release(self) -> None:
-        """For a run that did not start: cancels its job, if it was submitted for this run."""
+        """Cancels the job if it was submitted for this run. Call it for a run that did not start."""
         await self.nodes.close()
         if self.job is not None and self.run_id is not None:
             await give_back(queue_of(self.run), self.job, self.run_id)
@@ -46,7 +47,7 @@ def queue_of(run: Run) -> Queue:
 async def acquire(
     run: Run, tell: Tell, accept_new_hosts: bool = False, again: Sequence[str] = ()
 ) -> Acquired:
-    """Raises BadInput for a job that is refused, CouldNotTell if the job ends in the queue.
+    """Gets the nodes of a run. Raises BadInput if the job is refused, CouldNotTell if the job ends in the queue.
 
     `again` is the command that starts this run again, for a job that is requeued.
     """
@@ -62,7 +63,7 @@ async def acquire(
 
 
 async def looking(run: Run, accept_new_hosts: bool = False) -> Acquired:
-    """For verbs that only look: the nodes as they are, or those of the current allocation; no job is submitted."""
+    """For verbs that only look: the nodes as they are, or those of the current allocation. No job is submitted."""
     number = None if run.launcher.queue is None else queue_of(run).allocation(os.environ)
     if number is not None:
         return await inside(run, number, lambda event: None)
@@ -70,7 +71,7 @@ async def looking(run: Run, accept_new_hosts: bool = False) -> Acquired:
 
 
 async def there_already(run: Run, accept_new_hosts: bool) -> Acquired:
-    """Nodes without a queue; if the run file only gives a number, the launcher's cluster chooses them."""
+    """Nodes without a queue. If the run file gives only a number, the launcher's cluster chooses the nodes."""
     if run.launcher.nodes_of is not None and not run.nodes_known:
         run = await run.launcher.nodes_of(run)
     return Acquired(run, open_nodes(run, accept_new_hosts))
@@ -90,7 +91,7 @@ async def one(run: Run, run_id: str, job: str, tell: Tell) -> Acquired:
         job = mine.number
         return Acquired(with_nodes(run, job, given), nodes_of(run, job, given), run_id, job)
     except BaseException:
-        # Also Ctrl-C in the queue.
+        # Also after Ctrl-C in the queue.
         await asyncio.shield(give_back(queue, job, run_id))
         raise
 
@@ -119,11 +120,12 @@ async def granted(queue: Queue, number: str, run_id: str, tell: Tell) -> Job:
             tell(Event(time.time(), "phase", None, None, {"phase": "queue", "why": why}))
 
 
-# ---- an allocation that is there ----
+# ---- an existing allocation ----
 
 
 async def inside(run: Run, number: str, tell: Tell) -> Acquired:
-    """The nodes of the allocation that this process is in. It is never cancelled: it may be somebody else's."""
+    """The nodes of the allocation that this process runs in. allranks never cancels it, because another user or
+    script may have made it."""
     queue = queue_of(run)
     job = await queue.job(number)
     if not job.runs or not job.nodes:
@@ -145,7 +147,7 @@ async def inside(run: Run, number: str, tell: Tell) -> Acquired:
     run_id = new_run_id(run.name)
     why = f"in the allocation of job {number}"
     tell(Event(time.time(), "phase", None, None, {"phase": "queue", "why": why}))
-    await queue.claim(job, run_id)  # a job of ours may have been queued again
+    await queue.claim(job, run_id)  # a job that allranks submitted may have been queued again
     placed = with_nodes(run, number, wanted)
     placed = replace(placed, launch=replace(placed.launch, inside=True))
     return Acquired(placed, nodes_of(run, number, wanted), run_id)
@@ -159,7 +161,7 @@ def nodes_of(run: Run, job: str, given: list[str]) -> Nodes:
 
 
 def named(run: Run, given: list[str]) -> tuple[Node, ...]:
-    """The nodes in the job's order: the job's script runs on the first, which is the head."""
+    """The nodes in the job's order: the job's script runs on the first one, which is the head."""
     described = run.cluster.nodes
     written = {node.name: node for node in described}
     nodes = []

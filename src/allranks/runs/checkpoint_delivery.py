@@ -1,7 +1,7 @@
-"""`resume: node:/path`: brings the checkpoint of another machine to the nodes that read it, before anything is started.
+"""`resume: node:/path`: copies the checkpoint from another machine to the nodes that read it, before anything starts.
 
-Its own machine verifies it and reports each file's SHA-256. The pieces pass through this process, which keeps none, to
-the folder of the run on each reader (`checkpoints/delivery.py`), where the digests are compared.
+That machine verifies the checkpoint and reports each file's SHA-256. The pieces pass through this process, which does
+not store them, to the folder of the run on each reader (`checkpoints/delivery.py`). The digests are compared there.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from allranks.spec import Run
 from allranks.transport import NodeProgram, Nodes, ProgramFailed
 
 TOGETHER = 16
-"""Pieces of one request: 16 MiB, so that a reader is asked once for each 16 MiB and holds no more."""
+"""Pieces per request: 16 MiB. A reader gets one request per 16 MiB and holds no more than that in memory."""
 
 RECEIVE_SECONDS = 600.0
 COMPARE_SECONDS = 3600.0
-"""To read a whole checkpoint once more: 1.3 TB at 1 GB/s take 22 minutes."""
+"""Time to read a whole checkpoint once more: 1.3 TB at 1 GB/s take 22 minutes."""
 
 Step = Callable[[str, str], None]
 
 
 async def delivered(run: Run, nodes: Nodes, run_id: str, facts: Sequence[Facts], step: Step) -> Run:
-    """The run with a path that its nodes can read; the same run if `resume` names no other machine. Raises BadInput,
-    Blocked for a damaged checkpoint, CouldNotTell for a copy that broke off, Unreachable."""
+    """The run with a path that its nodes can read; the same run if `resume` does not name another machine. Raises
+    BadInput, Blocked for a damaged checkpoint, CouldNotTell for an interrupted copy, Unreachable."""
     elsewhere = over_there(run.resume)
     if elsewhere is None:
         return run
@@ -48,7 +48,7 @@ async def delivered(run: Run, nodes: Nodes, run_id: str, facts: Sequence[Facts],
         files = checked(told.get("files"), place, found)
         readers = readers_of(run, nodes)
         if set(readers) == set(source.programs) & set(nodes.programs):
-            return replace(run, resume=found)  # it is where it is read
+            return replace(run, resume=found)  # the checkpoint is already on the machine that reads it
         same_home(run, readers, facts)
         delivery = Delivery(place, found, files, run_id, told.get("single") is True, step)
         return replace(run, resume=await delivery.to(readers))
@@ -60,8 +60,8 @@ async def delivered(run: Run, nodes: Nodes, run_id: str, facts: Sequence[Facts],
 
 
 def source_of(run: Run, nodes: Nodes, host: str) -> tuple[Nodes, bool]:
-    """The machine that has the checkpoint, and whether its connection was made for this: a node of the run by its name
-    or address, else any that can be reached."""
+    """The machine that has the checkpoint, and whether a connection was opened for it: a node of the run with this
+    name or address, else any machine that can be reached."""
     for node in nodes.nodes.values():
         if host in (node.name, node.address):
             return Nodes({node.name: nodes.programs[node.name]}, {node.name: node}), False
@@ -69,14 +69,16 @@ def source_of(run: Run, nodes: Nodes, host: str) -> tuple[Nodes, bool]:
 
 
 def readers_of(run: Run, nodes: Nodes) -> dict[str, NodeProgram]:
-    """The head, since its rank 0 reads a checkpoint of allranks for all; every node if ranks read by themselves."""
+    """The nodes that read the checkpoint: the head, whose rank 0 reads a checkpoint of allranks for all; or every
+    node, if ranks read by themselves."""
     own = placeholders.resumes(run.train.command) or "checkpoint-not-resumable" in run.accept
     names = [node.name for node in run.cluster.training] if own else [run.cluster.head.name]
     return {name: nodes.programs[name] for name in names}
 
 
 def same_home(run: Run, readers: Mapping[str, Any], facts: Sequence[Facts]) -> None:
-    """All ranks get one path. Raises BadInput if the folder of the run is elsewhere on another reader."""
+    """Checks that the folder of the run has one path for all readers, since all ranks get the same path. Raises
+    BadInput if it differs."""
     homes = {one.node: str(one.get("system.allranks_home")) for one in facts if one.node in readers}
     if len(set(homes.values())) > 1:
         saw = "; ".join(f"{home} on {name}" for name, home in list(homes.items())[:3])
@@ -87,7 +89,7 @@ def same_home(run: Run, readers: Mapping[str, Any], facts: Sequence[Facts]) -> N
 
 
 class Delivery:
-    """One checkpoint on its way from its machine to all readers at once."""
+    """Copies one checkpoint from its machine to all readers."""
 
     def __init__(
         self,
@@ -104,7 +106,7 @@ class Delivery:
         self.described = [{"name": one.name, "bytes": one.bytes, "sha256": one.sha256} for one in files]
 
     async def to(self, readers: Mapping[str, NodeProgram]) -> str:
-        """The path of the copies. One reader after the other, since several may share a home."""
+        """The path of the copies. Readers are served one after the other, since several may share a home."""
         paths = set()
         for name, program in readers.items():
             begun = await self.ask(program, COMPARE_SECONDS, files=self.described)

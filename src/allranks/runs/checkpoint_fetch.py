@@ -1,7 +1,7 @@
-"""Copies a checkpoint to this machine, whole or not at all; a copy that broke off is continued.
+"""Copies a checkpoint to this machine, either completely or not at all. An interrupted copy can be continued.
 
-The copy grows under a temporary name, and is moved to its place when every file has the size and SHA-256 that the node
-reported. A file name that leads out of the folder is refused.
+The copy grows under a temporary name. It is moved to its place when every file has the size and the SHA-256 that the
+node reported. File names that lead out of the folder are refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Heard = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file as the node reports it: `name` is below the checkpoint's folder."""
+    """A file as the node reports it. `name` is relative to the checkpoint's folder."""
 
     name: str
     bytes: int
@@ -43,7 +43,7 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Fetched:
-    """`copied_bytes` were copied now, `kept_bytes` by an earlier try."""
+    """The result of a copy: `copied_bytes` were copied now, `kept_bytes` by an earlier try."""
 
     source: str
     target: str
@@ -64,8 +64,8 @@ async def fetch(
     step: int | None = None,
     heard: Heard = lambda done, total: None,
 ) -> Fetched:
-    """Raises BadInput (nothing there, the target exists), Blocked (the checkpoint is damaged), Unreachable, and
-    CouldNotTell if the copy broke off: then the same command continues it."""
+    """Copies a checkpoint. Raises BadInput (nothing there, the target exists), Blocked (the checkpoint is damaged),
+    Unreachable, and CouldNotTell if the copy was interrupted; the same command then continues it."""
     began = time.monotonic()
     told = await place.ask("files", **({} if step is None else {"step": step}))
     path = str(told.get("path") or "")
@@ -103,14 +103,14 @@ async def fetch(
 
 
 def goal_of(place: CheckpointPlace, path: str, target: str | None) -> Path:
-    """The folder that is made. `.`, and a TO that ends with a slash, is the folder around it."""
+    """The folder to make. If TO is `.` or ends with a slash, it is the folder around that one."""
     inside = target is None or target.endswith("/") or target in (".", "..")
     folder = Path(target or ".")
     return (folder / default_name(place, path) if inside else folder).absolute()
 
 
 def default_name(place: CheckpointPlace, path: str) -> str:
-    """`RUN-checkpoint-50`, or the folder's own name; a final adapter gets its run's."""
+    """`RUN-checkpoint-50`, or the folder's own name. A final adapter gets the name of its run."""
     name = PurePosixPath(path).name
     run_id = text_of(place.request.get("run"))
     if run_id is None:
@@ -119,7 +119,7 @@ def default_name(place: CheckpointPlace, path: str) -> str:
 
 
 def refuse_damaged(place: CheckpointPlace, path: str, report: Mapping[str, Any]) -> None:
-    """Raises Blocked for a damaged checkpoint; one that could not be judged is copied."""
+    """Raises Blocked for a damaged checkpoint. A checkpoint that could not be judged is copied."""
     against = [f for f in mappings(report.get("findings")) if f.get("verdict") == "block"]
     if against:
         said = "; ".join(f"{f.get('id')}: {printable(f.get('saw'))}" for f in against[:3])
@@ -130,7 +130,8 @@ def refuse_damaged(place: CheckpointPlace, path: str, report: Mapping[str, Any])
 
 
 def checked(told: Any, place: CheckpointPlace, path: str) -> list[RemoteFile]:
-    """The files of a node's answer. Raises CouldNotTell if it makes no sense, or names a file outside the folder."""
+    """The files in a node's answer. Raises CouldNotTell if the answer is malformed, or names a file outside the
+    folder."""
     found = []
     for one in mappings(told):
         name, size, sha = text_of(one.get("name")), integer(one.get("bytes")), text_of(one.get("sha256"))
@@ -152,7 +153,7 @@ def checked(told: Any, place: CheckpointPlace, path: str) -> list[RemoteFile]:
 
 
 def make_own(growing: Path) -> None:
-    """The temporary folder. Raises BadInput if it is another user's, or leads elsewhere."""
+    """Makes the temporary folder. Raises BadInput if it belongs to another user, or is a link to another place."""
     growing.mkdir(mode=0o700, exist_ok=True)
     if growing.is_symlink() or growing.lstat().st_uid != os.geteuid():
         raise BadInput(Problem(f"{growing} is not a folder of yours", do="another TO"))
@@ -166,7 +167,7 @@ def refuse_full_disk(folder: Path, size: int) -> None:
 
 
 def left_from_before(growing: Path, one: RemoteFile) -> int:
-    """How many bytes of an earlier try are there; a file that is too long is removed."""
+    """How many bytes an earlier try has left; a file that is too long is removed."""
     path = growing / one.name
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise BadInput(Problem(f"{path} is not a file of an earlier try", do=f"remove {growing}"))
@@ -182,7 +183,7 @@ def left_from_before(growing: Path, one: RemoteFile) -> int:
 async def bring(
     place: CheckpointPlace, path: str, growing: Path, files: Sequence[RemoteFile], heard: Heard
 ) -> None:
-    """Copies all files; one whose digest differs is copied once more from its beginning."""
+    """Copies all files. A file whose digest differs is copied once more from its beginning."""
     missing = list(files)
     for _ in range(2):
         await receive(place, path, growing, missing, heard)
@@ -205,7 +206,7 @@ def is_same(growing: Path, one: RemoteFile) -> bool:
 async def receive(
     place: CheckpointPlace, path: str, growing: Path, files: Sequence[RemoteFile], heard: Heard
 ) -> None:
-    """Appends what comes to the files, each from its present end."""
+    """Appends the received pieces to the files, each at its present end."""
     total = sum(one.bytes for one in files)
     offsets = {one.name: left_from_before(growing, one) for one in files}
     done, writer = sum(offsets.values()), Writer(growing, {one.name: one.bytes for one in files}, offsets)
@@ -240,7 +241,7 @@ async def lines_of(place: CheckpointPlace, wanted: Mapping[str, Any]):
 
 
 class Writer:
-    """Writes pieces to files below a folder: only files that were requested, in order and no longer than reported."""
+    """Writes pieces to files below a folder. It accepts only requested files, in order, and no longer than reported."""
 
     def __init__(self, folder: Path, sizes: Mapping[str, int], offsets: dict[str, int]):
         self.folder, self.sizes, self.offsets = folder, sizes, offsets
@@ -255,7 +256,7 @@ class Writer:
         return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
 
     def add(self, line: Mapping[str, Any]) -> int:
-        """The bytes that were written. Raises CouldNotTell for a piece that was not requested."""
+        """Returns the number of bytes written. Raises CouldNotTell for a piece that was not requested."""
         name, offset = str(line.get("name")), integer(line.get("offset"))
         try:
             data = base64.b64decode(str(line.get("data")), validate=True)
@@ -283,7 +284,7 @@ class Writer:
 
 
 def settle(growing: Path, goal: Path, files: Sequence[RemoteFile]) -> None:
-    """Moves the whole copy into place, without files of an earlier try that the node no longer has."""
+    """Moves the complete copy into place, without files of an earlier try that the node no longer has."""
     for stray in set(copying.files_below(str(growing))) - {one.name for one in files}:
         (growing / stray).unlink()
     mask = os.umask(0)
@@ -291,13 +292,13 @@ def settle(growing: Path, goal: Path, files: Sequence[RemoteFile]) -> None:
     growing.chmod(0o777 & ~mask)
     sync(str(growing))
     if goal.is_dir():
-        goal.rmdir()  # it was empty; an error if it no longer is
+        goal.rmdir()  # fails if the folder is no longer empty
     growing.rename(goal)
     sync(str(goal.parent))
 
 
 def settle_file(growing: Path, goal: Path, one: RemoteFile) -> None:
-    """The same for a checkpoint that is one file."""
+    """Moves the copy into place if the checkpoint is one file."""
     (growing / one.name).rename(goal)
     sync(str(goal.parent))
     shutil.rmtree(growing)

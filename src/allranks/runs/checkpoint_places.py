@@ -1,4 +1,4 @@
-"""Where a checkpoint is that a person names: a folder here, `node:/path`, or a run, here or on its head."""
+"""Finds the checkpoint that a person names: a folder here, `node:/path`, or a run, here or on its head."""
 
 from __future__ import annotations
 
@@ -16,12 +16,13 @@ from allranks.runs.node_targets import Access, open_targets
 from allranks.transport import Nodes, ProgramFailed
 
 READ_SECONDS = 3600.0
-"""To read a whole checkpoint: 671B in bfloat16 are 1.3 TB, at 1 GB/s some 22 minutes."""
+"""Time to read a whole checkpoint: 671B parameters in bfloat16 are 1.3 TB, about 22 minutes at 1 GB/s."""
 
 
 @dataclass(frozen=True)
 class CheckpointPlace:
-    """`request` is for `checkpoints.node_verbs`; `nodes` is None if the checkpoint is on this machine."""
+    """The place of a checkpoint. `request` is for `checkpoints.node_verbs`; `nodes` is None if the checkpoint is on
+    this machine."""
 
     text: str
     request: Mapping[str, Any] = field(default_factory=dict)
@@ -33,7 +34,7 @@ class CheckpointPlace:
         return next(iter(self.nodes.programs)) if self.nodes is not None else None
 
     async def ask(self, what: str, **more: Any) -> dict[str, Any]:
-        """The document of `list`, `verify`, `prune` or `files`. Raises BadInput and Unreachable."""
+        """The answer to `list`, `verify`, `prune` or `files`. Raises BadInput and Unreachable."""
         if self.nodes is None:
             try:
                 return node_verbs.document(what, {**self.request, **more})
@@ -54,7 +55,7 @@ class CheckpointPlace:
 
 
 def refused(node: str | None, error: ProgramFailed) -> BadInput:
-    """A node's refusal of a request, as the same error as on this machine."""
+    """The error for a request that a node refused, the same as on this machine."""
     told = error.answer.get("problems")
     problems = [one for one in told if isinstance(one, dict)] if isinstance(told, list) else []
     if not problems:
@@ -66,8 +67,8 @@ def refused(node: str | None, error: ProgramFailed) -> BadInput:
 
 
 def of_text(text: str | None, access: Access | None = None, file: bool = False) -> CheckpointPlace:
-    """The place that `text` means; without `text` that of the newest run. A run file means its newest run. With `file`
-    it may be a checkpoint's file on this machine. Raises BadInput for anything else."""
+    """The place that `text` means. A run file means its newest run; no `text` means the newest run of all. With
+    `file` it may also be a checkpoint's file on this machine. Raises BadInput for anything else."""
     text = text if text is not None else found(None)
     is_run_file = text.endswith((".yaml", ".yml")) and Path(text).is_file()
     if text and (Path(text).is_dir() or (file and Path(text).is_file() and not is_run_file)):
@@ -100,7 +101,7 @@ def found(text: str | None) -> str:
 
 
 def head_of(run_id: str) -> Nodes:
-    """Only the head: it has the run's checkpoints."""
+    """Only the head of the run, because it has the run's checkpoints."""
     nodes = index.nodes_of(run_id)
     name = next(iter(nodes.programs))
     return Nodes({name: nodes.programs[name]}, {name: nodes.nodes[name]})

@@ -1,4 +1,4 @@
-"""Stopping runs and tidying up after them: on every node, by identity, never by name."""
+"""Stops runs and cleans up after them, on every node. It finds processes by identity, never by name."""
 
 from __future__ import annotations
 
@@ -15,24 +15,26 @@ from allranks.runs.leftovers import Leftovers
 from allranks.transport import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
 
 STOP_SECONDS = 30.0
-"""For the grace time (10 s), SIGKILL and the report; after that the nodes are asked directly, without the keeper."""
+"""Time for the grace period (10 s), SIGKILL and the report. After that allranks asks the nodes directly, without the
+keeper."""
 
 FINISHING = ("verify", "prove", "prune")
-"""The keeper's phases after the last rank; each has its own time limit."""
+"""The keeper's phases after the last rank has ended. Each has its own time limit."""
 
 UNDOING_SECONDS = 90.0
-"""For the process that starts a run to undo it: a call under way ends (30 s), then supervisors stop and folders go."""
+"""Time for the process that starts a run to undo the start: a call under way ends (30 s), then it stops supervisors
+and removes folders."""
 
 JOB_SECONDS = 60.0
-"""From a job's cancelling to its end: SLURM's KillWait is 30 s by default, and its epilog follows."""
+"""Time from cancelling a job to its end: SLURM's KillWait is 30 s by default, and its epilog follows."""
 
 
 async def stop(run_id: str, save: bool = False) -> dict[str, Any]:
-    """Asks the keeper; if it does not end the run in time, every node stops its own part.
+    """Asks the keeper to end the run. If it does not end the run in time, every node stops its own part.
 
-    With `save` the ranks save first, if they can. The run's own job is cancelled if it still waits, or if its keeper no
-    longer answers. `left` counts the processes that still live; `unreadable` maps nodes that could not be asked to the
-    reason.
+    With `save` the ranks save first, if they can. The run's own job is cancelled if it still waits, or if its keeper
+    no longer answers. `left` is the number of processes that still live. `unreadable` maps each node that could not
+    be asked to the reason.
     """
     job = index.waiting(run_id)
     if job is not None:
@@ -42,7 +44,7 @@ async def stop(run_id: str, save: bool = False) -> dict[str, Any]:
 
 
 async def stop_waiting(run_id: str, job: str) -> dict[str, Any]:
-    """Takes the run's job out of the queue. Nothing of the run is on any node yet."""
+    """Removes the run's job from the queue. Nothing of the run is on any node yet."""
     queue = index.job_of(index.entry(run_id))[0]
     cancelled = queue is not None and await queue.cancel(job, run_id)
     index.forget(run_id)
@@ -50,8 +52,8 @@ async def stop_waiting(run_id: str, job: str) -> dict[str, Any]:
 
 
 async def stop_starting(run_id: str) -> dict[str, Any] | None:
-    """If the run is being started: the process that starts it undoes the start; if that process is gone, this ends what
-    it left. None for any other run, and for one whose keeper has taken over."""
+    """Stops a run that is being started. The process that starts it undoes the start; if that process is gone, this
+    function ends whatever it left. None for any other run, and for a run whose keeper has taken over."""
     deadline = time.monotonic() + UNDOING_SECONDS
     if launch_record.lives(index.entry(run_id)):
         index.call_off(run_id)
@@ -77,13 +79,13 @@ def stopped(
     unreadable: Mapping[str, str] | None = None,
     findings: Sequence[Finding] = (),
 ) -> dict[str, Any]:
-    """What `stop` answers."""
+    """The answer of `stop`."""
     told = {"findings": [finding.as_json() for finding in findings]} if findings else {}
     return {"id": run_id, "state": state, "left": left, "unreadable": dict(unreadable or {}), **told}
 
 
 async def stop_direct(nodes: Nodes, run_id: str, seconds: float = 60.0) -> list[Outcome]:
-    """Every node that knows the run ends its part, without the keeper."""
+    """Ends the run without the keeper: every node that knows the run ends its own part."""
 
     async def one(_node: Node, program: NodeProgram) -> None:
         if await has_run(program, run_id):
@@ -93,8 +95,8 @@ async def stop_direct(nodes: Nodes, run_id: str, seconds: float = 60.0) -> list[
 
 
 async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
-    """Cancels the job of a run that its keeper and supervisors did not stop; None if that is not needed, or if the job
-    is not the run's own."""
+    """Cancels the job of a run that its keeper and supervisors did not stop. None if that is not necessary, or if the
+    job does not belong to the run."""
     run_id = str(result["id"])
     queue, job = index.job_of(index.entry(run_id))
     done = result["state"] in FINAL and not result["left"] and not result["unreadable"]
@@ -110,12 +112,13 @@ async def ended_job(result: dict[str, Any]) -> dict[str, Any] | None:
         unreadable = {**dict.fromkeys(names, why), **result["unreadable"]}
         return {**result, "unreadable": unreadable, "cancelled": job}
     state = result["state"] if result["state"] in FINAL else "lost"
-    # Every process of a job ends with it, also on nodes that did not answer.
+    # Every process of a job ends with the job, also on nodes that did not answer.
     return {**result, "state": state, "left": 0, "unreadable": {}, "cancelled": job}
 
 
 async def stop_on_nodes(run_id: str, save: bool = False) -> dict[str, Any]:
-    """If the head cannot be asked, every node ends its own part; the head is in `unreadable` then."""
+    """Stops a run through its nodes. If the head cannot be asked, every node ends its own part, and the head is in
+    `unreadable`."""
     async with index.connected(run_id) as nodes:
         head = next(iter(nodes.programs.values()))
         boxes = await prepare.remains_of(nodes, run_id)
@@ -141,7 +144,7 @@ async def stop_on_nodes(run_id: str, save: bool = False) -> dict[str, Any]:
 
 
 async def finishes(nodes: Nodes, run_id: str) -> bool:
-    """Whether no rank lives and the keeper does: it copies, prunes and reports, and then ends by itself."""
+    """Whether the keeper lives and no rank does: it copies, prunes and reports, and then ends by itself."""
     outcomes = await nodes.each(lambda _node, program: program.call("sweep", run_id, "--dry-run"))
     living = [one for outcome in outcomes for one in answer_of(outcome).get("processes", ())]
     if any(outcome.error is not None for outcome in outcomes) or not all(one.get("own") for one in living):
@@ -155,7 +158,7 @@ async def finishes(nodes: Nodes, run_id: str) -> bool:
 
 
 async def ask_head(head: NodeProgram, run_id: str, save: bool) -> tuple[float, dict[str, str]]:
-    """How many seconds the keeper may take to end the run; if the head cannot be asked, its name and the reason."""
+    """How many seconds the keeper may need to end the run. If the head cannot be asked: its name and the reason."""
     try:
         asked = await head.call("stop", run_id, *(["--save"] if save else []))
     except (Unreachable, ProgramFailed) as error:
@@ -164,7 +167,7 @@ async def ask_head(head: NodeProgram, run_id: str, save: bool) -> tuple[float, d
 
 
 async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SECONDS) -> str | None:
-    """The state when the run has ended, or after `seconds`; None if the head does not tell it."""
+    """The state when the run has ended, or after `seconds`; None if the head does not report it."""
     deadline = time.monotonic() + seconds
     while True:
         try:
@@ -179,14 +182,14 @@ async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SEC
 async def remaining(
     nodes: Nodes, run_id: str, boxes: prepare.Remains | None = None
 ) -> tuple[int, dict[str, str]]:
-    """How many processes of the run live on the nodes that answered; the other nodes, each with the reason."""
+    """The number of the run's processes on the nodes that answered, and the other nodes, each with the reason."""
     boxes = boxes or prepare.Remains()
     words = ["--dry-run", *boxes.words()]
     outcomes = await boxes.inside(nodes).each(lambda _node, program: program.call("sweep", run_id, *words))
     answers = [answer for answer in once_a_host(outcomes) if "error" not in answer]
     living = sum(len(answer.get("processes", ())) for answer in answers)
     unreadable = {o.node.name: str(o.error) for o in outcomes if o.error is not None}
-    # With a shared home each node sees only its own processes; one that nobody saw may still be at work.
+    # With a shared home each node sees only its own processes. A process that no node could see may still run.
     unseen = [set(answer.get("unseen", ())) for answer in answers]
     for name in sorted(set.intersection(*unseen)) if unseen else ():
         unreadable.setdefault(name, "its processes cannot be seen: another host, or a container")
@@ -194,7 +197,7 @@ async def remaining(
 
 
 async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
-    """What each node says is left of a run there."""
+    """The leftovers of a run on each node, as the node reports them."""
     if index.waiting(run_id) is not None:
         return []
     async with index.connected(run_id) as nodes:
@@ -211,7 +214,8 @@ async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
 
 
 def once_a_host(outcomes: list[Outcome]) -> list[dict[str, Any]]:
-    """The nodes' answers; nodes that are one host (`same_host`) see the same processes, which the first one keeps."""
+    """The nodes' answers, without duplicates. Nodes that are one host (`same_host`) see the same processes; only the
+    first of these nodes keeps them."""
     told: set[tuple[str, int, int]] = set()
     answers = []
     for outcome in outcomes:
@@ -236,8 +240,8 @@ LEFT = ("processes", "files", "containers", "error")
 
 
 async def leftovers(name: str | None, files: bool, with_models: bool = False) -> Leftovers:
-    """What ended runs left: all of them, or the named one. With `files` also their directories, except what the scripts
-    saved there; with `with_models` that too."""
+    """The leftovers of ended runs: of all runs, or of the named one. With `files` also their directories, except the
+    files that the scripts saved there; with `with_models` those, too."""
     runs = await index.all_runs()
     if name is not None:
         wanted = await index.find(name)
@@ -273,7 +277,7 @@ async def leftovers(name: str | None, files: bool, with_models: bool = False) ->
 
 
 async def saved_in(run_id: str) -> tuple[list[dict[str, Any]], bool]:
-    """What the script saved in the run's directories, each place once; whether anything else is or may be there."""
+    """The script's saves in the run's directories, each place once; and whether anything else is there, or may be."""
     async with index.connected(run_id) as nodes:
         boxes = await prepare.remains_of(nodes, run_id)
         outcomes = await clean_each(nodes, run_id, ["--dry-run", *boxes.words()])
@@ -288,19 +292,19 @@ async def saved_in(run_id: str) -> tuple[list[dict[str, Any]], bool]:
 
 
 def is_over(nodes: list[dict[str, Any]]) -> bool:
-    """Whether all nodes answered and no process of the run lives: nobody is left to write its last state."""
+    """Whether all nodes answered and no process of the run lives: then nothing can write its last state any longer."""
     return bool(nodes) and not any(
         node.get(key) for node in nodes for key in ("error", "processes", "unseen")
     )
 
 
 def not_done(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """The nodes that could not be looked at or cleaned, each with why."""
+    """The nodes that could not be looked at or cleaned, each with the reason."""
     return {str(node["node"]): str(node["error"]) for node in nodes if "error" in node}
 
 
 async def tidy(found: Leftovers) -> dict[str, Any]:
-    """Removes what `leftovers` listed; each node decides again by itself what belongs to the run."""
+    """Removes the leftovers that `leftovers` listed. Each node decides again which of them belong to the run."""
     done: dict[str, Any] = {}
     for run_id in found.runs:
         nodes = await sweep(run_id, dry_run=False)
@@ -311,15 +315,14 @@ async def tidy(found: Leftovers) -> dict[str, Any]:
 
 
 async def has_run(program: NodeProgram, run_id: str) -> bool:
-    """Whether the node knows the run."""
     return any(run["id"] == run_id for run in (await program.call("read", "runs"))["runs"])
 
 
 async def clean_each(nodes: Nodes, run_id: str, words: Sequence[str] = ()) -> list[Outcome]:
     """Removes the run's folder on one node after the other, since nodes may share a home, and with it the folder.
 
-    The head comes last, and keeps its folder if another node could not be cleaned: only there is written what the run
-    was.
+    The head comes last. It keeps its folder if another node could not be cleaned, because only the head has the
+    description of the run.
     """
     head, *others = nodes.programs
     outcomes: dict[str, Outcome] = {}
@@ -339,7 +342,8 @@ async def clean_each(nodes: Nodes, run_id: str, words: Sequence[str] = ()) -> li
 
 
 async def remove_directories(run_id: str, with_models: bool = False) -> list[dict[str, Any]]:
-    """On every node. If a model is left the run stays in the index, so that its folder can be removed later."""
+    """Removes the run's directories on every node. If a model is left, the run stays in the index, so that its folder
+    can be removed later."""
     async with index.connected(run_id) as nodes:
         boxes = await prepare.remains_of(nodes, run_id)
         words = [*(["--models"] if with_models else []), *boxes.words()]

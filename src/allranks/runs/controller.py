@@ -1,7 +1,7 @@
-"""The controller's side of a run: check, prepare, start the supervisors, then only watch.
+"""The controller's side of a run: it checks, prepares, starts the supervisors, and then only watches.
 
-Once the supervisors run, nothing depends on this process. Until then a failure or an interruption is undone: no process
-and no folder is left of a run that never started.
+Once the supervisors run, nothing depends on this process. Until then it undoes a failed or interrupted start: a run
+that never started leaves no process and no folder.
 """
 
 from __future__ import annotations
@@ -48,7 +48,8 @@ ORDER_SECONDS = 130.0
 """Longer than `order` itself waits for the engine and for the supervisor (`node/engine_orders.py`)."""
 
 SUBMITTED = "submitted.json"
-"""Written to the head's run directory when every supervisor has been started: without it the submission was cut off."""
+"""This file is written to the head's run directory when every supervisor has been started. Without it the submission
+was interrupted."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,8 @@ class Submitted:
 
 
 class StoppedBefore(Blocked):
-    """`findings` forbid the launch; `inspection` is all that was seen. Not `acceptable`: something that the run needs
-    could not be made."""
+    """The launch was stopped before it began. `findings` forbid the launch; `inspection` is everything that was seen.
+    If not `acceptable`, something that the run needs could not be made."""
 
     def __init__(self, inspection: Inspection, findings: list[Finding], acceptable: bool = True):
         super().__init__("\n".join(str(f.saw) for f in findings))
@@ -72,7 +73,7 @@ class StoppedBefore(Blocked):
 
 
 class Before:
-    """What happened before the launch, and when: kept for the keeper's journal."""
+    """The events before the launch with their times, kept for the keeper's journal."""
 
     def __init__(self, tell: Tell):
         self.events: list[Event] = []
@@ -82,11 +83,11 @@ class Before:
         self.say("phase", {"phase": phase, "why": ""})
 
     def step(self, node: str, what: str) -> None:
-        """What is being done on a node now: for the display, not for the journal."""
+        """Shows the current step on a node. It is not written to the journal."""
         self.tell(Event(time.time(), "preparing", node, None, {"what": what}))
 
     def silent(self, nodes: list[str], seconds: float) -> None:
-        """Which nodes have not answered yet: for the display, too."""
+        """Shows which nodes have not answered yet. It is not written to the journal."""
         self.tell(Event(time.time(), "silent", None, None, {"nodes": nodes, "seconds": seconds}))
 
     def say(self, kind: str, data: Mapping[str, Any]) -> None:
@@ -101,10 +102,11 @@ class Before:
 async def submit(
     nodes: Nodes, run: Run, tell: Tell, probe: bool | None = None, run_id: str | None = None
 ) -> Submitted:
-    """Takes a run up to started supervisors. Raises StoppedBefore, BadInput, Unreachable and ProgramFailed.
+    """Takes a run from the inspection to started supervisors. Raises StoppedBefore, BadInput, Unreachable and
+    ProgramFailed.
 
     `probe` says whether the network is probed first; None leaves that to `probe_phase.takes_place`. `run_id` is given
-    if a job in a queue has it already.
+    if a job in a queue already has it.
     """
     secrets = secret_values(run)
     before = Before(tell)
@@ -130,7 +132,8 @@ async def submit(
             await starting.probe()
         await starting.start(secrets)
     except BaseException:
-        # Also after Ctrl-C: a run that did not start leaves nothing behind. What cannot be undone stays in the index.
+        # Also after Ctrl-C: a run that did not start leaves nothing behind. If something cannot be undone, the run
+        # stays in the index.
         if await asyncio.shield(starting.undo()):
             index.forget(run_id)
         if calling_off.done():
@@ -159,7 +162,7 @@ def secret_values(run: Run) -> dict[str, str]:
 
 
 class Starting:
-    """From a passed inspection to running supervisors, or back to nothing."""
+    """Takes a run from a passed inspection to running supervisors, or undoes the start."""
 
     def __init__(self, nodes: Nodes, inspection: Inspection, run_id: str, before: Before):
         self.nodes, self.inspection, self.run_id, self.before = nodes, inspection, run_id, before
@@ -173,7 +176,7 @@ class Starting:
         self.not_undone = False
 
     async def prepare(self) -> None:
-        """Makes containers and environments on every node; what they hold is judged as the hosts were."""
+        """Makes containers and environments on every node, and judges their contents as the hosts were judged."""
         facts, step = self.inspection.facts, self.before.step
         await self._bring_checkpoint()
         try:
@@ -185,7 +188,7 @@ class Starting:
             raise self._stopped(error.findings) from None
 
     async def _bring_checkpoint(self) -> None:
-        """`resume: node:/path`: the run goes on from a path that its nodes can read."""
+        """Handles `resume: node:/path`: copies the checkpoint, and continues with a path that the nodes can read."""
         if over_there(self.run.resume) is None:
             return
         self.touched = True  # the copy is in the run's folder
@@ -195,7 +198,7 @@ class Starting:
         self.inspection = replace(self.inspection, run=self.run, plan=self.plan)
 
     async def _compile(self) -> None:
-        """DeepSpeed's operators and the tokenized dataset, with the ranks' own Python and environment."""
+        """Compiles DeepSpeed's operators and tokenizes the dataset, with the ranks' own Python and environment."""
         jobs = {job.node.name: job.job for job in self._jobs(keeper_port=0)}
         places, step = self._places(), self.before.step
         python = {name: str(job["argv"][0]) for name, job in jobs.items()}
@@ -215,7 +218,8 @@ class Starting:
             raise StoppedBefore(self.inspection, stopping)
 
     async def probe(self) -> None:
-        """Probes the network as training will see it; the ranks get the interface and fabric that were proved."""
+        """Probes the network in the same way as training uses it. The ranks get the interface and the fabric that
+        passed."""
         self.before.phase("probe")
         activated = {name: one.python for name, one in self.inspection.activated.items()}
         pythons = {**activated, **self.prepared.python}
@@ -229,8 +233,8 @@ class Starting:
             self.before.say("finding", finding.as_json())
 
     def _stopped(self, findings: list[Finding], stopping: list[Finding] | None = None) -> StoppedBefore:
-        """`findings` are those of this phase; `stopping` are those that forbid the launch. Without `stopping` all do,
-        and none can be accepted: something that the run needs is missing."""
+        """`findings` belong to this phase; `stopping` are those that forbid the launch. Without `stopping` all of
+        them do, and the user cannot accept them, because something that the run needs is missing."""
         for finding in findings:
             self.before.say("finding", finding.as_json())
         seen = replace(self.inspection, findings=(*findings, *self.inspection.findings))
@@ -253,7 +257,8 @@ class Starting:
             raise self._stopped([supervisor_not_started(error)]) from None
 
     async def _start_all(self, jobs: list[Job]) -> None:
-        """The head first, since the others need its keeper's port. With an engine the same, by orders."""
+        """Starts the supervisors. The head comes first, since the others need its keeper's port. An engine starts
+        them in the same order, by orders."""
         if self.engine is not None:
             await self.engine.begin(self._places())
         jobs[0] = self._with_before(jobs[0])
@@ -272,11 +277,11 @@ class Starting:
             await self.engine.end()
         index.remember(self.run_id, self.run)
         mark = {"files": {SUBMITTED: {"at": time.time()}}}
-        with contextlib.suppress(Unreachable, ProgramFailed):  # the run goes on without it
+        with contextlib.suppress(Unreachable, ProgramFailed):  # the run continues without it
             await inside[head.name].call("put", self.run_id, stdin=mark, timeout_seconds=START_SECONDS)
 
     def _jobs(self, keeper_port: int, rendezvous: int | None = None) -> list[Job]:
-        """`rendezvous` is the port that the head has reserved."""
+        """The jobs of all nodes. `rendezvous` is the port that the head has reserved."""
         port = self.run.network.port if rendezvous is None else rendezvous
         return jobs.make(self.run, self.plan, self.run_id, self._places(), port, keeper_port)
 
@@ -311,7 +316,7 @@ class Starting:
         return {**(activated.hidden(self.run.secrets) if activated else {}), **self.secrets}
 
     async def _start(self, program: NodeProgram, job: Job) -> dict[str, Any]:
-        """Job and key go by standard input; the node writes job.json itself."""
+        """Starts one supervisor. The job and the key go by standard input; the node writes job.json itself."""
         wanted = {
             "job": dict(job.job),
             "key": self.key,
@@ -327,15 +332,16 @@ class Starting:
         )
 
     async def _to_its_end(self, call: Coroutine[Any, Any, Any]) -> Any:
-        """A call that Ctrl-C does not cut off: the node would go on with it while the start is undone."""
+        """Waits for a call that Ctrl-C must not interrupt: otherwise the node would continue with it while the start
+        is undone."""
         task = asyncio.ensure_future(call)
         self.under_way.add(task)
         task.add_done_callback(lambda done: done.cancelled() or done.exception())
         return await asyncio.shield(task)
 
     async def undo(self) -> bool:
-        """Stops what was started and removes the run's folders. False if a node could not be reached; a finding says
-        so."""
+        """Stops everything that was started and removes the run's folders. Returns False if a node could not be
+        reached; a finding reports that."""
         if self.engine is not None:
             await self.engine.cancel()
         if self.under_way:
@@ -370,7 +376,8 @@ class Starting:
 
 
 def supervisor_not_started(error: Unreachable | ProgramFailed) -> Finding:
-    """A node on which the launch failed; `unknown` if it fell silent, since its supervisor may have started."""
+    """The finding for a node on which the launch failed. It is `unknown` if the node fell silent, since its
+    supervisor may have started."""
     silent = isinstance(error, Unreachable)
     what = "it fell silent while its supervisor was started" if silent else "its supervisor did not start"
     return Finding(
@@ -386,7 +393,7 @@ def supervisor_not_started(error: Unreachable | ProgramFailed) -> Finding:
 
 
 def raise_first(outcomes: list[Outcome]) -> None:
-    """A launch needs every node: raises the first error."""
+    """Raises the first error: a launch needs every node."""
     for outcome in outcomes:
         if outcome.error is not None:
             raise outcome.error

@@ -1,4 +1,4 @@
-"""Starts the supervisors by a launcher's own program: its command runs on the head, then each node gets its order."""
+"""Starts the supervisors with a launcher's own program: its command runs on the head, then each node gets its order."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from allranks.transport.base import Transport
 from allranks.transport.local import LocalTransport
 
 LAST_WORDS_SECONDS = 3.0
-"""If a node has no supervisor: how long the engine may take to report why."""
+"""If a node has no supervisor, the engine gets so much time to report the reason."""
 
 TAKING_SECONDS = 5.0
-"""From an order to a running supervisor: 0.3 s on an idle machine, 2 s on one with a load of 15."""
+"""Time from an order to a running supervisor: 0.3 s on an idle machine, 2 s on a machine with a load of 15."""
 
 
 class EngineFailed(Exception):
-    """The engine did not start every supervisor; `finding` says why."""
+    """The engine did not start every supervisor; `finding` has the reason."""
 
     def __init__(self, finding: Finding):
         super().__init__(finding.saw)
@@ -43,7 +43,7 @@ class EngineStart:
         self.task: asyncio.Task[None] | None = None
 
     def files(self, node: Node, places: Places) -> dict[str, str]:
-        """The files that the node's run directory needs before the engine begins."""
+        """The files that the node's run directory must have before the engine begins."""
         program = self.inside[node.name]
         stay = ["--stay"] if self.launcher.stays else []
         argv = program.argv("start", self.run_id, node.name, "--ordered", *stay)
@@ -64,7 +64,7 @@ class EngineStart:
         self.task = asyncio.ensure_future(self._listen(head, words, stdin))
 
     async def _words(self, start: starting.Start) -> tuple[list[str], bytes]:
-        """The launcher's command and its input. A launcher with `begin` may start something else first."""
+        """The launcher's command and its input. A launcher with `begin` may start another program first."""
         if self.launcher.begin is None:
             assert self.launcher.command is not None
             return starting.headed(self.launcher.command(start)), b""
@@ -75,7 +75,8 @@ class EngineStart:
             raise EngineFailed(finding) from None
 
     async def _listen(self, head: Transport, words: list[str], stdin: bytes) -> None:
-        """Until the engine has ended; raises EngineFailed at the first line that tells of a failure."""
+        """Reads the command's output until the engine has ended. Raises EngineFailed at the first line that reports a
+        failure."""
         failed = False
         async for line in head.stream(words, stdin=stdin):
             self.lines.append(line.decode("utf-8", "replace"))
@@ -86,29 +87,31 @@ class EngineStart:
             raise EngineFailed(self._finding())
 
     def _is_settled(self) -> bool:
-        """Whether a failing line names its node: then no more lines are needed."""
+        """Whether a line about the failure names its node. If so, no more lines are needed."""
         return self._finding().where.node is not None
 
     def _finding(self) -> Finding:
         return starting.failure(self.launcher, self.lines, self.run.cluster.nodes, None)
 
     async def order(self, call: Coroutine[Any, Any, dict[str, Any]], node: Node) -> dict[str, Any]:
-        """Waits for one node's order to be taken; the engine's own failure ends the waiting."""
+        """Waits until one node has taken its order. If the engine itself fails, the wait ends."""
         assert self.task is not None
         ordering = asyncio.ensure_future(call)
         try:
             await asyncio.wait({ordering, self.task}, return_when=asyncio.FIRST_COMPLETED)
             if not ordering.done() and self._failure() is None:
-                # The engine has ended well: every supervisor took its order, and the answer is on its way.
+                # The engine has ended without an error: every supervisor took its order, and the answer is on its
+                # way.
                 await asyncio.wait({ordering})
         except asyncio.CancelledError:
-            # `wait` leaves it running: an order that arrives after the start was undone would start a supervisor.
+            # `asyncio.wait` does not cancel it. If the order arrived after the start was undone, it would start a
+            # supervisor.
             ordering.cancel()
             await asyncio.wait({ordering})
             raise
         failure = self._failure()
         if failure is not None and not ordering.done():
-            # A supervisor that has just taken its order must have started before it can be stopped.
+            # If a supervisor has just taken its order, it must have started before it can be stopped.
             await asyncio.wait({ordering}, timeout=TAKING_SECONDS)
             ordering.cancel()
             with contextlib.suppress(asyncio.CancelledError, Unreachable, ProgramFailed):
@@ -123,7 +126,7 @@ class EngineStart:
         return self.task.exception() if self.task is not None and self.task.done() else None
 
     async def _explained(self, error: ProgramFailed, node: Node) -> Exception:
-        """The engine's error about a node without a supervisor, if it reports one; else the node's."""
+        """The engine's error about a node without a supervisor, if the engine reports one; else the node's error."""
         if error.answer.get("supervisor") is None and "started nothing here" not in error.text:
             return error
         assert self.task is not None
@@ -135,13 +138,13 @@ class EngineStart:
         return EngineFailed(finding)
 
     async def end(self) -> None:
-        """Waits for the end of the command after the last order; its output cannot fail the run any longer."""
+        """Waits for the end of the command after the last order. Its output can no longer fail the run."""
         if self.task is not None:
             await asyncio.wait({self.task}, timeout=LAST_WORDS_SECONDS)
             await self.cancel()
 
     async def cancel(self) -> None:
-        """Stops listening. What waits for an order on the nodes ends when the run's folder goes."""
+        """Stops listening. Processes that wait for an order on the nodes end when the run's folder is removed."""
         if self.task is not None:
             self.task.cancel()
             with contextlib.suppress(asyncio.CancelledError, Unreachable, EngineFailed):
@@ -149,7 +152,7 @@ class EngineStart:
 
 
 def made(run: Run, plan: Plan, run_id: str, outside: Nodes, inside: Nodes) -> EngineStart | None:
-    """None if the controller starts the supervisors itself."""
+    """The launch by an engine; None if the controller starts the supervisors itself."""
     launcher = run.launcher
     if launcher.command is None and launcher.begin is None:
         return None

@@ -1,4 +1,4 @@
-"""`run --exclude-unready`: nodes that fail their check are left out, spares take their places, and the rest trains."""
+"""`run --exclude-unready`: leaves out nodes that fail their check. Spares take their places, and the rest trains."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from allranks.spec import Run
 from allranks.transport import Nodes
 
 ROUNDS = 3
-"""The others are compared with fewer nodes then, so they are judged again, at most this often; the check before the
-launch judges the rest."""
+"""The other nodes are judged again, at most this often, because they are then compared with fewer nodes. The check
+before the launch judges the rest."""
 
 
 def refuse_queue(run: Run) -> None:
-    """Raises BadInput for a launcher with a queue, since its job holds all nodes."""
+    """Raises BadInput for a launcher with a queue: its job holds all nodes."""
     if run.launcher.queue is not None:
         raise run.refuse(
             "launch.with",
@@ -30,8 +30,8 @@ def refuse_queue(run: Run) -> None:
 
 
 async def ready(acquired: Acquired) -> Acquired:
-    """The run on the nodes that pass, with a `node-excluded` note for each other node. If none passes, or all do, the
-    run does not change: the check before the launch then says what is wrong."""
+    """The run on the nodes that pass, with a `node-excluded` note for each other node. If no node passes, or all do,
+    the run stays as it is, and the check before the launch reports the errors."""
     for _ in range(ROUNDS):
         seen = await inspect(acquired.nodes, acquired.run)
         failed = failing(seen)
@@ -53,7 +53,7 @@ def failing(seen: Inspection) -> dict[str, tuple[str, ...]]:
 
 
 def without(run: Run, failed: Mapping[str, Sequence[str]]) -> Run:
-    """The run without these nodes. It trains on as many as before as long as there are spares."""
+    """The run without these nodes. As long as there are spares, it trains on as many nodes as before."""
     cluster = run.cluster
     kept = [node for node in cluster.nodes if node.name not in failed]
     training = min(len(cluster.training), len(kept))

@@ -1,4 +1,5 @@
-"""A model's `config.json` from the Hugging Face Hub, requested by this machine; if it gives none, why, and the fix."""
+"""Requests a model's `config.json` from the Hugging Face Hub, from this machine. If there is none, it returns the
+reason and the fix."""
 
 from __future__ import annotations
 
@@ -17,14 +18,14 @@ from allranks.node.hub_request import Answer
 from allranks.spec import Run
 
 SECONDS = 6.0
-"""For the whole request, with the name look-up. The Hub answers in about 0.2 s."""
+"""The limit for the whole request, with the name look-up. The Hub answers in about 0.2 s."""
 
 ACCEPT = "or go on with --accept model-config-unreadable"
 COPY = "name a local copy (model_name_or_path: /PATH), or put its config.json beside the run file"
 
 
 class FromHub(NamedTuple):
-    """`config`, or the reason (`saw`) and the fix if there is none."""
+    """The answer: `config`; or the reason (`saw`) and the fix if there is no config."""
 
     config: dict[str, Any] | None = None
     saw: str = ""
@@ -32,7 +33,7 @@ class FromHub(NamedTuple):
 
 
 def config_of(run: Run) -> FromHub | None:
-    """What the Hub answers about the run's model; None if the model is not from the Hub."""
+    """The Hub's answer about the run's model; None if the model is not from the Hub."""
     model = hub_model(run)
     if model is None:
         return None
@@ -51,8 +52,8 @@ def config_of(run: Run) -> FromHub | None:
 
 
 def own_token(base: str) -> str:
-    """This user's token, if the endpoint is the Hub's own or the one that the user's variables name. An endpoint that
-    only the run file names gets no token, since a run file may be somebody else's."""
+    """This user's token, if the endpoint is the Hub itself or the one that the user's variables name. An endpoint
+    that only the run file names does not get a token, since another person may have written the run file."""
     if base not in (hub_request.ENDPOINT, hub_request.endpoint(os.environ)):
         return ""
     if hub_cache.is_set(os.environ, "HF_HUB_DISABLE_IMPLICIT_TOKEN"):
@@ -70,12 +71,12 @@ def own_token(base: str) -> str:
 
 @lru_cache(maxsize=16)
 def asked(base: str, model: str, revision: str, token: str) -> Answer:
-    """Requested once per process, since `run` plans several times."""
+    """Sends the request once per process, since `run` plans several times."""
     return within(SECONDS, lambda: hub_request.fetch(base, model, revision, SECONDS, token))
 
 
 def within(seconds: float, question: Callable[[], Answer]) -> Answer:
-    """Limits the whole request, also a slow name look-up or an answer that comes byte by byte."""
+    """Limits the time of the whole request, also for a slow name look-up or an answer that comes byte by byte."""
     answers: list[Answer] = []
     thread = threading.Thread(target=lambda: answers.append(question()), daemon=True)
     thread.start()

@@ -1,4 +1,4 @@
-"""The local index: which runs were started from here and how to reach their nodes. Only a cache."""
+"""The local index: the runs that were started from here, and how to reach their nodes. It is only a cache."""
 
 from __future__ import annotations
 
@@ -20,13 +20,14 @@ from allranks.spec import Run, launchers, load
 from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable, open_nodes, reached
 
 ASKED = 50
-"""`ps` asks the heads of so many of the newest runs; older ones need their whole id."""
+"""`ps` asks the heads of so many of the newest runs; an older run is found only by its whole id."""
 
 HERE = Node("this-machine", "127.0.0.1", 0)
 
 
 def folder() -> Path:
-    """Raises BadInput if other users could write into it: it decides on which machines a run is stopped and removed."""
+    """The folder of the index. Raises BadInput if other users could write into it: the index decides on which
+    machines a run is stopped and removed."""
     home = paths.home()
     place = Path(home) / "index"
     try:
@@ -40,17 +41,17 @@ def folder() -> Path:
 
 
 def remember(run_id: str, run: Run) -> None:
-    """Writes the run's entry; if that fails, the run goes on."""
+    """Writes the run's entry. If that fails, the run continues."""
     write(run_id, entry_of(run_id, run))
 
 
 def remember_starting(run_id: str, run: Run) -> None:
-    """Writes the entry before anything of the run is on a node: its start may be cut off."""
+    """Writes the entry before anything of the run is on a node, because the start may be interrupted."""
     write(run_id, {**entry_of(run_id, run), "starting": launch_record.record(run_id)})
 
 
 def call_off(run_id: str) -> None:
-    """Asks the process that starts the run to undo it; that process looks every half second."""
+    """Asks the process that starts the run to undo the start. That process checks every half second."""
     write(run_id, {**entry(run_id), "called_off": True})
 
 
@@ -84,7 +85,7 @@ def write(run_id: str, entry: dict[str, Any]) -> None:
 
 
 def place(run_id: str) -> Path:
-    """The file of a run's entry. Raises BadInput for an id that cannot be a part of a path."""
+    """The file of a run's entry. Raises BadInput for an id that cannot be part of a path."""
     return folder() / f"{paths.checked_name(run_id, 'run')}.json"
 
 
@@ -93,12 +94,12 @@ def forget(run_id: str) -> None:
 
 
 def entry(run_id: str) -> dict[str, Any]:
-    """The run's entry; an empty one if it was not started from here."""
+    """The run's entry; empty if the run was not started from here."""
     return paths.read_object(str(place(run_id)))
 
 
 def entries() -> list[dict[str, Any]]:
-    """All entries, newest first; an unreadable one is skipped, since the nodes have the truth."""
+    """All entries, newest first. An unreadable entry is skipped, since the nodes know the true state."""
     found = (paths.read_object(str(path)) for path in folder().glob("*.json"))
     return sorted(filter(None, found), key=lambda entry: -(number(entry.get("created_at")) or 0.0))
 
@@ -135,7 +136,8 @@ def waiting(run_id: str) -> str | None:
 
 
 def job_of(entry: Mapping[str, Any]) -> tuple[Queue | None, str | None]:
-    """The queue and the number of the job that a run was started in. The queue knows whether it is the run's own."""
+    """The queue and the number of the job that a run was started in. The queue knows whether the job belongs to the
+    run."""
     name = str(entry.get("launch"))
     make = launchers.find(name).queue if name in launchers.names() else None
     return (None, None) if make is None or not entry.get("address") else (make(), str(entry["address"]))
@@ -160,13 +162,13 @@ async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
         return {**known, "why": str(error)}  # perhaps a launcher that only a newer version knows
     try:
         told = dict(await next(iter(nodes.programs.values())).call("read", "status", run_id))
-        told["id"] = run_id  # of this run, whatever the node calls it
+        told["id"] = run_id  # the entry keeps this id, whatever id the node reports
         told = launch_record.settled(entry, told)
         return await queued.settled(queue, job, told)
     except (Unreachable, ProgramFailed) as error:
         known["why"] = str(error)
         if isinstance(error, ProgramFailed):
-            # A head that answers is not gone, even if its program fails.
+            # A head that answers is not lost, even if its program fails.
             missing = {"missing": True} if await lacks(nodes, run_id) else {}
             return launch_record.settled(entry, {**known, **missing}, answered=bool(missing))
         told = launch_record.settled(entry, known, answered=False)
@@ -176,7 +178,7 @@ async def told_by_head(entry: dict[str, Any]) -> dict[str, Any]:
 
 
 async def lacks(nodes: Nodes, run_id: str) -> bool:
-    """Whether the head lists its runs, and this one is not among them."""
+    """Whether the head lists its runs and this run is not among them."""
     try:
         runs = (await next(iter(nodes.programs.values())).call("read", "runs"))["runs"]
     except (Unreachable, ProgramFailed):
@@ -185,7 +187,7 @@ async def lacks(nodes: Nodes, run_id: str) -> bool:
 
 
 async def find(name: str | None) -> str:
-    """A run's id, from the id or a unique beginning of it; the newest run's if none is named.
+    """A run's id, from the id or a unique beginning of it. Without a name, the newest run's id.
 
     The path of a run file means its newest run, also if another machine started it.
     """
@@ -218,7 +220,7 @@ async def find(name: str | None) -> str:
 
 
 def directory_here(run_id: str) -> RunDirectory:
-    """The run's directory, if this machine is its head. Raises BadInput with the head's name otherwise."""
+    """The run's directory, if this machine is its head. Otherwise raises BadInput with the head's name."""
     directory = RunDirectory(run_id)
     if Path(directory.marker).is_file():
         return directory
@@ -256,7 +258,7 @@ async def adopt(file: str) -> str:
 
 
 def nodes_of(run_id: str) -> Nodes:
-    """The nodes of a run that was started from here; only this machine for a run that is on it."""
+    """The nodes of a run that was started from here; only this machine if the run is on it."""
     known = entry(run_id)
     if known.get("waiting"):
         problem = Problem(
@@ -276,7 +278,7 @@ def nodes_of(run_id: str) -> Nodes:
 
 @contextlib.asynccontextmanager
 async def connected(run_id: str) -> AsyncIterator[Nodes]:
-    """The nodes of a run; their connections are closed at the end."""
+    """The nodes of a run. Their connections are closed at the end."""
     nodes = nodes_of(run_id)
     try:
         yield nodes
@@ -286,6 +288,6 @@ async def connected(run_id: str) -> AsyncIterator[Nodes]:
 
 @contextlib.asynccontextmanager
 async def connected_head(run_id: str) -> AsyncIterator[NodeProgram]:
-    """The head of a run."""
+    """The head of a run. Its connection is closed at the end."""
     async with connected(run_id) as nodes:
         yield next(iter(nodes.programs.values()))

@@ -1,4 +1,4 @@
-"""Facts of all nodes, the plan, and what is wrong: what `check`, `plan` and `run` share."""
+"""The inspection that `check`, `plan` and `run` share: facts of all nodes, the plan, and the findings."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Tell = Callable[[Event], None]
 
 @dataclass(frozen=True)
 class Inspection:
-    """What was seen and what follows from it."""
+    """The facts that were collected, the plan and the findings."""
 
     run: Run
     plan: Plan
@@ -40,7 +40,7 @@ class Inspection:
 
 
 def python_of(run: Run) -> str:
-    """The training environment's Python: what the run file says, else the one in use here or `python3`."""
+    """The training environment's Python: the one in the run file, else the one in use here or `python3`."""
     if run.environment.python:
         return run.environment.python
     return sys.executable if run.is_here and run.container is None else "python3"
@@ -48,7 +48,7 @@ def python_of(run: Run) -> str:
 
 def local_config(run: Run) -> dict[str, Any] | None:
     """The model's `config.json` on this machine: in the model's folder, beside the run file, or in the cache of the
-    Hugging Face Hub. None if there is none: the planner then says so."""
+    Hugging Face Hub. None if there is none; the planner then reports that."""
     candidates = [run.model_config] if run.model_config else []
     if run.train.kind == "llamafactory" and "model_name_or_path" in run.train.arguments:
         folder = run.here(str(run.train.arguments["model_name_or_path"]))
@@ -63,7 +63,7 @@ def local_config(run: Run) -> dict[str, Any] | None:
 
 
 def read_object(path: str) -> dict[str, Any] | None:
-    """A JSON object of a file; None if there is none."""
+    """A JSON object from a file; None if there is none."""
     try:
         data = json.loads(Path(path).read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError):
@@ -72,7 +72,7 @@ def read_object(path: str) -> dict[str, Any] | None:
 
 
 def deepspeed_of(run: Run) -> dict[str, Any] | None:
-    """The DeepSpeed JSON that the run file names by path, read; None for the profiles that are planned."""
+    """The contents of the DeepSpeed JSON that the run file names by path; None for the profiles that allranks plans."""
     if run.deepspeed in ("auto", "zero3", "zero3-offload", "none"):
         return None
     try:
@@ -95,16 +95,16 @@ def planned(
     probe: Mapping[str, Any] | None = None,
     asks_hub: bool = True,
 ) -> Plan:
-    """The plan with the first `config.json` that is found: this machine's, a node's, or the Hub's. `samples` is the
-    data set's size if the user gives it, `price` that of a GPU hour, `probe` what a probe printed. Without `asks_hub`
-    the model may stay unknown."""
+    """The plan with the first `config.json` that is found: on this machine, on a node, or from the Hub. `samples` is
+    the data set's size if the user gives it, `price` the price of a GPU hour, `probe` the output of a probe. Without
+    `asks_hub` the model may stay unknown."""
     config = local_config(run)
     if config is None:
         found = (config_in(one, run) for one in facts)
         config = next((c for c in found if c is not None), None)
     fetched = None
     if config is None and asks_hub:
-        from allranks.runs import hub_config  # brings ssl along, and is seldom needed
+        from allranks.runs import hub_config  # imports ssl, and is seldom needed
 
         fetched = hub_config.config_of(run)
         config = fetched.config if fetched is not None else None
@@ -122,7 +122,7 @@ def planned(
 
 
 def config_in(facts: Facts, run: Run) -> dict[str, Any] | None:
-    """The model's config.json as a node sent it: of the model's folder there, or of its cache of the Hub."""
+    """The model's config.json as a node sent it: from the model's folder there, or from its cache of the Hub."""
     kept, model = facts.get("hub.model"), local_inputs.hub_model(run)
     is_same = isinstance(kept, Mapping) and model == (kept.get("id"), kept.get("revision"))
     found = (facts.get("storage.model.config"), kept.get("config") if is_same else None)
@@ -138,10 +138,10 @@ async def collect(
     heard: Callable[[str], None] | None = None,
     activated: Mapping[str, prepare.Activated] | None = None,
 ) -> list[Facts]:
-    """One call per node. A node that cannot be asked has a `Facts` that says so.
+    """Collects facts with one call per node. A node that cannot be asked gets a `Facts` with the reason.
 
-    `families`: all, if none is named; `paths` are looked at besides those of the run. `heard` is called with the name
-    of each node that has answered, or has failed to. `activated` is each node's environment after its modules and
+    `families` is empty for all families; `paths` are read in addition to those of the run. `heard` is called with the
+    name of each node that has answered or failed. `activated` is each node's environment after its modules and
     script.
     """
     request = checks.request(run, plan)
@@ -170,13 +170,13 @@ async def collect(
 
 
 def not_asked(outcome: Outcome) -> Facts:
-    """A node that could not be asked, with the reason and the fix if one is known."""
+    """The facts of a node that could not be asked, with the reason, and the fix if one is known."""
     fix = getattr(outcome.error, "fix", "")
     return Facts(outcome.node.name, 0.0, {"asked": {"fix": fix}} if fix else {}, {"node": str(outcome.error)})
 
 
 async def inspect(nodes: Nodes, run: Run, late: Late | None = None) -> Inspection:
-    """Asks every node, plans with the answers, and judges. `late` hears who has not answered yet."""
+    """Asks every node, plans with the answers, and judges. `late` gets the nodes that have not answered yet."""
     async with SilentNodes(nodes.nodes, late) as silent:
         activated, failed = await prepare.activate_all(nodes, run, python_of(run))
         plan = planned(run, asks_hub=False)
@@ -193,7 +193,8 @@ async def inspect(nodes: Nodes, run: Run, late: Late | None = None) -> Inspectio
 
 
 def batch_changed(run: Run) -> list[Finding]:
-    """If the number of samples per step differs from the last run's: what that means for the learning rate."""
+    """A finding if the number of samples per step differs from the last run's: what that means for the learning
+    rate."""
     now = batch_of(run)
     before = index.batch_before(run.name) if now is not None else None
     found = advice(run, now, before[1], before[0]) if now is not None and before is not None else None
@@ -201,7 +202,7 @@ def batch_changed(run: Run) -> list[Finding]:
 
 
 def without_effect(run: Run) -> list[Finding]:
-    """A `sweep` with a launcher that has no queue, and so no job array."""
+    """A finding for a `sweep` with a launcher that has no queue, and so no job array."""
     if not run.sweep or run.launcher.queue is not None:
         return []
     queues = " or ".join(one.name for one in launchers.every() if one.queue)
@@ -224,7 +225,7 @@ OF_SYSTEM = ("limits", "container", "cgroup_memory_bytes")
 
 
 async def inspect_inside(seen: Inspection, inside: Nodes, python: Mapping[str, str]) -> Inspection:
-    """The inspection again, with the facts of the prepared training environment in place of the hosts'."""
+    """The inspection again, with the facts of the prepared training environment in place of the hosts' facts."""
     run = as_inside(seen.run, python)
     asked = replace(run, cluster=seen.run.cluster)
     paths = [text.split(":")[1] for text in (seen.run.container.mounts if seen.run.container else ())]
@@ -239,19 +240,20 @@ async def inspect_inside(seen: Inspection, inside: Nodes, python: Mapping[str, s
 
 
 def as_inside(run: Run, python: Mapping[str, str]) -> Run:
-    """The run as its training environment sees it: no container around it, that environment's Python."""
+    """The run as its training environment sees it: without a container around it, and with that environment's
+    Python."""
     one = next(iter(python.values()), None) or run.environment.python
     return replace(run, container=None, environment=Environment(python=one))
 
 
 def merged(host: Facts, inside: Facts) -> Facts:
-    """The facts of the machine from the host, those of the training environment from inside."""
+    """Takes the facts of the machine from the host, and those of the training environment from inside."""
     values, system = dict(host.values), dict(host.values.get("system") or {})
     system.update({name: inside.get(f"system.{name}") for name in OF_SYSTEM})
     values.update({name: inside.values.get(name, {}) for name in INSIDE})
-    # A launcher's program is the host's: it starts what then enters the container.
+    # A launcher's program belongs to the host: it starts the program that then enters the container.
     programs = host.get("software.programs")
-    # Only some folders of the home are mounted: the home itself is the host's.
+    # Only some folders of the home are mounted, so the home itself is the host's.
     home = host.get("system.allranks_home")
     kept = mapping(host.get("storage.paths")).get(home)
     if kept is not None:
@@ -268,7 +270,7 @@ def merged(host: Facts, inside: Facts) -> Facts:
 
 
 def judge(run: Run, facts: Sequence[Facts]) -> Inspection:
-    """Judges facts, live or recorded, together with the plan's own findings and the run file's notes."""
+    """Judges live or recorded facts, together with the plan's own findings and the run file's notes."""
     facts = local_inputs.with_shipped(run, facts)
     plan = planned(run, facts)
     findings = [*run.notes, *plan.findings, *checks.judge(facts, plan, run)]

@@ -1,4 +1,4 @@
-"""Looks at a job that allranks did not start. Nothing is stored there or here."""
+"""Looks at a job that allranks did not start. It stores nothing on the nodes or here."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ MODULES = (
     "allranks.node.memory",
     "allranks.node.witness.*",
 )
-"""The modules that the look imports on a node; a test compares them with its real imports."""
+"""The modules that the look imports on a node. A test compares them with the real imports."""
 
 FUNCTION, ECHO = "allranks.node.witness.look.look", "allranks.node.witness.echo.ask"
 USUAL_SECONDS = 2.5
 ECHO_SECONDS, ECHO_NODES = 4.0, 32
 SILENT = frozenset({"timeout", "login-timeout", "no-route", "connection-lost"})
-"""With these errors a machine counts as not answering. Other errors are of the way to it: a key, a name, a Python."""
+"""With these errors a machine counts as not answering. Other errors concern the way to it: a key, a name, a Python."""
 CONNECT_SECONDS, EACH_SECONDS = 4.0, 0.05
-"""Beyond the look itself: for the connection, the program and the slowest reader; and more for each node. A machine
-that takes longer counts as not answering."""
+"""Time in addition to the look itself: for the connection, the program and the slowest reader, and a little more for
+each node. A machine that takes longer counts as not answering."""
 
 
 @lru_cache(maxsize=1)
 def reader() -> str:
-    """The program that runs under the ranks' own Python."""
+    """The text of the program that runs under the ranks' own Python."""
     return (Path(allranks.__file__).parent / "node" / "witness" / "stack_reader.py").read_text("utf-8")
 
 
@@ -53,7 +53,8 @@ Told = tuple[list[NodeLook], list[tuple[Job, Verdict]]]
 
 @dataclass(frozen=True)
 class Wanted:
-    """How long to look, at which job (by process, by SLURM's number; else at all), and whether stacks are read."""
+    """How long to look, at which job (by process or by SLURM's number; by default all jobs), and whether to read
+    stacks."""
 
     seconds: float
     pid: int | None = None
@@ -62,7 +63,7 @@ class Wanted:
 
 
 async def witness(nodes: Nodes, wanted: Wanted) -> Told:
-    """What the nodes show, and a verdict for each job. Closes the nodes."""
+    """Looks at the nodes, and returns a verdict for each job. Closes the nodes."""
     try:
         looks = await look(nodes, wanted)
         found = []
@@ -74,11 +75,11 @@ async def witness(nodes: Nodes, wanted: Wanted) -> Told:
         return looks, found
     finally:
         with contextlib.suppress(asyncio.TimeoutError, OSError):
-            await asyncio.wait_for(nodes.close(), 0.5)  # one that hangs ends with this program
+            await asyncio.wait_for(nodes.close(), 0.5)  # a connection that hangs ends with this program
 
 
 async def echoes(nodes: Nodes, addresses: Mapping[str, str]) -> dict[str, dict[str, bool]]:
-    """By node: which of the other addresses answered it; a node that fails is left out."""
+    """By node: which of the other addresses answered it. A node that fails is left out."""
 
     async def one(name: str, own: str) -> dict[str, bool]:
         request = {"from": own, "to": [to for to in addresses.values() if to != own]}
@@ -93,7 +94,7 @@ async def echoes(nodes: Nodes, addresses: Mapping[str, str]) -> dict[str, dict[s
 
 
 async def look(nodes: Nodes, wanted: Wanted) -> list[NodeLook]:
-    """Looks at all nodes at the same time; a node that fails has its `error`."""
+    """Looks at all nodes at the same time. A node that fails has its `error`."""
     request = {"reader": reader(), **asdict(wanted)}
     limit = wanted.seconds + CONNECT_SECONDS + EACH_SECONDS * min(len(nodes.nodes), AT_ONCE)
     gate = asyncio.Semaphore(AT_ONCE)
@@ -106,7 +107,8 @@ async def look(nodes: Nodes, wanted: Wanted) -> list[NodeLook]:
 
 
 async def _one(node: Node, program: NodeProgram, request: dict[str, Any], limit: float) -> NodeLook:
-    """If the look does not end in time, a command that does nothing shows whether the machine answers."""
+    """Looks at one node. If the look does not end in time, a command that does nothing shows whether the machine
+    answers."""
     call = memory_program.call(program.transport, program.python, FUNCTION, MODULES, request, limit + 1.0)
     asked, lives = asyncio.ensure_future(call), None
     try:

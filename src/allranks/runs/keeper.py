@@ -1,13 +1,13 @@
-"""The keeper: takes a run through its phases on the head node, hears every event, judges, ends it.
+"""The keeper takes a run through its phases on the head node: it hears every event, judges it, and ends the run.
 
-It is a thread of the head's supervisor and does not need the controller: a closed terminal or a dead laptop ends
-nothing. It dials nobody; supervisors dial it.
+It is a thread of the head's supervisor and does not need the controller: the run survives a closed terminal or a dead
+laptop. It opens no connections; supervisors connect to it.
 
-Its phases are launch → watch → verify → prune → report. The controller did check, plan and prepare; the job has its
-events as `before`.
+Its phases are launch → watch → verify → prune → report. The controller did check, plan and prepare; the job has the
+events of these phases as `before`.
 
-The run's life (`_life`) is a generator: it yields whenever it waits, and only `run` hears and judges then. So a proof
-or a save that takes minutes costs no supervisor its lease.
+The run's life (`_life`) is a generator. It yields whenever it waits, and only `run` then receives and judges events.
+So supervisors keep their leases during a proof or a save that takes minutes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from allranks.runs.keeper_stop_request import (
 
 
 class Keeper(threading.Thread):
-    """One run's keeper. `port` is known as soon as the constructor returns."""
+    """One run's keeper. `port` is set when the constructor returns."""
 
     def __init__(
         self,
@@ -69,10 +69,11 @@ class Keeper(threading.Thread):
         self.asked = StopRequest(directory, job)
         watch = Watch({**self.task["expect"], "head": job["node"]})
         self.attempt = Attempt(watch, {"start": 0}, self.record.first_word)
-        """All that the next attempt must not inherit."""
+        """Everything that the next attempt must not inherit."""
 
     def run(self) -> None:
-        """Never raises: a fault of the keeper is a finding and ends the run, since nothing would watch it."""
+        """Never raises. An error of the keeper itself becomes a finding and ends the run, since nothing would watch
+        it."""
         self.leases.start()
         try:
             self.record.begin(identify(self.job["node"], self.job["run_id"]), self.port)
@@ -130,7 +131,8 @@ class Keeper(threading.Thread):
         return finding is not None
 
     def _following(self, finish: keeper_finish.Finish) -> Steps[Optional[Attempt]]:
-        """The next attempt, with the same ranks, once all is ready for it; None if the run is not started again."""
+        """The next attempt, with the same ranks, once everything is ready for it; None if the run does not start
+        again."""
         cause = self.attempt.cause(time.time())
         ranks = self.attempt.watch.run.ranks.values()
         step = max((r.step for r in ranks if r.step is not None), default=None)
@@ -144,7 +146,7 @@ class Keeper(threading.Thread):
             self.record.note("restart", {"again": decision.again, "why": decision.why})
         if not decision.again:
             return None
-        # Without a checkpoint of this run it starts from where it started at first.
+        # If this run has no checkpoint, it starts from the same point as the first time.
         looked = yield from finish.go_on(bool(self.task.get("resume")), self._is_to_end)
         if looked is None:
             return None
@@ -164,7 +166,7 @@ class Keeper(threading.Thread):
         return following
 
     def _back_off(self, seconds: float) -> Steps[bool]:
-        """False if the run must end."""
+        """Waits before a restart. False if the run must end."""
         if seconds:
             self.record.phase("back-off", f"{seconds:.0f} s")
         deadline = time.monotonic() + seconds
@@ -177,18 +179,19 @@ class Keeper(threading.Thread):
         return bool(self.attempt.notice) or read_json(self.directory.keeper.stop) is not None
 
     def _give_up(self, finish: keeper_finish.Finish) -> Steps[None]:
-        """No rank was started: the run must end, or a finding says why it cannot begin."""
+        """Ends an attempt in which no rank was started: a stop was requested, or a finding says why the run cannot
+        begin."""
         asked = self.attempt.state in (State.LEAVING, State.ASKED)
         yield from self._stop_all("asked to stop" if asked else "the run could not begin")
         self.record.end("stopped" if asked else "failed", "before any rank was started")
         finish.report(self.report)
 
     def _gather(self) -> Steps[bool]:
-        """Waits for every supervisor; False, and a finding for each that did not come."""
+        """Waits for every supervisor. False, with a finding for each one that did not come."""
         deadline = time.monotonic() + float(self.task["join_seconds"])
         late = False
         while len(self.joined) < len(self.nodes) and not late and self._goes_on():
-            late = time.monotonic() > deadline  # then one more turn: a disk may have held up the last one
+            late = time.monotonic() > deadline  # then one more turn: a disk may have delayed the last one
             yield
         missing = [node for node in self.nodes if node not in self.joined]
         for node in missing if self._goes_on() else ():
@@ -196,7 +199,7 @@ class Keeper(threading.Thread):
         return not missing and self._goes_on()
 
     def _watch(self) -> Steps[None]:
-        """Until every torchrun has ended well, or a failure has settled, or a stop was requested."""
+        """Waits until every torchrun has ended without an error, a failure has settled, or a stop was requested."""
         attempt = self.attempt
         while not attempt.over:
             yield
@@ -240,7 +243,8 @@ class Keeper(threading.Thread):
             self._tell_all(ToSupervisor(save=True))
 
     def _on_joined(self, node: str) -> None:
-        """Also after a broken connection: orders are sent again, since nobody knows whether they arrived."""
+        """Handles a supervisor that joins, also after a broken connection. It sends the orders again, since they may
+        not have arrived."""
         self.joined[node] = True
         self.lost.discard(node)
         self._hear(told(run_events.Joined(), node))
@@ -270,7 +274,7 @@ class Keeper(threading.Thread):
             attempt.can_save = True
         if event.kind == "notice" and event.rank is None:
             self._leave(f"{event.payload.why} on {node}")
-        if event.kind == "torchrun-ended" and event.rank is None:  # a rank's own lines may claim anything
+        if event.kind == "torchrun-ended" and event.rank is None:  # a rank could write any line itself
             attempt.ended[node] = 1 if event.payload.code is None else event.payload.code
         if keeper_restart.is_trouble(event) and attempt.until == math.inf:
             again = self.restarts.used < self.restarts.budget
@@ -279,7 +283,7 @@ class Keeper(threading.Thread):
         self._hear(attempt.watch.corrected(event, now), now)
 
     def _hear(self, event: Event, arrived: Optional[float] = None) -> None:
-        """Writes and judges an event; its time and `arrived` are on the head's clock."""
+        """Writes and judges an event. Its time and `arrived` are on the head's clock."""
         self.record.event(event)
         if event.kind == "swept" and event.node and event.rank is None:
             left = self.attempt.hear_swept(event)
@@ -310,7 +314,7 @@ class Keeper(threading.Thread):
             self._tell_all(ToSupervisor(stacks=True))
 
     def _hear_evidence(self) -> Steps[None]:
-        """Before the ranks of a stalled run are stopped: waits for answers that are still on their way."""
+        """Waits for answers that are still on their way, before the ranks of a stalled run are stopped."""
         run = self.attempt.watch.run
         if not cause(self.attempt.why).asks_ranks or run.asked_at is None:
             return
@@ -322,7 +326,7 @@ class Keeper(threading.Thread):
     # ---- the end ----
 
     def _stop_all(self, why: str) -> Steps[None]:
-        """Asks every supervisor for the ends of its logs and to stop; waits for those that are heard."""
+        """Asks every supervisor for the ends of its logs and then to stop. Waits for the supervisors that are heard."""
         self.record.phase("stop", why)
         self._tell_all(ToSupervisor(logs=65536))
         order = {"stop": self.job["grace_seconds"], "why": why}
@@ -331,7 +335,7 @@ class Keeper(threading.Thread):
         deadline = time.monotonic() + float(self.job["grace_seconds"]) + STOP_MARGIN_SECONDS
         late = False
         while not self._all_swept() and not late:
-            late = time.monotonic() > deadline  # once more then, as in `_gather`
+            late = time.monotonic() > deadline  # then one more turn, as in `_gather`
             yield
 
     def _all_swept(self) -> bool:
@@ -344,7 +348,7 @@ class Keeper(threading.Thread):
         over = state != "succeeded"
         why = {"failed": "the run failed", "stopped": self.attempt.notice or "asked to stop"}
         if over:
-            # Before anything that storage may hold up: whoever stops a run waits only seconds.
+            # Before anything that storage may delay: a person who stops a run waits only seconds.
             self.record.end(state, why[state])
             yield from finish.look_for_rest()
         else:
@@ -371,7 +375,7 @@ class Keeper(threading.Thread):
             self._say(node, message)
 
     def _dismiss(self) -> None:
-        """Tells every supervisor that the keeper ends, so that none waits for the end of its lease."""
+        """Tells every supervisor that the keeper ends, so that none of them waits for the end of its lease."""
         self.leases.end()
         self.record.close()
         try:
@@ -389,10 +393,10 @@ def keep(
     secrets: Mapping[str, str],
     report: Optional[Callable[[str], str]] = None,
 ) -> Keeper:
-    """Starts the keeper's thread; called by the head's supervisor at its start.
+    """Starts the keeper's thread. The head's supervisor calls it at its start.
 
-    Only the alerts need `secrets`: what supervisors send is masked already. `report` renders the run directory at a
-    path as HTML; its `add`, if it has one, gets all events as JSON.
+    Only the alerts need `secrets`: supervisors mask secrets before they send anything. `report` renders the run
+    directory at a path as HTML. Its `add`, if it has one, gets all events as JSON.
     """
     keeper = Keeper(directory, dict(job), key, report, secrets)
     keeper.start()

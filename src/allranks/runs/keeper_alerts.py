@@ -1,7 +1,7 @@
 """Alerts: the head node calls `alerts.webhook` and `alerts.command` for findings and the end of the run.
 
-A separate thread sends them, so that a dead address delays nothing. Findings in quick succession go out as one message,
-and the same finding is not sent again within `FOLD_SECONDS`.
+A separate thread sends them, so a dead address does not delay anything. Findings in quick succession go out as one
+message, and the same finding is not sent again within `FOLD_SECONDS`.
 """
 
 from __future__ import annotations
@@ -22,17 +22,18 @@ from allranks.node.ownership import RUN_ID_VARIABLE
 from allranks.runs.keeper_io_worker import GIVE_UP_SECONDS, LEASH, leash, run_out, wait_for
 
 GATHER_SECONDS = 10.0
-"""Between two messages: findings of that time go out together. The first goes out at once."""
+"""The time between two messages. Findings within it go out together. The first message goes out at once."""
 
 FOLD_SECONDS = 300.0
 MOST_FINDINGS = 100
-"""In one message; the others are counted as folded. One fault of 8,000 ranks must not be 8 MB in a chat."""
+"""At most so many findings per message; the others are only counted. A fault that 8,000 ranks share must not become 8
+MB in a chat."""
 
 WEBHOOK_SECONDS = 10.0
 COMMAND_SECONDS = 30.0
 TRIES = (0.0, 1.0, 4.0)
 CLOSE_SECONDS = 15.0
-"""For the last message at the end of a run; a command that still works then is ended."""
+"""Time for the last message at the end of a run. A command that still runs after it is ended."""
 
 WORTH = (WARN, UNKNOWN, BLOCK)
 INHERITED = ("PATH", "HOME", "USER", "LANG", "TZ", "http_proxy", "https_proxy", "no_proxy")
@@ -50,14 +51,14 @@ except OSError as error:
     os.write(trouble, str(error.strerror).encode())
     sys.exit(127)
 """
-"""After `LEASH`: becomes the command, in a process group that can be ended as a whole. Not in its own session: a
-process that leaves the supervisor's session counts as a rank's (`node/descendants.py`) and would be stopped with the
-ranks. The signals that Python ignores get their default handlers; the error of a failed start goes over a descriptor
-that `exec` closes."""
+"""Follows `LEASH` and becomes the command, in a process group that can be ended as a whole. It does not start a
+session: a process that leaves the supervisor's session counts as a rank's (`node/descendants.py`), and allranks would
+stop it with the ranks. The signals that Python ignores get their default handlers. If the start fails, the error goes
+over a descriptor that `exec` closes."""
 
 
 class _Group(subprocess.Popen):
-    """Leads a process group. Call `kill` before `wait`: until then the pid cannot be another process's."""
+    """Leads a process group. Call `kill` before `wait`: until then the pid cannot belong to another process."""
 
     def kill(self) -> None:
         try:
@@ -70,12 +71,12 @@ class _Group(subprocess.Popen):
 class Alerts:
     """One run's alerts. Without a webhook and a command it does nothing and starts no thread.
 
-    `{NAME}` in the webhook's address stands for the run's secret NAME, so that no address with a token is stored; the
-    command finds the secrets in its environment.
+    `{NAME}` in the webhook's address stands for the run's secret NAME, so that no address with a token is stored. The
+    command gets the secrets in its environment.
     """
 
     def __init__(self, wanted: Mapping[str, Any], secrets: Mapping[str, str], about: Mapping[str, Any]):
-        """`about` is put into every message: `run`, `name`, `node`."""
+        """`about` is added to every message: `run`, `name`, `node`."""
         self.webhook = str(wanted.get("webhook") or "")
         self.command = [str(word) for word in wanted.get("command") or ()]
         self.secrets, self.about = dict(secrets), dict(about)
@@ -91,13 +92,13 @@ class Alerts:
             self._thread.start()
 
     def finding(self, data: Mapping[str, Any]) -> None:
-        """A finding as JSON; notes are not sent."""
+        """Queues a finding, given as JSON. Notes are not sent."""
         if data.get("verdict") in WORTH:
             where = dict(data.get("where") or {})
             self._add((data.get("id"), data.get("verdict"), where.get("node"), where.get("rank")), data)
 
     def end(self, state: str, diagnosis: Optional[Mapping[str, Any]], why: str = "") -> None:
-        """The end of a run; `stopped` is sent too, since somebody else may have stopped it."""
+        """Queues the end of a run. `stopped` is sent, too, since another person may have stopped it."""
         data = {"id": f"run-{state}", "state": state, "why": why, "diagnosis": diagnosis}
         self._add(("end", state), data)
 
@@ -106,7 +107,7 @@ class Alerts:
         return [self.outcomes.popleft() for _ in range(len(self.outcomes))]
 
     def close(self, seconds: float = CLOSE_SECONDS) -> None:
-        """Sends what is waiting, and gives up after `seconds`: a command is ended then."""
+        """Sends the waiting messages, and gives up after `seconds`; a command is ended then."""
         self._over = True
         self._wake.set()
         if self._thread is not None:
@@ -157,12 +158,12 @@ class Alerts:
                 self.outcomes.append({"to": to, "ok": not why, "findings": len(found), "why": why})
 
     def _call(self, body: bytes) -> str:
-        """Posts it; returns the error, without the address, which may hold a token."""
+        """Posts the message. Returns the error, without the address, which may contain a token."""
         unknown = [name for name in _NAME.findall(self.webhook) if name not in self.secrets]
         if unknown:
             return f"{{{unknown[0]}}} in alerts.webhook is not one of the run's secrets"
         address = _NAME.sub(lambda match: self.secrets[match.group(1)], self.webhook)
-        from allranks.runs.keeper_webhook import post  # 40 ms of imports that a run without a webhook saves
+        from allranks.runs.keeper_webhook import post  # saves 40 ms of imports for a run without a webhook
 
         why = ""
         for pause in TRIES:
@@ -173,7 +174,7 @@ class Alerts:
         return why
 
     def _start(self, body: bytes) -> str:
-        """Runs the command; returns the error. At its time limit, and at `close`, its whole process group is ended."""
+        """Runs the command. Returns the error. At its time limit, and at `close`, its whole process group is ended."""
         if self._given_up:
             return "the command was not started: the run was over"
         env = {name: os.environ[name] for name in INHERITED if name in os.environ}
@@ -203,7 +204,7 @@ def alerts_of(job: Mapping[str, Any], secrets: Mapping[str, str]) -> Alerts:
 
 
 def text_of(about: Mapping[str, Any], found: List[Dict[str, Any]]) -> str:
-    """One line for a person; chat programs show the key `text` of what they are sent."""
+    """One line for a person. Chat programs show the key `text` of the message."""
     parts = []
     for data in found[:3]:
         if "state" in data:
@@ -217,10 +218,11 @@ def text_of(about: Mapping[str, Any], found: List[Dict[str, Any]]) -> str:
 
 
 def plain(text: str) -> str:
-    """The text for a chat: parts of it come from logs, and must not call a channel or become links.
+    """Escapes the text for a chat: parts of it come from logs, and must not notify a channel or become links.
 
-    Slack's own escapes (docs.slack.dev, Formatting message text), and a space of no width behind each `@` for chats
-    that read a bare `@channel`."""
+    It uses Slack's own escapes (docs.slack.dev, Formatting message text), and a zero-width space after each `@` for
+    chats that read a bare `@channel`.
+    """
     for sign, escape in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("@", "@\u200b")):
         text = text.replace(sign, escape)
     return text

@@ -1,4 +1,4 @@
-"""One attempt of a run: all that the next attempt must not inherit."""
+"""One attempt of a run: everything that the next attempt must not inherit."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from allranks.runs.keeper_provisional import FirstWord
 
 
 class State(Enum):
-    """What an attempt does, and after that why it ends."""
+    """The activity of an attempt; after its end, the reason for the end."""
 
     PREPARING = "no rank was told to start"
     TRAINING = "its ranks train"
@@ -34,21 +34,22 @@ NEXT: Mapping[State, FrozenSet[State]] = {
     State.LEAVING: frozenset((State.ASKED,)),
     State.ASKED: frozenset(),
 }
-"""Which states may follow. A machine that goes away ends the run as stopped, also after a failure; a request to stop
-changes nothing if a finding has ended the run already."""
+"""The states that may follow each state. A machine that goes away ends the run as stopped, also after a failure. A
+request to stop changes nothing if a finding has already ended the run."""
 
 
 class Attempt:
-    """What is known, said and ordered in one attempt."""
+    """The state of one attempt: its watch, its statements and its orders."""
 
     def __init__(self, watch: Watch, start: Mapping[str, Any], say: Callable[[Diagnosis], None]):
         """`start` is the supervisors' order to start; `say` gets the provisional diagnosis of a failure."""
         self.watch, self.start, self.first_word = watch, dict(start), FirstWord(say)
         self.state = State.PREPARING
         self.order: Optional[Dict[str, Any]] = None
-        """The last order to all nodes that train; a node that joins again gets it again."""
+        """The last order to all nodes that train. A node that joins again gets it again."""
         self.until = math.inf
-        """When the wait for its end is over, on the monotonic clock: some seconds after the first sign of a failure."""
+        """When the wait for the end of the attempt is over, on the monotonic clock: some seconds after the first sign
+        of a failure."""
         self.blocking: List[Finding] = []
         self.notice = ""
         """Why the ranks were asked to save and to end."""
@@ -60,10 +61,10 @@ class Attempt:
         """The ends of the logs, by node and name: `tails` are not judged yet, `ends` are."""
         self.swept: Set[str] = set()
         self.left: Dict[str, Sequence[Left]] = {}
-        """By node that could not be swept: the processes that no signal ends."""
+        """For each node with leftovers: the processes that no signal ends."""
 
     def following(self, start: Mapping[str, Any]) -> "Attempt":
-        """The next attempt. It knows the nodes that are there, and their clocks."""
+        """The next attempt. It knows the present nodes and their clocks."""
         return Attempt(self.watch.again(), start, self.first_word.say)
 
     def to(self, state: State) -> bool:
@@ -75,7 +76,7 @@ class Attempt:
 
     @property
     def over(self) -> bool:
-        """Whether nothing more is waited for. Ranks that never started have nothing to save."""
+        """Whether the keeper need not wait for anything else. Ranks that never started have nothing to save."""
         return self.state in (State.BLOCKED, State.ASKED) or (
             self.state is State.LEAVING and self.order is None
         )
@@ -92,45 +93,46 @@ class Attempt:
         self.order = self.start
 
     def fail(self, until: float) -> None:
-        """The first sign of a failure; the others are heard until `until`."""
+        """Notes the first sign of a failure. The keeper hears the other ranks until `until`."""
         self.until = min(self.until, until)
         self.to(State.FAILING)
 
     def block(self, finding: Finding) -> None:
-        """A finding that ends it, also if the ranks save at this moment."""
+        """Ends the attempt with a finding, even if the ranks save at this moment."""
         self.blocking.append(finding)
         self.until = 0.0
         self.to(State.BLOCKED)
 
     def leave(self, why: str) -> bool:
-        """True once: the ranks should be asked to save and to end."""
+        """Returns True once, if the ranks should be asked to save and to end."""
         leaves = self.to(State.LEAVING)
         if leaves:
             self.notice = why
         return leaves
 
     def stop(self, order: Dict[str, Any]) -> None:
-        """A sweep at a torchrun's own end does not answer this order."""
+        """Notes an order to stop. A sweep at a torchrun's own end does not answer this order."""
         self.order = order
         self.swept.clear()
         self.left.clear()
 
     def hear_swept(self, event: Event) -> Sequence[Left]:
-        """A node is swept if nothing is left there after a stop; returns what is left, which no signal ends."""
+        """Notes the result of a sweep. A node is swept if it has no leftovers after a stop. Returns the leftovers:
+        processes that no signal ends."""
         swept: Swept = event.payload
         node, left = str(event.node), swept.left
         self.left.pop(node, None)
         if left:
             self.left[node] = left
-        elif swept.why != OWN_END:  # that does not answer a stop, and may come after it
+        elif swept.why != OWN_END:  # such a sweep does not answer a stop, and may come after it
             self.swept.add(node)
         return left
 
     def cause(self, now: float) -> Optional[Diagnosis]:
-        """The verdict of all events and the ends of all logs. A node sends its logs before it stops."""
+        """The verdict from all events and the ends of all logs. A node sends its logs before it stops."""
         for node, logs in self.tails.items():
             for name, text in logs.items():
                 self.watch.add_log(node, name, text)
-        self.ends.update(self.tails)  # the verdict may be asked for twice
+        self.ends.update(self.tails)  # the verdict may be needed twice
         self.tails.clear()
         return self.watch.verdict(now)

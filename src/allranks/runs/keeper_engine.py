@@ -1,6 +1,6 @@
-"""Actors that Ray loses while the run goes on.
+"""Reads which actors Ray loses while the run trains.
 
-Ray's driver runs on the head node beside the keeper and appends them to `engine/lost.jsonl` of the run's folder.
+Ray's driver runs on the head node beside the keeper and appends them to `engine/lost.jsonl` in the run's folder.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from allranks.core import WARN, Finding, Where
 from allranks.node.paths import RunDirectory, Tail
 
 MOST = 64
-"""Findings per run; a broken driver must not fill the journal."""
+"""Findings per run: a broken driver must not fill the journal."""
 
 
 class Lost:
-    """`take` gives a finding for each actor that Ray has lost since the last call."""
+    """`take` returns a finding for each actor that Ray has lost since the last call."""
 
     def __init__(self, directory: RunDirectory, nodes: List[str]):
         self.tail = Tail(os.path.join(directory.root, "engine", "lost.jsonl"))
@@ -32,7 +32,7 @@ class Lost:
 
 
 def actor_died(node: str, why: str) -> Finding:
-    """Only a warning: the node's supervisor has been told to save and to stop."""
+    """Only a warning, because the node's supervisor already has the order to save and to stop."""
     return Finding(
         id="ray-actor-died",
         verdict=WARN,

@@ -1,4 +1,4 @@
-"""The end of a run, on the head: verify the adapter, prove its effect, prune old checkpoints, write the report."""
+"""The end of a run, on the head: verifies the adapter, proves its effect, prunes old checkpoints, writes the report."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from allranks.runs.keeper_listener import HELD_UP_SECONDS
 from allranks.runs.keeper_record import Record
 
 LOOK_AGAIN_SECONDS = 30.0
-"""Between two searches for a checkpoint to continue from: a remount or a file server's failover takes minutes
-(`keeper_listener.HELD_UP_SECONDS`)."""
+"""The time between two searches for a checkpoint to continue from. A remount or a file server's failover takes
+minutes (`keeper_listener.HELD_UP_SECONDS`)."""
 
 PROOF_SECONDS = 600.0
-"""Loading a base model that fits in a quarter of the memory takes minutes at worst."""
+"""Loading a base model that fits into a quarter of the memory takes minutes at most."""
 
 PROOF_MEMORY_SHARE = 0.25
-"""The proof loads the base model once more. A quarter of the free memory leaves the node usable, and is ten times what
-the first example runs needed; the adapter of a larger base is verified by its files alone, and a note says so."""
+"""The proof loads the base model once more. A quarter of the free memory leaves the node usable, and is ten times
+what the first example runs needed. The adapter of a larger base is verified by its files alone, and a note says so."""
 
 PROOF = """
 import runpy, sys
 sys.path.insert(0, sys.argv.pop(1))
 runpy.run_module("allranks.worker.proof", run_name="__main__", alter_sys=True)
 """
-"""Runs the proof out of the bundle in the training environment, which need not have allranks installed."""
+"""Runs the proof from the bundle in the training environment, where allranks need not be installed."""
 
 
 class Finish:
-    """What the keeper does after the last rank has gone."""
+    """The keeper's work after the last rank has ended."""
 
     def __init__(
         self,
@@ -47,7 +47,7 @@ class Finish:
         goes_on: Callable[[], bool],
         output: keeper_output.Output,
     ):
-        """`goes_on`: False says that the run was asked to stop."""
+        """`goes_on` returns False if the run was asked to stop."""
         self.output = output
         self.directory, self.job, self.task, self.record = directory, job, job["keep"], record
         self.goes_on = goes_on
@@ -69,15 +69,15 @@ class Finish:
     def _finding(
         self, name: str, verdict: str, saw: str, why: str = "", fix: str = "", evidence: Sequence[str] = ()
     ) -> Finding:
-        """About the output folder."""
+        """A finding about the output folder."""
         where = Where(node=self.job["node"], file=self.output_dir)
         return Finding(name, verdict, where, saw, why=why, fix=fix, evidence=tuple(evidence))
 
     # ---- verify ----
 
     def verify(self, doubt: Optional[Finding] = None) -> Steps[str]:
-        """The run's last state: `succeeded` only with a whole adapter, if the run trains one. `doubt` is recorded with
-        it."""
+        """Verifies the adapter, and returns the run's last state. A run that trains an adapter is `succeeded` only if
+        the adapter is whole. `doubt` is recorded, too."""
         self.record.phase("verify")
         if doubt is not None:
             self.record.finding(doubt)
@@ -101,7 +101,7 @@ class Finish:
         return "failed" if proof.get("changed") is False else "succeeded"
 
     def _verify_saves(self, doubt: Optional[Finding]) -> Steps[str]:
-        """The same for a script or a full fine-tune, by what was saved."""
+        """The last state of a script or a full fine-tune, by its saves."""
         against = yield from self._look_at_saves()
         if against is not None:
             self.record.finding(against)
@@ -122,7 +122,7 @@ class Finish:
         )
 
     def look_for_rest(self) -> Steps[None]:
-        """After a failure or a stop: which whole checkpoint there is."""
+        """Records the newest whole checkpoint or save after a failure or a stop."""
         if self.task.get("adapter"):
             yield from self._newest_adapter()
         else:
@@ -139,10 +139,12 @@ class Finish:
 
     def go_on(self, keep_word: bool, is_to_end: Callable[[], bool]) -> Steps[Optional[Dict[str, Any]]]:
         """`{"found": report}` of the newest verified checkpoint, from which the next attempt continues, or `{"found":
-        None}`. None if nobody could find out: then nothing starts again.
+        None}`. None if that could not be found out; then nothing starts again.
 
-        The ranks read its path in the output folder (`worker/trainer_checkpoints.py`). Without a checkpoint an earlier
-        path is removed, or stays with `keep_word`. Storage that does not answer is asked again for a while."""
+        The ranks read its path in the output folder (`worker/trainer_checkpoints.py`). If there is no checkpoint, an
+        earlier path is removed, or kept with `keep_word`. If the storage does not answer, it is asked again for a
+        while.
+        """
         asked = {"folder": self.output_dir, "expect": self.task.get("adapter"), "keep_word": keep_word}
         deadline = time.monotonic() + HELD_UP_SECONDS
         while True:
@@ -163,7 +165,7 @@ class Finish:
         return None
 
     def _wait_to_look_again(self, trouble: str, is_to_end: Callable[[], bool]) -> Steps[bool]:
-        """False if the run is to end. `goes_on` may be False for any failed run."""
+        """Waits before the next try. Returns False if the run must end. (`goes_on` may be False for any failed run.)"""
         self.record.phase(
             "back-off", f"{LOOK_AGAIN_SECONDS:.0f} s: the output folder cannot be used: {trouble}"
         )
@@ -194,7 +196,7 @@ class Finish:
         return {"changed": answer["changed"] and fits, "max_difference": answer.get("max_difference")}
 
     def _judge_proof(self, answer: Dict[str, Any]) -> None:
-        """Records what is wrong: tensors that are not the base model's, or an adapter that changes nothing."""
+        """Records errors: tensors that do not belong to the base model, or an adapter that does not change anything."""
         loaded = answer.get("loaded") or {}
         stray = [f"{kind}: {name}" for kind in ("missing", "unexpected") for name in loaded.get(kind) or ()]
         why = "a model with it is untrained, in whole or in part."
@@ -253,7 +255,7 @@ class Finish:
     # ---- prune and report ----
 
     def prune(self) -> Steps[None]:
-        """Removes old checkpoints of the run's own output folder; a failed prune never fails a run."""
+        """Removes old checkpoints in the run's own output folder. A failed prune never fails a run."""
         self.record.phase("prune")
         asked = {"folder": self.output_dir, "keep": int(self.task["keep"]), "run_id": str(self.job["run_id"])}
         asked["expect"] = self.task.get("adapter")
@@ -267,19 +269,19 @@ class Finish:
         self.record.note("pruned", {"removed": pruned["removed"], "freed_bytes": pruned["freed_bytes"]})
 
     def report(self, render: Optional[Callable[[str], str]]) -> None:
-        """Writes report.html beside the journal; `render` is the output room's."""
+        """Writes report.html beside the journal. `render` comes from the output room."""
         if render is None:
             return
         self.record.flush(now=True)  # the page reads it
         try:
             write_text(self.directory.keeper.report, render(self.directory.root))
         except Exception as error:
-            # The run is over and its state is written: a report that cannot be written is only a note.
+            # The run is over and its state is written, so a report that cannot be written is only a note.
             self.record.note("report-failed", {"error": f"{type(error).__name__}: {error}"})
 
 
 def summary_of(report: Dict[str, Any]) -> Dict[str, Any]:
-    """What state.json says of an adapter."""
+    """The part of an adapter's report that goes into state.json."""
     return {**{key: report[key] for key in ("path", "tensors", "parameters", "step")}, "changed": None}
 
 

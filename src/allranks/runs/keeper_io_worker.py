@@ -1,7 +1,7 @@
-"""A child with a time limit does all that touches the output folder: a frozen file system must not freeze the keeper.
+"""Runs all access to the output folder in a child with a time limit: a frozen file system must not freeze the keeper.
 
-The child runs this same bundle; one JSON document goes in and one comes out. A child that hangs in the kernel (state D)
-cannot be killed: it is abandoned, and ends when its file system answers.
+The child runs this same bundle; one JSON document goes in and one comes out. A child that hangs in the kernel (state
+D) cannot be killed. It is abandoned, and ends when its file system answers.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import allranks
 
 PULSE_SECONDS = 0.2
 GIVE_UP_SECONDS = 3.0
-"""After SIGKILL: a child that still lives then waits in the kernel."""
+"""Time after SIGKILL. A child that still lives then waits in the kernel."""
 
 SECONDS = {
     "open": 30.0, "verify": 600.0, "newest": 600.0, "go_on": 600.0, "choose": 30.0, "prune": 120.0,
@@ -26,7 +26,7 @@ SECONDS = {
 """Reading a large adapter (1 GB) from a busy NFS server takes a minute; these limits are ten times that."""
 
 CHOICE = "allranks-resume-from.json"
-"""In the output folder: `{"from": path}`, the checkpoint from which the next attempt continues."""
+"""A file in the output folder, `{"from": path}`: the checkpoint from which the next attempt continues."""
 
 LEASH = """
 import os, signal, sys
@@ -40,8 +40,8 @@ if leash[0] and os.getppid() != leash[0]:
     sys.exit(1)
 signal.alarm(leash[1])
 """
-"""A child's first lines. PR_SET_PDEATHSIG (1): a child whose supervisor was killed must not go on copying and
-deleting; it is in the supervisor's session, where no sweep looks for it. The alarm is for a Python without ctypes."""
+"""A child's first lines. PR_SET_PDEATHSIG (1): a child whose supervisor was killed must not continue to copy and
+delete; it is in the supervisor's session, where no sweep looks for it. The alarm is for a Python without ctypes."""
 
 ALARM_MARGIN_SECONDS = 10
 
@@ -54,13 +54,13 @@ keeper_io_worker.main()
 
 T = TypeVar("T")
 Steps = Generator[None, None, T]
-"""Work that yields at least every `PULSE_SECONDS` while it waits, so that its caller can do other work meanwhile."""
+"""Work that yields at least every `PULSE_SECONDS` while it waits, so that its caller can do other work in between."""
 
 GoesOn = Callable[[], bool]
 
 
 def run_out(steps: Steps[T]) -> T:
-    """Runs it to its end and returns its result."""
+    """Runs the work to its end and returns its result."""
     while True:
         try:
             next(steps)
@@ -71,7 +71,7 @@ def run_out(steps: Steps[T]) -> T:
 def call(
     what: str, arguments: Mapping[str, Any], goes_on: Optional[GoesOn] = None
 ) -> Steps[Tuple[Optional[Dict[str, Any]], str]]:
-    """(answer, error). If `goes_on` returns False, the child is ended."""
+    """Runs one request in a child. Returns (answer, error). If `goes_on` returns False, the child is ended."""
     root = os.path.dirname(os.path.dirname(os.path.abspath(allranks.__file__)))
     argv = [sys.executable, "-I", "-S", "-c", LEASH + BOOT, *leash(SECONDS[what]), root, what]
     try:
@@ -103,14 +103,14 @@ def wait_for(
     text: Optional[bytes] = None,
     goes_on: Optional[GoesOn] = None,
 ) -> Steps[Tuple[bytes, bytes, str]]:
-    """(stdout, stderr, why it was ended). Returns soon after `seconds` in any case."""
+    """(stdout, stderr, why the child was ended). Returns soon after `seconds` in any case."""
     deadline, trouble, killed_at = time.monotonic() + seconds, "", 0.0
     while True:
         try:
             out, err = child.communicate(text, timeout=PULSE_SECONDS)
             return out, err, trouble
         except subprocess.TimeoutExpired:
-            text = None  # it has been handed over
+            text = None  # `communicate` already has it
         yield
         now = time.monotonic()
         if killed_at:
@@ -156,7 +156,7 @@ def _verify(folder: str, expect: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def _kinds(paths: List[Tuple[str, Optional[int]]], most: int, expect: Mapping[str, Any]) -> Dict[str, Any]:
-    """The reports of the first `most` of these (path, inode) that are there; `was` is the path that was told."""
+    """The reports of the first `most` of these (path, inode) that exist. `was` is the path that the rank reported."""
     from allranks import checkpoints
     from allranks.checkpoints.script_saves import where_now
 
@@ -189,9 +189,10 @@ def _newest(folder: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
 def _go_on(folder: str, expect: Optional[Mapping[str, Any]], keep_word: bool) -> Dict[str, Any]:
     """Finds this run's newest whole checkpoint with allranks' own state, and writes its path for the ranks.
 
-    If there is none, an earlier path is removed, or stays with `keep_word`. A trainer's pickles do not count, though
-    the run wrote them: whoever can write into the folder could run code in every rank. `unchosen` says why the path
-    could not be written: an earlier one may be there then."""
+    If there is none, an earlier path is removed, or kept with `keep_word`. A trainer's pickles do not count, even if
+    the run wrote them: a person who can write into the folder could run code in every rank. `unchosen` says why the
+    path could not be written; an earlier path may still be there then.
+    """
     from allranks.checkpoints import resuming
 
     wanted = {key: value for key, value in dict(expect or {}).items() if key not in ("step", "trained")}
@@ -209,7 +210,7 @@ def _go_on(folder: str, expect: Optional[Mapping[str, Any]], keep_word: bool) ->
 
 
 def _choose(folder: str, path: Optional[str]) -> Dict[str, Any]:
-    """`worker/trainer_checkpoints.py` reads it where rank 0 runs."""
+    """Writes the path. `worker/trainer_checkpoints.py` reads it on the machine of rank 0."""
     from allranks.node.paths import write_json
 
     write_json(os.path.join(folder, CHOICE), {"from": path})
@@ -219,7 +220,8 @@ def _choose(folder: str, path: Optional[str]) -> Dict[str, Any]:
 def _prune(folder: str, keep: int, run_id: str, expect: Optional[Mapping[str, Any]]) -> Dict[str, Any]:
     from allranks import checkpoints
 
-    # An adapter of the first step, saved with a learning rate of 0, is not damaged, and must not keep all others.
+    # An adapter of the first step, saved with a learning rate of 0, is not damaged, and must not protect all others
+    # from pruning.
     expect = {key: value for key, value in dict(expect or {}).items() if key != "trained"}
     pruned = checkpoints.prune(folder, keep, marker=run_id, expect=expect)
     return {
@@ -244,7 +246,7 @@ def _room(folder: str, checkpoint: str) -> Dict[str, Any]:
 
 
 def _copy(source: str, target: str, bytes_a_second: float, keep: int, run_id: str) -> Dict[str, Any]:
-    """As many copies stay as checkpoints."""
+    """Copies a checkpoint. It keeps as many copies as checkpoints."""
     from allranks import checkpoints
     from allranks.checkpoints import copying
 

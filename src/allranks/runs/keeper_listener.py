@@ -1,4 +1,4 @@
-"""The keeper's port, its leases, and the findings about supervisors that are missing."""
+"""The keeper's port, its leases, and the findings about missing supervisors."""
 
 from __future__ import annotations
 
@@ -18,11 +18,12 @@ from allranks.node.supervisor_link import Listener, Message
 POLL_SECONDS = 0.2
 HELD_UP_FROM_SECONDS = 3.0
 HELD_UP_SECONDS = 600.0
-"""A file server that fails over or reboots answers again within minutes; a keeper that is blocked longer is lost."""
+"""A file server that fails over or reboots answers again within minutes. A keeper that is blocked for longer counts
+as lost."""
 
 
 def listener_on(key: bytes, place: Dict[str, Any], nodes: List[str]) -> Listener:
-    """On the head's own address if this machine has it, else (address translation) on all addresses."""
+    """Listens on the head's own address if this machine has it; otherwise (address translation) on all addresses."""
     port = int(place.get("port") or 0)
     try:
         return Listener(key, str(place["host"]), port, nodes)
@@ -33,7 +34,7 @@ def listener_on(key: bytes, place: Dict[str, Any], nodes: List[str]) -> Listener
 
 
 def read(data: Mapping[str, Any]) -> Tuple[ToKeeper, Optional[Event], str]:
-    """A supervisor's message, the event in it, and what is wrong with it."""
+    """A supervisor's message, the event in it, and the error in it."""
     try:
         said = decode(ToKeeper, data)
         event = None if said.event is None else event_from_json(said.event)
@@ -43,10 +44,11 @@ def read(data: Mapping[str, Any]) -> Tuple[ToKeeper, Optional[Event], str]:
 
 
 class Leases(threading.Thread):
-    """Renews the leases of the nodes in `joined`, and hears them.
+    """Renews the leases of the nodes in `joined`, and receives their messages.
 
-    A separate thread: the keeper's may wait for a file system that does not answer, and healthy ranks must not end for
-    that. A keeper that is held up for `HELD_UP_SECONDS` counts as dead: then the leases end.
+    It is a separate thread: the keeper's own thread may wait for a file system that does not answer, and healthy
+    ranks must not end for that reason. A keeper that is blocked for `HELD_UP_SECONDS` counts as dead; then the leases
+    end.
     """
 
     def __init__(self, listener: Listener, joined: Mapping[str, Any], seconds: float):
@@ -56,8 +58,8 @@ class Leases(threading.Thread):
         self._over = threading.Event()
 
     def heard(self) -> List[Message]:
-        """What has come within `POLL_SECONDS`; after the keeper was held up all that waits, so that no node counts as
-        silent because of that."""
+        """The messages that came within `POLL_SECONDS`. If the keeper was blocked, all waiting messages, so that no
+        node counts as silent because of that."""
         now = time.monotonic()
         held_up, self._turned_at = now - self._turned_at > HELD_UP_FROM_SECONDS, now
         messages = more = self._listener.poll(POLL_SECONDS)
@@ -79,7 +81,8 @@ class Leases(threading.Thread):
 
 
 def did_not_join(node: str, job: Mapping[str, Any], root: str, port: int) -> Finding:
-    """`root` is the run directory, where a complete submission has left a mark."""
+    """The finding about a node that did not join. `root` is the run directory, where a complete submission has left a
+    mark."""
     task = job["keep"]
     mark = task.get("submitted")
     cut = mark is not None and read_json(os.path.join(root, str(mark))) is None
@@ -102,7 +105,7 @@ def did_not_join(node: str, job: Mapping[str, Any], root: str, port: int) -> Fin
 
 
 def spare_lost(node: str) -> Finding:
-    """A spare node that is no longer heard."""
+    """The finding about a spare node that is no longer heard."""
     return Finding(
         id="spare-lost",
         verdict=WARN,

@@ -1,7 +1,7 @@
 """The end of the guilty rank's log, which the keeper keeps for the report when a run fails.
 
-The logs themselves are on their nodes, which may be lost when somebody reads the report. What the supervisors send is
-masked already.
+The logs themselves are on their nodes, which may be lost when a person reads the report. The supervisors mask secrets
+before they send the ends.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from allranks.core.log_noise import Lines, Noise
 from allranks.node.paths import write_json
 
 LINES = 60
-"""Per log; the report shows thirty. A traceback of a deep model has more."""
+"""Lines per log. The report shows 30; the traceback of a deep model has more."""
 
 LONGEST = 2000
 LOGS = 4
-"""If no rank is guilty: so many logs of the node, or of all nodes."""
+"""If no rank is guilty, so many logs of the node, or of all nodes, are kept."""
 
 _RANK = re.compile(r"^rank-(\d{1,9})\.log$")
 
@@ -27,7 +27,7 @@ Tails = Mapping[str, Mapping[str, str]]
 
 
 def write(path: str, tails: Tails, where: Where) -> None:
-    """Never raises: a full disk must not cost the verdict."""
+    """Writes the chosen log ends. Never raises: a full disk must not prevent the verdict."""
     try:
         write_json(path, {"logs": list(chosen(tails, where))})
     except OSError:
@@ -48,13 +48,13 @@ def chosen(tails: Tails, where: Where) -> Iterator[Dict[str, Any]]:
 
 
 def by_kind(log: Tuple[str, str, str]) -> Tuple[bool, int]:
-    """Ranks first, in their order."""
+    """A sort key: ranks first, in their order."""
     rank = rank_of(log[1])
     return rank is None, rank or 0
 
 
 def ending(text: str) -> List[str]:
-    """The last lines, without those that healthy runs print again and again."""
+    """The last lines, without the lines that healthy runs print again and again."""
     noise, lines = Noise(), Lines()
     kept = [line[:LONGEST] for line in lines.add(text + "\n") if not noise.holds(line)]
     while kept and not kept[-1].strip():

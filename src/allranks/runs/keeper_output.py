@@ -1,4 +1,4 @@
-"""What a script saved, wherever it is: the ranks report the paths, and at the end each is judged by its kind."""
+"""The saves of a script, in any place: the ranks report the paths, and at the end each save is judged by its kind."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from allranks.runs.keeper_record import Record
 Answer = Tuple[Optional[Dict[str, Any]], str]
 MOST_PATHS = 200
 LOOKED_AT = 5
-"""The newest. A script that saves once a minute for a week makes some 10,000, and removes old ones itself."""
+"""Only the newest saves are read. A script that saves once per minute for a week makes some 10,000, and removes old
+ones itself."""
 
 
 class Output:
-    """Hears of saves by `add`. A save on another node's own disk is listed and not judged."""
+    """Gets saves by `add`. A save on another node's own disk is listed but not judged."""
 
     def __init__(self, job: Mapping[str, Any]):
         self.node = str(job["node"])
@@ -39,7 +40,7 @@ class Output:
             del self._inodes[next(iter(self._saved))], self._saved[next(iter(self._saved))]
 
     def look(self, goes_on: Optional[GoesOn] = None) -> Steps[List[Dict[str, Any]]]:
-        """The newest saves that are still there, newest first, each judged."""
+        """The newest saves that still exist, newest first, each judged."""
         places = list(reversed(list(self._saved.values())))
         if not places:
             return []
@@ -59,14 +60,15 @@ class Output:
         ]
 
     def newest_whole(self, goes_on: Optional[GoesOn] = None) -> Steps[Answer]:
-        """From what the script can continue: the newest save of this run, else what `resume` names."""
+        """The save from which the script can continue: the newest save of this run, else the one that `resume`
+        names."""
         own = [[path, self._inodes.get(path)] for path in reversed(list(self._saved))]
         asked = {"run_id": self.run_id, "own": own, "wanted": self.resume, "expect": self.expect}
         return (yield from keeper_io_worker.call("script_save", asked, goes_on))
 
 
 def known(report: Mapping[str, Any]) -> Dict[str, Any]:
-    """What state.json holds of a save's report."""
+    """The part of a save's report that goes into state.json."""
     words = ("title", "kind", "text", "can_resume", "findings")
     against = [f for f in report["findings"] if f["verdict"] in (BLOCK, UNKNOWN)]
     damaged = any(f["verdict"] == BLOCK for f in against) and bool(report["kind"])
@@ -79,7 +81,7 @@ def known(report: Mapping[str, Any]) -> Dict[str, Any]:
 def record_saves(
     output: Output, record: Record, goes_on: Optional[GoesOn] = None
 ) -> Steps[Optional[Finding]]:
-    """Records the saves; returns a finding if the newest one is not whole."""
+    """Records the saves. Returns a finding if the newest one is not whole."""
     saves = yield from output.look(goes_on)
     newest = saves[0] if saves else None
     seen = list(newest.get("findings") or ()) if newest is not None else []

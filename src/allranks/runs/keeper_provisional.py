@@ -1,7 +1,7 @@
 """A provisional diagnosis of a failure, before the keeper has heard all nodes and stopped the run.
 
 The verdict comes seconds later, from all events and the ends of all logs. Until then the terminal, the state and the
-journal show this one, marked as provisional. No alert is sent of it.
+journal show the provisional diagnosis, marked as such. It does not cause an alert.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from allranks.monitor import Watch
 from allranks.runs.keeper_stop_request import AFTER_THE_END
 
 LISTEN_SECONDS = 0.7
-"""After the first sign of a failure. A dead rank's exit code comes with that sign, the others' errors within some
-tenths of a second, and heartbeats once a second. The promise is that a death is shown within 2 s."""
+"""Time after the first sign of a failure. A dead rank's exit code comes with that sign, the others' errors within
+some tenths of a second, and heartbeats once per second. The promise is to show a death within 2 s."""
 
 AGAIN_SECONDS = 0.5
 LOOK_SHARE = 0.25
-"""If nothing is sure yet it judges again, for at most a quarter of the time: with 8,000 ranks that all report an error
-one verdict takes 2.8 s (measured on one of 2 cores)."""
+"""If nothing is certain yet, it judges again, for at most a quarter of the time: with 8,000 ranks that all report an
+error, one verdict takes 2.8 s (measured on one of 2 cores)."""
 
 
 class FirstWord:
-    """One provisional diagnosis per attempt at most."""
+    """Makes at most one provisional diagnosis per attempt."""
 
     def __init__(self, say: Callable[[Diagnosis], None]):
         self.say = say
@@ -35,9 +35,10 @@ class FirstWord:
         self._said = False
 
     def look(self, watch: Watch, decided: bool, now: Optional[float] = None) -> None:
-        """Called every turn. `decided`: a stop was requested, or a finding has stopped the run.
+        """Call it every turn. `decided`: a stop was requested, or a finding has stopped the run.
 
-        `now` is on the monotonic clock: setting the wall clock must not delay it."""
+        `now` is on the monotonic clock: a change of the wall clock must not delay it.
+        """
         if watch.run.trouble_at is None:
             self._next, self._said = None, False
             return
@@ -56,7 +57,7 @@ class FirstWord:
 
 
 def is_sure(found: Diagnosis, ranks: Mapping[int, Any]) -> bool:
-    """Whether the events already name the place and the cause. Only the log of a rank that aborted says whether a
+    """Whether the events already name the place and the cause. If a rank aborted, only its log says whether a
     watchdog ended it because it waited; an abort after the end of its Python may not be a failure."""
     if cause(found.cause).hearsay or found.confidence == UNPROVEN or found.where.node is None:
         return False

@@ -1,4 +1,4 @@
-"""What the keeper writes down: the merged journal, line by line, and the current state, as one small file."""
+"""Writes the keeper's record: the merged journal, line by line, and the current state, as one small file."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from allranks.runs.keeper_reserve import Reserve
 from allranks.runs.keeper_stop_request import journal_unwritten
 
 STATE_EVERY_SECONDS = 1.0
-"""How often steps and findings may rewrite state.json; a change of state or phase rewrites it at once. It holds all
-findings: with one write per finding 400 of them took 2.2 s, and 8,000, one per rank, a quarter of an hour."""
+"""How often steps and findings may rewrite state.json. A change of state or phase rewrites it at once. It contains
+all findings: with one write per finding, 400 findings took 2.2 s, and 8,000 (one per rank) took a quarter of an
+hour."""
 
 WRITE_SHARE = 0.1
-"""At most this share of the keeper's time goes into writing a large state again and again."""
+"""At most this share of the keeper's time goes into rewriting a large state."""
 
 AT_ONCE = ("state", "phase", "diagnosis")
 
 
 class Record:
-    """The keeper's journal and state. Losing the disk never raises: the run is worth more than its log."""
+    """The keeper's journal and state. It never raises if the disk is lost: the run is worth more than its log."""
 
     def __init__(
         self,
@@ -36,7 +37,7 @@ class Record:
         alerts: Optional[Alerts] = None,
         also: Optional[Callable[[Dict[str, Any]], Any]] = None,
     ):
-        """`also` gets every event of the journal as JSON: the report is built while the run goes on."""
+        """`also` gets every event of the journal as JSON; it builds the report while the run trains."""
         self.alerts, self.engine = alerts or Alerts({}, {}, {}), Lost(directory, nodes)
         self.directory, self.node = directory, job["node"]
         self.also = also
@@ -64,9 +65,9 @@ class Record:
             "ended_at": None,
         }
         self.verdict: Optional[Dict[str, Any]] = None
-        """The last one; the state may already hold a provisional one of the next attempt."""
+        """The last verdict; the state may already hold a provisional one of the next attempt."""
         self.refused = False
-        """Whether the journal has refused a line; that is reported once, by the alerts."""
+        """Whether the journal has refused a line; the alerts report that once."""
         self.dirty, self.next_write = True, float("-inf")
 
     def begin(self, process: Process, port: int) -> None:
@@ -79,7 +80,7 @@ class Record:
         self.flush(now=True)
 
     def event(self, event: Event) -> None:
-        """Writes an event of a node to the journal, and what a short look needs to the state."""
+        """Writes a node's event to the journal, and its short form to the state."""
         self._append(event)
         if event.kind == "can-save":
             self.state_now["can_save"], self.dirty = True, True
@@ -104,7 +105,7 @@ class Record:
         self.note("state", {"state": state, "why": why})
 
     def finding(self, finding: Finding) -> None:
-        """Writes it once per attempt: the same statement about the same place is not repeated."""
+        """Writes a finding once per attempt: the same statement about the same place is not repeated."""
         key = (finding.id, finding.where, finding.saw)
         if key in self.said:
             return
@@ -115,32 +116,34 @@ class Record:
         self.alerts.finding(data)
 
     def diagnosis(self, diagnosis: Diagnosis, ends: Optional[keeper_log_ends.Tails] = None) -> None:
-        """`ends` are the ends of all logs; those that the report shows are kept."""
+        """Writes the verdict. `ends` are the ends of all logs; only those that the report shows are kept."""
         if ends is not None:
             keeper_log_ends.write(self.directory.keeper.log_ends, ends, diagnosis.where)
         self.verdict = self.state_now["diagnosis"] = diagnosis.as_json()
         self.note("diagnosis", diagnosis.as_json())
 
     def first_word(self, diagnosis: Diagnosis) -> None:
-        """What is known before all nodes were heard; the verdict replaces it. Only the verdict is sent as an alert."""
+        """Writes the provisional diagnosis, before all nodes were heard. The verdict replaces it. Only the verdict
+        causes an alert."""
         data = {**diagnosis.as_json(), "provisional": True}
         self.state_now["diagnosis"] = data
         self.note("diagnosis", data)
 
     def forget_attempt(self) -> None:
-        """Before the next attempt: the state keeps only the last one's verdict, and the same finding may come again."""
+        """Prepares the next attempt: the state keeps only the last attempt's verdict, and the same finding may come
+        again."""
         self.said.clear()
         self.drop_first_word()
         self.state_now.update(step=None, why="", can_save=False)
 
     def drop_first_word(self) -> None:
-        """If no verdict follows: the run did not fail after all, is started again, or the keeper failed. The verdict of
-        an earlier attempt comes back."""
+        """Removes the provisional diagnosis if no verdict follows: the run did not fail after all, starts again, or
+        the keeper failed. The verdict of an earlier attempt comes back."""
         if (self.state_now["diagnosis"] or {}).get("provisional"):
             self.state_now["diagnosis"] = self.verdict
 
     def drop_verdict(self) -> None:
-        """The run has succeeded: the verdict is an earlier attempt's, and the journal keeps it."""
+        """Removes the verdict of an earlier attempt, because the run has succeeded. The journal keeps it."""
         self.state_now["diagnosis"] = None
 
     def adapter(self, data: Optional[Dict[str, Any]]) -> None:
@@ -148,11 +151,11 @@ class Record:
         self.note("adapter", data or {})
 
     def saves(self, saves: List[Dict[str, Any]]) -> None:
-        """What the script saved, as `keeper_output` judged it."""
+        """Writes the script's saves, as `keeper_output` judged them."""
         self.state_now["saves"], self.dirty = saves, True
 
     def end(self, state: str, why: str = "") -> None:
-        """The run's last state. A later finding (no room for a copy) is still written and sent."""
+        """Writes the run's last state. A later finding (no room for a copy) is still written and sent."""
         self.state_now["ended_at"] = time.time()
         self.reserve.give()
         self.drop_first_word()
@@ -160,35 +163,35 @@ class Record:
         self.alerts.end(state, self.state_now["diagnosis"], why)
 
     def close(self) -> None:
-        """Waits, for some seconds, until the last alerts are out."""
+        """Waits for some seconds until the last alerts are sent."""
         self.alerts.close()
         self.sent()
         if self.dirty:
             self.flush(now=True)
 
     def sent(self) -> None:
-        """Writes down which alerts went out, which did not, and what the engine has said since the last call."""
+        """Writes which alerts were sent and which failed, and the engine's reports since the last call."""
         for finding in self.engine.take():
             self.finding(finding)
         for outcome in self.alerts.take():
             self.note("alert", outcome)
 
     def flush(self, now: bool = False) -> None:
-        """Writes state.json if something changed; cheap enough to be called every turn."""
+        """Writes state.json if something changed. It costs so little that it can be called every turn."""
         clock = time.monotonic()
         if not now and (not self.dirty or clock < self.next_write):
             return
         try:
             write_json(self.directory.keeper.state, self.state_now)
         except OSError:
-            pass  # a full disk: the next turn tries again, the journal counts what it lost
+            pass  # a full disk: the next turn tries again, and the journal counts its lost lines
         else:
             self.dirty = False
         after = time.monotonic()
         self.next_write = after + max(STATE_EVERY_SECONDS, (after - clock) / WRITE_SHARE)
 
     def note(self, kind: str, data: Dict[str, Any]) -> None:
-        """An event of the keeper itself."""
+        """Writes an event of the keeper itself."""
         self._append(Event(time.time(), kind, self.node, None, data))
         self.dirty = True
         self.flush(now=kind in AT_ONCE)

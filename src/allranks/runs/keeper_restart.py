@@ -1,4 +1,4 @@
-"""Whether a failed run is started again (`launch.restarts`), from what, when, and on which nodes."""
+"""Decides whether a failed run is started again (`launch.restarts`), from what checkpoint, when, and on which nodes."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from allranks.runs.keeper_spares import Places, Swap, seconds_until_alone
 from allranks.runs.keeper_stop_request import STOP_MARGIN_SECONDS
 
 BACK_OFF_SECONDS = (0.0, 10.0, 20.0, 40.0, 80.0, 160.0, 300.0)
-"""Before each restart. The first one does not wait, since most faults pass with the process."""
+"""The wait before each restart. The first one does not wait, since most faults end with the process."""
 
 SETTLE_SECONDS = 3.0
-"""After the first sign of a failure the keeper listens this long before it stops the run. Every torchrun ends within 3
-s of a killed rank (measured on gloo), and its table names the exit code."""
+"""After the first sign of a failure the keeper listens for so long before it stops the run. Every torchrun ends
+within 3 s of a killed rank (measured on gloo), and its table names the exit code."""
 
 NEVER_CAME_SECONDS = 1.0
-"""The same if a node did not come up at all: its torchrun alone takes about 2 s to end after its rank."""
+"""The time to listen if a node did not come up at all: its torchrun alone takes about 2 s to end after its rank."""
 
 KILLED_SECONDS = 1.2
-"""The same if a rank was killed and the run will start again: the rank is known, and nobody trains meanwhile. By then
-every other rank has sent a heartbeat (one per second); what they say while they are stopped is still heard before the
-cause is judged."""
+"""The time to listen if a rank was killed and the run will start again: the rank is known, and no rank can train in
+the meantime. By then every other rank has sent a heartbeat (one per second). Events that come while they are stopped
+still count for the cause."""
 
 
 class Decision(NamedTuple):
-    """`why` is written to the journal in any case."""
+    """The decision; `why` is written to the journal in any case."""
 
     again: bool
     why: str
@@ -54,9 +54,9 @@ class Restarts:
         unable: str = "",
         told: bool = True,
     ) -> Decision:
-        """`step` is the last one that this attempt reached (None: no step); `missing` are lost nodes without a spare,
-        `unable` nodes with a GPU that needs a reset. `moved`: a spare takes the place of a node in the next attempt,
-        which may avoid the fault. Not `told`: no rank reported its step, so it may have trained without one."""
+        """`step` is the last step of this attempt (None: no step). `missing` are lost nodes without a spare, `unable`
+        nodes with a GPU that needs a reset. `moved`: a spare takes the place of a node in the next attempt, which may
+        avoid the fault. Not `told`: no rank reported its step, so it may have trained without reporting one."""
         if self.used >= self.budget:
             spent = f"all {self.budget} restarts are used" if self.budget else "launch.restarts is 0"
             return Decision(False, spent)
@@ -79,7 +79,7 @@ class Restarts:
 
 
 def _place_of(cause: Diagnosis, step: Optional[int], told: bool) -> Optional[Tuple[Any, ...]]:
-    """What identifies a fault; None if a second one could not be known to be the same."""
+    """A key that identifies a fault; None if it is not possible to recognize the same fault again."""
     where = cause.where
     if step is not None:
         return (cause.cause, where.rank, where.file, where.line, step)
@@ -91,7 +91,7 @@ def _place_of(cause: Diagnosis, step: Optional[int], told: bool) -> Optional[Tup
 
 
 def hindrance(missing: Sequence[str], unable: str) -> str:
-    """Why the nodes cannot train, by `missing` and `unable` of `Restarts.decide`; empty if they can."""
+    """Why the nodes cannot train, from `missing` and `unable` of `Restarts.decide`; empty if they can."""
     if missing:
         gone = ", ".join(missing)
         return f"{gone} does not answer or cannot be swept, and no spare takes its place"
@@ -99,8 +99,8 @@ def hindrance(missing: Sequence[str], unable: str) -> str:
 
 
 class Nodes(NamedTuple):
-    """Which nodes are there after a failed attempt, and at which place. While a restart waits, nodes may be lost or
-    come back, so who trains is decided at the end of the wait."""
+    """The nodes that are present after a failed attempt, and their places. While a restart waits, nodes may be lost
+    or come back, so the nodes that train are chosen at the end of the wait."""
 
     job: Mapping[str, Any]
     record: Any
@@ -110,7 +110,7 @@ class Nodes(NamedTuple):
     attempt: Attempt
 
     def placed(self) -> Tuple[List[Swap], List[str]]:
-        """Which spare takes which place, and the nodes without a spare that are lost or not swept."""
+        """The swaps of spares for nodes, and the nodes without a spare that are lost or not swept."""
         missing = [node for node in self.places.at if node in self.lost or node not in self.attempt.swept]
         swaps = self.places.swaps(missing, set(self.joined) - self.lost, self.lost)
         return swaps, [node for node in missing if node not in {swap.node for swap in swaps}]
@@ -118,11 +118,11 @@ class Nodes(NamedTuple):
     def wait(
         self, swaps: List[Swap], seconds: float, back_off: Callable[[float], Steps[bool]]
     ) -> Steps[Optional[List[Swap]]]:
-        """Which spare takes which place after `seconds` and the lease of each node that is left out; None if the run
-        cannot start again or must end. `swaps` is what was decided before.
+        """The swaps after `seconds` and after the lease of each node that is left out. None if the run cannot start
+        again or must end. `swaps` is the earlier decision.
 
-        A spare that is lost meanwhile takes no place. A node that is heard again was told to stop when it joined, and
-        gets the time of a stop to report that nothing is left there.
+        A spare that is lost in the meantime takes no place. A node that is heard again got the order to stop when it
+        joined, and has the time of a stop to report that it has no leftovers.
         """
         returned = False
         while True:
@@ -148,7 +148,7 @@ class Nodes(NamedTuple):
 
 
 def is_trouble(event: Event) -> bool:
-    """Whether an attempt fails with this event; the events of the next seconds are still heard."""
+    """Whether an attempt fails with this event. The events of the next seconds still count."""
     if event.kind in ("torchrun-ended", "end"):
         return bool(event.payload.code)
     return event.kind in ("exception", "lease-lost")
@@ -157,10 +157,11 @@ def is_trouble(event: Event) -> bool:
 def settle_seconds(
     event: Event, ranks: Mapping[int, Any], job: Mapping[str, Any], again: bool = False
 ) -> float:
-    """How long the run goes on after this first sign of a failure. `again`: a restart is left.
+    """How long the keeper waits after this first sign of a failure. `again`: a restart is left.
 
-    A torchrun that fails before any of its ranks (with `inside` in them) has sent an event did not come up: the others
-    wait for it in the rendezvous and cannot say more about it. A rank that writes a checkpoint gets the time to end it.
+    With `inside` in the job the ranks send events. If a torchrun then fails before any of its ranks has sent one, it
+    did not come up: the others wait for it in the rendezvous and cannot report more. A rank that writes a checkpoint
+    gets the time to finish it.
     """
     silent = all(rank.node != event.node for rank in ranks.values())
     if event.kind == "torchrun-ended" and silent and bool(job.get("inside")):
@@ -171,7 +172,7 @@ def settle_seconds(
 
 
 def attempt_of(used: int, resume: Optional[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """What the supervisors are told: the attempt, and the environment by which a script finds its checkpoint."""
+    """The order to the supervisors: the attempt, and the environment by which a script finds its checkpoint."""
     env = {"ALLRANKS_ATTEMPT": str(used)}
     if resume is not None:
         env["ALLRANKS_RESUME_FROM"] = str(resume["path"])
@@ -184,7 +185,7 @@ def restarted(
     resume: Optional[Mapping[str, Any]],
     swaps: Sequence[Swap] = (),
 ) -> Finding:
-    """A restart: what failed, where it goes on, and on which nodes."""
+    """The finding about a restart: the failure, the checkpoint to continue from, and the nodes."""
     start = f"from {resume['path']} (step {resume['step']})" if resume is not None else "from the beginning"
     moved = "".join(f" {swap.by} takes the place of {swap.node}: {swap.why}." for swap in swaps)
     return Finding(

@@ -1,7 +1,7 @@
-"""What the keeper does after each save while the run goes on: verify it, prune older ones, copy it.
+"""Verifies each save while the run trains, prunes older ones, and copies it.
 
-This is a separate thread, and a child process with a time limit does all that touches the output folder or shared
-storage: neither the training nor the keeper's leases ever wait for a disk.
+This is a separate thread, and a child process with a time limit does everything that touches the output folder or
+shared storage. So neither the training nor the keeper's leases ever wait for a disk.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Call = Callable[[str, Mapping[str, Any]], Answer]
 
 CHECKPOINT = re.compile(r"checkpoint-(\d{1,12})")
 MOST_WAITING = 1000
-"""Saves that wait to be verified; the next prune looks at the others anyway."""
+"""At most so many saves wait to be verified. The next prune looks at the others anyway."""
 
 COPY_BYTES_A_SECOND = 64 << 20
-"""The pace of `save.copy_to`: about half of a 1 Gbit/s link and a twentieth of a 10 Gbit/s link; the training's own
+"""The pace of `save.copy_to`: about half of a 1 Gbit/s link and a twentieth of a 10 Gbit/s link. The training's own
 traffic may need the rest."""
 
 END_SECONDS = 600.0
-"""How long the end of a run waits for the last copy. If it is copied again later, that continues where this stopped."""
+"""How long the end of a run waits for the last copy. If the same copy is made later, it continues from here."""
 
 
 def call_apart(what: str, arguments: Mapping[str, Any]) -> Answer:
@@ -38,7 +38,7 @@ def call_apart(what: str, arguments: Mapping[str, Any]) -> Answer:
 
 
 class Saves:
-    """Hears of saves by `add`; `take` gives the findings and notes since then."""
+    """Gets saves by `add`; `take` returns the findings and notes since the last call."""
 
     def __init__(self, job: Mapping[str, Any], call: Call = call_apart):
         self.job, self.task, self.call = job, job["keep"], call
@@ -56,8 +56,8 @@ class Saves:
         self._copies = Copies(str(root), str(job["run_id"]), self) if root else None
 
     def add(self, event: Event) -> None:
-        """Only rank 0's events count, since it writes the adapter; folders that are no checkpoints are judged at the
-        end."""
+        """Takes a save. Only rank 0's events count, since it writes the adapter. Folders that are not checkpoints are
+        judged at the end."""
         self.output.add(event)
         if event.kind == "saved" and event.rank == 0:
             path = event.payload.path or ""
@@ -66,7 +66,7 @@ class Saves:
             is_checkpoint = name not in self._left_out and CHECKPOINT.fullmatch(name)
             if is_own and is_checkpoint and self._waiting.qsize() < MOST_WAITING:
                 self._waiting.put(path)
-        if event.kind == "saving" and event.rank == 0:  # perhaps of the same step again, in another attempt
+        if event.kind == "saving" and event.rank == 0:  # perhaps the same step again, in another attempt
             name = os.path.basename(event.payload.path or "")
             self._left_out.discard(name)
             self._removed.discard(name)
@@ -75,13 +75,13 @@ class Saves:
             self._statements.append(self._skipped(event.payload))
 
     def take(self, note: Callable[[str, Dict[str, Any]], Any]) -> List[Finding]:
-        """The new findings; new notes are given to `note`."""
+        """The new findings. New notes go to `note`."""
         for _ in range(len(self._notes)):
             note(*self._notes.popleft())
         return [self._statements.popleft() for _ in range(len(self._statements))]
 
     def end(self, final: Optional[str] = None) -> keeper_io_worker.Steps[None]:
-        """No more saves come. Waits for the rest, at most END_SECONDS, and copies `final` last."""
+        """No more saves follow. Waits for the rest, at most END_SECONDS, and copies `final` last."""
         self._waiting.put(None)
         deadline = time.monotonic() + END_SECONDS
         while self._thread.is_alive() and time.monotonic() < deadline:
@@ -105,7 +105,7 @@ class Saves:
 
     def _look_at(self, path: str) -> None:
         if os.path.basename(path) in self._removed:
-            return  # saves come faster than they are verified, and a later one has replaced it
+            return  # saves come faster than they are verified, and a later one has replaced this one
         expect = {key: value for key, value in dict(self.task.get("adapter") or {}).items() if key != "step"}
         first, self.rehearsed = not self.rehearsed, True
         if first:
@@ -114,14 +114,14 @@ class Saves:
         if report is None:
             self.say("checkpoint", {"path": path, "whole": None, "why": trouble})
             return
-        # Whatever reports its saves writes folders, or files of a known kind: any other file was in the way.
+        # All programs that report saves write folders, or files of a known kind: any other file blocks the path.
         in_the_way = not report["kind"] and os.path.isfile(path)
         damaged = in_the_way or any(f["verdict"] == BLOCK for f in report["findings"])
         if report["kind"] != "adapter" and not report["whole"] and not damaged:
-            return  # other ranks' files may lie on their own nodes
+            return  # other ranks' files may be on their own nodes
         self.say("checkpoint", {"path": path, "whole": report["whole"], "step": report["step"]})
         if not report["whole"]:
-            # A script's own save is no rehearsal: other ranks may still write their part.
+            # For a script's own save this is not a rehearsal: other ranks may still write their part.
             self._statements.append(
                 self._not_whole(path, report, first and (in_the_way or report["kind"] == "adapter"))
             )
@@ -132,7 +132,7 @@ class Saves:
             self._copies.add(path)
 
     def _make_room(self, path: str) -> None:
-        """If the next save may not fit: removes all but the newest and the best, and warns if that is not enough."""
+        """If the next save may not fit, removes all but the newest and the best, and warns if that is not enough."""
         asked = {"folder": self.output_dir, "checkpoint": path}
         answer, _ = self.call("room", asked)
         if answer is None or answer["finding"]["verdict"] == "ok":
@@ -157,7 +157,7 @@ class Saves:
     def say(self, kind: str, data: Dict[str, Any]) -> None:
         self._notes.append((kind, data))
 
-    # ---- what is said ----
+    # ---- the findings ----
 
     def _not_whole(self, path: str, report: Mapping[str, Any], first: bool) -> Finding:
         seen = [finding_from_json(one) for one in report["findings"]]
@@ -190,7 +190,7 @@ class Saves:
             )  # fmt: skip
         planned, free = skipped.planned_bytes or 0, skipped.free_bytes or 0
         saw = f"{free / 2**20:,.1f} MiB are free"
-        if skipped.why:  # it was tried: the disk filled up meanwhile, or a quota counts otherwise
+        if skipped.why:  # it was tried: the disk filled up in the meantime, or a quota counts otherwise
             saw = f"{skipped.why[:300]} ({saw})"
         return Finding(
             "save-paused", BLOCK if first else WARN, Where(node=self.job["node"], file=self.output_dir),
@@ -203,7 +203,7 @@ class Saves:
 
 
 class Copies:
-    """`save.copy_to`: copies whole checkpoints to other storage, one by one; of several that wait the newest."""
+    """`save.copy_to`: copies whole checkpoints to other storage, one by one. If several wait, it copies the newest."""
 
     def __init__(self, root: str, run_id: str, saves: Saves):
         self.root, self.run_id, self.saves = root, run_id, saves
@@ -242,7 +242,7 @@ class Copies:
             return
         self.saves.say("copy-failed", {"path": path, "target": target, "why": trouble})
         if not os.path.isdir(path):
-            return  # pruned since: a newer one is copied in its place
+            return  # pruned in the meantime: a newer one is copied in its place
         self.saves.state(
             Finding(
                 "copy-failed", WARN, Where(node=self.saves.job["node"], file=target),
@@ -256,8 +256,9 @@ class Copies:
 def choose_start(
     job: Mapping[str, Any], record: Any, goes_on: Callable[[], bool], output: keeper_output.Output
 ) -> keeper_io_worker.Steps[Optional[Dict[str, Any]]]:
-    """`resume`: tells the ranks from where to continue; returns what they get besides: `{"env": …}` if `{resume}` is in
-    the script's arguments, else nothing. None, with findings, if the run must not start."""
+    """Handles `resume`: tells the ranks from which checkpoint to continue. Returns what they get in addition:
+    `{"env": …}` if `{resume}` is in the script's arguments, else an empty dict. None, with findings, if the run must
+    not start."""
     task = job["keep"]
     wanted = task.get("resume")
     if not wanted:
@@ -285,7 +286,7 @@ def choose_start(
     record.note("resume", {"from": found and found["path"], "step": found and found["step"],
                            "passed_over": answer["passed_over"]})  # fmt: skip
     if found is None:
-        return {} if path is None else None  # nothing verified is there yet: the run begins
+        return {} if path is None else None  # no verified checkpoint yet: the run begins
     if by_script:
         return resume_environment(str(found["path"]))
     chosen, trouble = yield from keeper_io_worker.call("choose", {"folder": folder, "path": found["path"]})
@@ -297,7 +298,8 @@ def resume_environment(path: Optional[str]) -> Dict[str, Any]:
 
 
 def resume_unknown(node: str, file: str, trouble: str, fix: str) -> Finding:
-    """Before the first start and before a restart: the run does not train on a guess."""
+    """The finding before the first start or a restart if the checkpoint is unknown: the run does not train on a
+    guess."""
     return Finding(
         "resume-unknown", UNKNOWN, Where(node=node, file=file),
         f"the checkpoint to continue from could not be read: {trouble}", "",

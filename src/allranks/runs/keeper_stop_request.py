@@ -1,4 +1,5 @@
-"""How a run ends without a failure: somebody asks, or a rank aborts after its script has ended well."""
+"""Ends of a run without a failure: a person asks for it, or a rank aborts after its script has ended without an
+error."""
 
 from __future__ import annotations
 
@@ -11,10 +12,10 @@ from allranks.node.paths import RunDirectory, read_json
 from allranks.node.stopping import FORCE_SECONDS
 
 STOP_MARGIN_SECONDS = FORCE_SECONDS + 5.0
-"""Beyond the grace time: how long the slowest supervisor may take for SIGKILL and its report."""
+"""Added to the grace time: how long the slowest supervisor may take for SIGKILL and its report."""
 
 SAVE_SECONDS = 60.0
-"""For the ranks to save and end if the job gives no time (`save.grace_seconds`)."""
+"""Time for the ranks to save and end, if the job does not set it (`save.grace_seconds`)."""
 
 AFTER_THE_END = (-signal.SIGABRT, -signal.SIGSEGV)
 """A library's threads may abort a process whose Python has ended ("terminate called without an active exception").
@@ -22,14 +23,14 @@ torchrun then ends its other ranks by SIGTERM."""
 
 
 class StopRequest:
-    """`keeper/stop.json`. With `save` in it the ranks are asked once to save and to end, if they can."""
+    """Reads `keeper/stop.json`. With `save` in it, the ranks are asked once to save and to end, if they can."""
 
     def __init__(self, directory: RunDirectory, job: Mapping[str, Any]):
         self.path, self.seconds = directory.keeper.stop, float(job.get("notice_seconds") or SAVE_SECONDS)
         self._until: Optional[float] = None
 
     def heed(self, now: float, can_save: bool) -> str:
-        """`save` once if the ranks should save, `stop` if they should end now, else an empty text."""
+        """`save`, once, if the ranks should save; `stop` if they should end now; else an empty text."""
         asked = read_json(self.path)
         if asked is None:
             return ""
@@ -42,10 +43,10 @@ class StopRequest:
 
 
 def after_the_end(run: Any, expect: Mapping[str, Any]) -> Optional[Finding]:
-    """A warning if every rank trained, ended its Python with 0, and only then died of a signal; None otherwise.
+    """A warning if every rank trained, ended its Python with 0, and only then died from a signal; None otherwise.
 
-    `run` is the watch's state. A rank that was ended earlier, by torchrun's SIGTERM too, has not finished: then the run
-    has failed.
+    `run` is the watch's state. A rank that was ended earlier, for example by torchrun's SIGTERM, has not finished;
+    then the run has failed.
     """
     ranks = [run.ranks.get(number) for number in range(int(expect.get("world_size") or 0))]
     if not ranks or any(rank is None or rank.end_code != 0 or rank.step is None for rank in ranks):
@@ -67,9 +68,10 @@ def after_the_end(run: Any, expect: Mapping[str, Any]) -> Optional[Finding]:
 
 
 def no_training(run: Any) -> Optional[Finding]:
-    """A finding if every rank ended well and none was seen to train: no step, no save. A script that finds too few GPUs
-    or no data may print a line and end with 0. A warning if it made a process group (it may only evaluate); else
-    nothing shows that it did anything: unknown. `run` is the watch's state."""
+    """A finding if every rank ended without an error, but none was seen to train: no step, no save. A script that
+    finds too few GPUs or no data may print a line and end with 0. It is a warning if the script made a process group
+    (it may only evaluate). Otherwise nothing shows that it did anything, and the finding is unknown. `run` is the
+    watch's state."""
     ranks = list(run.ranks.values())
     if any(rank.step is not None or rank.saved_steps for rank in ranks):
         return None
@@ -85,7 +87,7 @@ def no_training(run: Any) -> Optional[Finding]:
 
 
 def processes_left(node: str, left: Sequence[Left]) -> Finding:
-    """The processes that still live `FORCE_SECONDS` after SIGKILL, by a supervisor's `swept` event."""
+    """The finding about processes that still live `FORCE_SECONDS` after SIGKILL, from a supervisor's `swept` event."""
     names = ", ".join(f"pid {one.pid} {one.name} (state {one.state})" for one in left[:8])
     return Finding(
         id="processes-left",
@@ -101,8 +103,8 @@ def processes_left(node: str, left: Sequence[Left]) -> Finding:
 
 
 def journal_unwritten(why: str, node: Optional[str] = None, path: Optional[str] = None) -> Finding:
-    """The head's disk is full. Readers of the files notice it themselves (`node/journal_growth.py`) and show this; the
-    keeper sends it as an alert, and writes it into the files once there is room."""
+    """The finding that the head's disk is full. Readers of the files notice it themselves (`node/journal_growth.py`)
+    and show this finding. The keeper sends it as an alert, and writes it into the files once there is space."""
     return Finding(
         id="journal-unwritten",
         verdict=WARN,
@@ -114,7 +116,7 @@ def journal_unwritten(why: str, node: Optional[str] = None, path: Optional[str] 
 
 
 def fault(node: str, error: BaseException, trace: str) -> Finding:
-    """The keeper itself failed."""
+    """The finding that the keeper itself failed."""
     return Finding(
         id="keeper-fault",
         verdict=BLOCK,

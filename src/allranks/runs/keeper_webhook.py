@@ -1,4 +1,4 @@
-"""One POST of JSON. Redirects are not followed: a verdict goes to the address that was named, and to no other."""
+"""One POST of JSON. It does not follow redirects: a verdict goes only to the address that the user named."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OPENER = urllib.request.build_opener(_NoRedirect)
 
 
 def post(address: str, body: bytes, seconds: float) -> Tuple[str, bool]:
-    """(the trouble, whether to try again); the trouble never holds the address, in which a token may stand."""
+    """(the error, whether to try again). The error never contains the address, which may include a token."""
     try:
         request = urllib.request.Request(
             address, body, {"Content-Type": "application/json", "User-Agent": "allranks"}

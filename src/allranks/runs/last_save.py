@@ -1,4 +1,4 @@
-"""What a run can save before it is stopped, and what its newest save is."""
+"""Whether a run can save before it is stopped, and its newest save."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Saving:
     why: str = ""
 
     def refusal(self) -> str:
-        """Why the run cannot save before a stop, and what is lost then; empty if it can, or if nothing is trained
-        yet."""
+        """Why the run cannot save before a stop, and what would be lost. Empty if it can save, or if nothing is
+        trained yet."""
         if self.can or not (self.trains or self.why):
             return ""
         if self.why:
@@ -40,7 +40,7 @@ def saved_text(saved: Mapping[str, Any]) -> str:
 
 
 async def saving(run_id: str) -> Saving | None:
-    """What can be saved of a run; None if it has ended, or waits for its nodes."""
+    """The saves of a run that has not ended; None if it has ended, or waits for its nodes."""
     if index.waiting(run_id) is not None:
         return None
     try:
@@ -65,7 +65,7 @@ def saving_of(status: Mapping[str, Any]) -> Saving:
 
 
 async def newest_save(run_id: str) -> dict[str, Any] | None:
-    """The newest save that the run's head knows of; None if there is none, or the head cannot be asked."""
+    """The newest save that the run's head knows; None if there is none, or if the head cannot be asked."""
     try:
         async with index.connected_head(run_id) as head:
             return saving_of(await head.call("read", "status", run_id)).last

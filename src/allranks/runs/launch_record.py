@@ -1,6 +1,7 @@
-"""A run that is being started: it is in the index before anything of it is on a node, with the process that starts it.
+"""Records a run that is being started: it is in the index, with the process that starts it, before anything of it is
+on a node.
 
-So a start that is cut off is known: `ps` shows it, and `stop` and `clean` reach its nodes.
+So allranks knows about an interrupted start: `ps` shows it, and `stop` and `clean` reach its nodes.
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ def record(run_id: str) -> dict[str, Any]:
 
 
 def lives(entry: Mapping[str, Any]) -> bool | None:
-    """Whether the process that starts this run lives; None if that cannot be seen from here, or nobody starts it."""
+    """Whether the process that starts this run lives; None if that cannot be seen from here, or if there is no such
+    process."""
     starting = entry.get("starting")
     return processes.lives(starting) if isinstance(starting, dict) else None
 
 
 def settled(entry: Mapping[str, Any], told: dict[str, Any], answered: bool = True) -> dict[str, Any]:
-    """The state of a run whose keeper has not reported one yet; `cut_off` if nobody starts it any longer.
+    """The state of a run whose keeper has not reported one yet. It is `cut_off` if the process that started it is
+    gone.
 
     `told` is the head's answer, or a substitute for it if the head has not `answered`.
     """
@@ -51,7 +54,7 @@ def settled(entry: Mapping[str, Any], told: dict[str, Any], answered: bool = Tru
 
 
 def unknown(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """What `ps` shows of a run whose state nobody has told yet."""
+    """The entry that `ps` shows for a run whose state is not yet known."""
     return {
         "id": str(entry["id"]),
         "name": entry.get("name"),

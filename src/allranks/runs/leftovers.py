@@ -1,4 +1,4 @@
-"""What ended runs left, as `clean` shows it."""
+"""The leftovers of ended runs, as `clean` shows them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Leftovers:
     unknown: dict[str, str] = field(default_factory=dict)
     """Runs that may not have ended, each with the reason. Nothing of them is removed."""
     models: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    """What the scripts saved in the run directories, by run: `{node, path, bytes}`."""
+    """The scripts' saves in the run directories, by run: `{node, path, bytes}`."""
     with_models: bool = False
     """Whether the models are removed, too."""
 
@@ -50,7 +50,7 @@ class Leftovers:
 
 
 def describe(node: dict[str, Any]) -> list[str]:
-    """What is left on one node, one line each."""
+    """The leftovers on one node, one line each."""
     lines = [f"could not be looked at: {node['error']}"] if "error" in node else []
     lines += [f"pid {process['pid']}  {process.get('name', '')}" for process in node.get("processes", ())]
     lines += [str(thing) for key in ("files", "containers") for thing in node.get(key, ())]

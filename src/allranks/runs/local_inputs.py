@@ -1,4 +1,5 @@
-"""What this machine knows of a run before any node is asked: the data set's size, an unknown model, the script."""
+"""Reads the inputs of a run on this machine, before any node is asked: the data set's size, an unknown model, the
+script."""
 
 from __future__ import annotations
 
@@ -25,17 +26,18 @@ from allranks.plan.lora import split
 from allranks.spec import Run
 
 DESCRIBING_SECONDS = 120.0
-"""Importing torch and transformers takes 5 to 40 s, building on the meta device up to a minute for large models."""
+"""Importing torch and transformers takes 5 to 40 s; building on the meta device takes up to a minute for large
+models."""
 
 LARGEST_JSON = 256 * 2**20
-"""A JSON array must be read whole to be counted; a longer file is not counted."""
+"""A JSON array must be read completely to be counted. A larger file is not counted."""
 
 
 # ---- the data set ----
 
 
 def samples_of(run: Run) -> int | None:
-    """How many samples an epoch has, if the data set's files are on this machine; None if that is not known.
+    """How many samples an epoch has, if the data set's files are on this machine; None if unknown.
 
     LLaMA-Factory 0.9.5 (`data/parser.py`, `data/loader.py`): `dataset` names entries of `dataset_info.json`,
     `max_samples` limits each, `val_size` is held out of the rest.
@@ -56,7 +58,8 @@ def samples_of(run: Run) -> int | None:
 
 
 def count_samples(path: Path) -> int | None:
-    """The non-empty lines of a .jsonl, or the entries of a .json array; None for other files and for folders."""
+    """The number of non-empty lines of a .jsonl, or of entries of a .json array; None for other files and for
+    folders."""
     if path.suffix == ".jsonl":
         with path.open("rb") as file:
             return sum(1 for line in file if line.strip())
@@ -87,15 +90,15 @@ def cached_config(run: Run) -> str | None:
     return next((str(Path(folder, "config.json")) for folder in found if folder), None)
 
 
-# ---- a model that is described nowhere ----
+# ---- a model without a known description ----
 
 
 def described(run: Run, config: Mapping[str, Any] | None, python: str) -> dict[str, Any] | None:
-    """The description of a model whose family allranks does not know, by a Python with torch and transformers; None for
+    """Describes a model whose family allranks does not know, with a Python that has torch and transformers; None for
     a known family.
 
-    The training environment's Python comes first if it is on this machine, then the one that runs allranks, then those
-    of PATH. If none can answer, `tried` maps each to its error.
+    The training environment's Python comes first if it is on this machine, then the one that runs allranks, then
+    those on PATH. If none of them can answer, `tried` maps each to its error.
     """
     if config is None or run.train.kind != "llamafactory":
         return None
@@ -114,7 +117,7 @@ def described(run: Run, config: Mapping[str, Any] | None, python: str) -> dict[s
 def pythons(python: str) -> list[str]:
     """The Pythons of this machine that may describe a model, in the order in which they are asked.
 
-    Links are not followed: a virtual environment's Python is a link to the system's, and still another environment.
+    Links are not followed: a virtual environment's Python is a link to the system's, but is another environment.
     """
     named = shutil.which(str(Path(python).expanduser()) if python.startswith("~") else python)
     found = [named, sys.executable, shutil.which("python3"), shutil.which("python")]
@@ -152,7 +155,7 @@ def _ask(python: str, config: str) -> dict[str, Any]:
 
 
 def with_shipped(run: Run, facts: Sequence[Facts]) -> list[Facts]:
-    """The nodes' facts with the files of `code` that checks judge: they are read here, since every node gets them."""
+    """The nodes' facts with the files of `code` that checks judge. They are read here, since every node gets them."""
     paths = shipped(run)
     if not paths:
         return list(facts)

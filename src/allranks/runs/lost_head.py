@@ -1,7 +1,7 @@
-"""A run whose head does not answer, by what its other nodes have written.
+"""Finds out about a run whose head does not answer, from the journals of its other nodes.
 
-The keeper is on the head. If the head has lost its power or network, the other nodes stop their ranks when their lease
-ends, and write that to their journals: then nothing of the run goes on that anybody could hear of.
+The keeper is on the head. If the head has lost its power or network, the other nodes stop their ranks when their
+lease ends, and write that to their journals. After that no part of the run can be heard any longer.
 """
 
 from __future__ import annotations
@@ -15,15 +15,16 @@ from allranks.core.causes import NODE_FAILURE
 from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
 
 TAIL_BYTES = 16384
-"""The end of a supervisor's journal: it writes little after the lease's end."""
+"""The end of a supervisor's journal. The supervisor writes little after the end of its lease."""
 
 
 async def lost(nodes: Nodes, run_id: str, error: str) -> dict[str, Any]:
     """`{state: lost, why, diagnosis}` if every other node answers, none has a living supervisor, and each stopped
-    because it heard nothing from the keeper; else an empty one. `error` is the head's.
+    because it heard nothing from the keeper; else an empty dict. `error` is the head's.
 
-    A waiting spare has a lease too. If one node's lease ended and another's did not, the keeper lived: a spare took the
-    node's place, and the run may have ended well."""
+    A waiting spare has a lease, too. If one node's lease ended and another's did not, the keeper lived: a spare took
+    the node's place, and the run may have succeeded.
+    """
     head, *others = nodes.programs
     told = await asyncio.gather(*(_told(nodes[name], name, run_id) for name in others))
     ends = [one for one in told if one]
@@ -47,7 +48,7 @@ async def lost(nodes: Nodes, run_id: str, error: str) -> dict[str, Any]:
 
 
 async def _told(program: NodeProgram, name: str, run_id: str) -> dict[str, Any] | None:
-    """None if it does not answer or its supervisor may live; else when its lease ended, if it did."""
+    """The node and when its lease ended, if it did. None if it does not answer or if its supervisor may live."""
     try:
         status = await program.call("read", "status", run_id)
         if (status.get("supervisors") or {}).get(name, {}).get("alive") is not False:
@@ -66,5 +67,5 @@ def _lease_lost_at(text: str) -> float | None:
             if event["kind"] == "lease-lost" and event.get("rank") is None:
                 return float(event["at"])
         except (ValueError, KeyError, TypeError):
-            continue  # a cut line at the beginning, or another program's
+            continue  # a cut line at the beginning, or a line of another program
     return None

@@ -25,11 +25,11 @@ class Access:
 
 
 def open_targets(text: str, access: Access) -> Nodes:
-    """The nodes that `text` means; connecting happens at the first call. Raises BadInput.
+    """The nodes that `text` means. They are connected at the first call. Raises BadInput.
 
-    A file is a run file (by its ending) or a hostfile. Otherwise a run's whole id means its nodes, and anything else is
-    node names such as `node[1-3]` or `user@node7,node8`. The beginning of an id is not enough, since a node may have
-    that name.
+    A file is a run file (by its ending) or a hostfile. Otherwise a run's whole id means its nodes, and any other text
+    is node names such as `node[1-3]` or `user@node7,node8`. The beginning of an id is not enough, since a node may
+    have that name.
     """
     if not text.strip():
         raise BadInput(Problem("an empty name of a node (an unset variable?)", do="such as node[1-3]"))
@@ -57,7 +57,7 @@ def is_run(text: str) -> bool:
 
 
 def of_cluster(cluster: Cluster, access: Access) -> Nodes:
-    """This machine is reached without SSH, as in a run file."""
+    """The nodes of a cluster. This machine is reached without SSH, as in a run file."""
     local = all(is_loopback(node.address) and node.port is None for node in cluster.nodes)
     launch = launchers.LOCAL if local and not access.user else launchers.DEFAULT
     return reached(cluster.nodes, launch, access.user, access.accept_new_hosts, transport=access.transport)

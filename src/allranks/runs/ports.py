@@ -1,4 +1,5 @@
-"""Frees a port of this run that a dead run of the same user still holds. Any other holder is only reported."""
+"""Frees a port that this run needs, if a dead run of the same user still holds it. Any other holder is only
+reported."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from allranks.transport import Nodes, ProgramFailed, Unreachable
 
 
 def holders(seen: Inspection) -> dict[str, str]:
-    """Run id → port: runs without a supervisor and a keeper whose processes hold a port of the head that this run
-    needs. A run that still has a supervisor or keeper is left alone."""
+    """Run id → port: runs whose processes hold a port of the head that this run needs, but which have no supervisor
+    and no keeper. A run that still has a supervisor or a keeper is left alone."""
     head = seen.run.cluster.head.name
     facts = next((one for one in seen.facts if one.node == head), None)
     if facts is None:
@@ -35,9 +36,10 @@ def holders(seen: Inspection) -> dict[str, str]:
 async def freed(
     nodes: Nodes, run: Run, seen: Inspection, say: Callable[[str, Mapping[str, Any]], None]
 ) -> Inspection:
-    """The inspection again, after the processes of dead runs at the ports were ended; unchanged if there were none.
+    """The inspection again, after the processes of dead runs at the ports have been ended; unchanged if there were
+    none.
 
-    The node decides by pid, start time and boot id what belongs to the run, as `allranks clean RUN` does.
+    The node decides by pid, start time and boot id which processes belong to the run, like `allranks clean RUN`.
     """
     found = holders(seen)
     if not found:
@@ -48,11 +50,11 @@ async def freed(
         try:
             answer = await nodes[head].call("sweep", run_id, timeout_seconds=60.0)
         except (ProgramFailed, Unreachable):
-            continue  # the port stays held, and the inspection's finding says so
+            continue  # the port is still held, and the inspection's finding reports it
         left = {one.get("pid") for one in answer.get("processes") or ()}
         ended = [one["pid"] for one in answer.get("stopped") or () if one["pid"] not in left]
         if not ended:
-            continue  # it ended by itself, or would not end: the new inspection shows which
+            continue  # it ended by itself, or did not end: the new inspection shows which
         pids = ", ".join(map(str, ended))
         told.append(
             Finding(

@@ -1,4 +1,4 @@
-"""The state of runs as their queue knows it: those that wait, and those that it ended."""
+"""The state of runs as their queue knows it: runs that wait, and runs that the queue ended."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from allranks.launch.queue import Queue
 
 
 async def waiting(queue: Queue, number: str, known: Mapping[str, Any]) -> dict[str, Any]:
-    """The state of a run that waits for its nodes: `checking` with the queue's reason, or `lost` with its job. `known`
-    is what is shown if the queue does not answer."""
+    """The state of a run that waits for its nodes: `checking` with the queue's reason, or `lost` with its job.
+    `known` is the state to show if the queue does not answer."""
     try:
         job = await queue.job(number)
     except CouldNotTell as error:
@@ -28,7 +28,8 @@ async def waiting(queue: Queue, number: str, known: Mapping[str, Any]) -> dict[s
 
 
 async def settled(queue: Queue | None, number: str | None, state: dict[str, Any]) -> dict[str, Any]:
-    """A run's state; `lost`, with the queue's reason, if its job has ended and the run did not report its own end."""
+    """A run's state. It is `lost`, with the queue's reason, if its job has ended and the run did not report its own
+    end."""
     if queue is None or number is None or state.get("state") in FINAL[:-1]:
         return state
     try:

@@ -1,4 +1,4 @@
-"""What a run's head has written, on this machine: the run's folder, or a copy of its small files."""
+"""The record that a run's head has written, on this machine: the run's folder, or a copy of its small files."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from allranks.transport import NodeProgram, ProgramFailed, Unreachable
 READ = re.compile(
     r"(run|plan|keeper/state)\.json|keeper/journal\.jsonl|nodes/[A-Za-z0-9_][A-Za-z0-9._-]*/job\.json"
 )
-"""What a report is made of. Logs and checkpoints stay where they are."""
+"""The files that a report needs. Logs and checkpoints are not copied."""
 
 
 @contextlib.asynccontextmanager
 async def record_of(run_id: str) -> AsyncIterator[str]:
-    """The folder of a run's record: the run's own if it is here, else a copy, which is removed at the end. Raises
-    BadInput if the head cannot give it."""
+    """The folder of a run's record: the run's own folder if it is here, else a copy, which is removed at the end.
+    Raises BadInput if the head cannot send it."""
     directory = RunDirectory(run_id)
     if Path(directory.marker).is_file():
         yield directory.root
@@ -51,7 +51,7 @@ async def copy(head: NodeProgram, run_id: str, folder: Path) -> None:
 
 
 async def pieces(head: NodeProgram, run_id: str, path: str) -> AsyncIterator[str]:
-    """The text of one file of a run's folder. Raises ProgramFailed and Unreachable."""
+    """The text of one file in a run's folder. Raises ProgramFailed and Unreachable."""
     offset = 0
     while True:
         answer = await head.call("read", "chunk", run_id, path, str(offset))

@@ -1,4 +1,4 @@
-"""Finds runs by asking nodes for them, on a machine that did not start them."""
+"""Finds runs on a machine that did not start them: it asks nodes for their runs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from allranks.spec import launchers
 
 
 async def discover(nodes: str, access: Access) -> list[str]:
-    """Asks these nodes for their runs, and puts those whose head is among them into the index; their ids, newest first.
+    """Asks these nodes for their runs, and puts those whose head is among them into the index. Returns their ids,
+    newest first.
 
-    Known entries stay as they are. Raises CouldNotTell if no node could be asked.
+    Known entries do not change. Raises CouldNotTell if no node could be asked.
     """
     asked = open_targets(nodes, access)
     try:
@@ -42,16 +43,16 @@ async def discover(nodes: str, access: Access) -> list[str]:
 def entry_of(
     run_id: str, told: Mapping[str, Mapping[str, Any]], asked: Mapping[str, Node], access: Access
 ) -> dict[str, Any] | None:
-    """The index's entry of a run; None if its head is not among the nodes. Raises BadInput for an invalid id."""
+    """A run's entry for the index; None if its head is not among the nodes. Raises BadInput for an invalid id."""
     checked_name(run_id, "run")
     heads = [name for name, one in told.items() if one.get("state") or one.get("keeper_alive")]
     if not heads:
         return None
-    # With a shared home every node can read the keeper's state, but only one sees the keeper live.
+    # With a shared home every node can read the keeper's state, but only one of them sees the keeper alive.
     head = next((name for name in heads if told[name].get("keeper_alive")), heads[0])
     names = [checked_name(str(name), "node") for name in listing(told[head].get("nodes"))]
     places = {name: place_of(name, told, asked) for name in names}
-    # The head must come first. Nodes that were not asked get the names that the run has for them.
+    # The head must come first. Nodes that were not asked get the names that the run uses for them.
     order = sorted(names, key=lambda name: places[name] != head)
     described = [
         node_json(name, rank, asked.get(places[name] or "") or Node(name, name, rank), access)
@@ -71,8 +72,8 @@ def entry_of(
 
 
 def place_of(name: str, told: Mapping[str, Mapping[str, Any]], asked: Mapping[str, Node]) -> str | None:
-    """Which of the asked nodes is the run's node of this name: the one with that name, else the one that sees its
-    supervisor live, else the only one that has its folder (with a shared home all have it)."""
+    """The asked node that is the run's node of this name: the one with that name, else the one that sees its
+    supervisor alive, else the only one that has its folder (with a shared home all nodes have it)."""
     if name in asked:
         return name
     having = [place for place, one in told.items() if name in mapping(one.get("supervisors"))]
@@ -83,7 +84,7 @@ def place_of(name: str, told: Mapping[str, Mapping[str, Any]], asked: Mapping[st
 
 
 def is_local(names: Sequence[str], places: Mapping[str, str | None], asked: Mapping[str, Node]) -> bool:
-    """Whether all nodes are this machine: then there is no SSH to them."""
+    """Whether all nodes are this machine, so that SSH is not needed."""
     nodes = [asked.get(places[name] or "") for name in names]
     return all(node is not None and node.address in ("127.0.0.1", "::1") and not node.port for node in nodes)
 

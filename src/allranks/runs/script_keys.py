@@ -1,4 +1,5 @@
-"""Keys of the run file that have no effect on the user's own script, or only a part of it: noted before the start."""
+"""Notes before the start about keys of the run file that have no effect on the user's own script, or only a partial
+one."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ BY_ITSELF = "or by allranks' own Checkpoints, or from ALLRANKS_OUTPUT_DIR"
 
 
 def unheard(run: Run) -> list[Finding]:
-    """A note for each key of the run file that nothing hands to the script."""
+    """A note for each key of the run file that does not reach the script."""
     if run.train.kind != "command":
         return []
     return [
@@ -29,7 +30,7 @@ def unheard(run: Run) -> list[Finding]:
 
 
 def told(run: Run) -> Iterator[tuple[str, str, str]]:
-    """(key, what it does here, fix) of each."""
+    """(key, its effect here, fix) for each such key."""
     words = run.train.command
     outputs, resumes = (any(mark in word for word in words) for mark in (OUTPUT, RESUME))
     if is_set(run, "deepspeed"):
@@ -55,5 +56,5 @@ def told(run: Run) -> Iterator[tuple[str, str, str]]:
 
 
 def is_set(run: Run, key: str) -> bool:
-    """Whether the run file or a --set gives this key."""
+    """Whether the run file or a --set sets this key."""
     return key in run.lines or key in run.lines_in

@@ -1,8 +1,8 @@
-"""Whether network storage at the same path on several machines is the same storage.
+"""Finds out whether network storage at the same path on several machines is the same storage.
 
-Asked only if two machines or more have network storage at a folder of the run. One node writes a file with a random
-name, all others look for it, then it is removed. A controller that dies in between leaves a small file that says what
-it is.
+It looks only if two machines or more have network storage at a folder of the run. One node writes a file with a
+random name, all others look for it, then it is removed. If the controller dies in between, it leaves a small file
+whose text explains it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ SECONDS = 30.0
 
 
 async def look_again(nodes: Nodes, run: Run, facts: Sequence[Facts]) -> list[Facts]:
-    """The facts, and in them which folders were seen to be on the same storage."""
+    """The facts, with the folders that proved to be on the same storage."""
     looked = candidates(run, facts)
     if not looked:
         return list(facts)
@@ -65,7 +65,7 @@ async def asked(
 
 
 def facts_of(node: str, answer: Mapping[str, Any]) -> Facts:
-    """A node's facts; an answer that holds none (another program's, a damaged file's) counts as a silent node."""
+    """A node's facts. An answer without facts (from another program or a damaged file) counts as a silent node."""
     try:
         return facts_from_json({**answer, "node": node})
     except (TypeError, ValueError) as error:

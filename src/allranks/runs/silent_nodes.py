@@ -1,4 +1,4 @@
-"""Which nodes have not answered yet: reported while allranks waits for them."""
+"""Reports which nodes have not answered yet, while allranks waits for them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ import time
 from collections.abc import Callable, Iterable
 
 LATE_SECONDS = 5.0
-"""A node answers in 1 to 3 s; one that imports the training stack from a cold disk takes up to a minute."""
+"""A node answers in 1 to 3 s. A node that imports the training stack from a cold disk takes up to a minute."""
 
 AGAIN_SECONDS = 5.0
 
 Late = Callable[[list[str], float], None]
-"""Gets the names of the silent nodes and the seconds since they were asked; at the end no names."""
+"""Gets the names of the silent nodes and the seconds since they were asked. At the end it gets an empty list."""
 
 
 class SilentNodes:
-    """A context that tells `late` who is silent, after `LATE_SECONDS` and every `AGAIN_SECONDS`."""
+    """A context that gives `late` the silent nodes, after `LATE_SECONDS` and then every `AGAIN_SECONDS`."""
 
     def __init__(self, names: Iterable[str], late: Late | None):
         self.names, self.late = dict.fromkeys(names), late

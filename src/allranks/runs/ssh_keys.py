@@ -1,7 +1,7 @@
-"""`ssh-keys`: one public key on nodes that still ask for a password, by ssh-copy-id.
+"""`ssh-keys`: installs one public key on nodes that still ask for a password, with ssh-copy-id.
 
-ssh itself asks for passwords, at the terminal; allranks sees none. Host keys are verified as always. Nothing is removed
-from a node, and nothing is added that was not shown.
+ssh itself asks for passwords, at the terminal; allranks does not see them. Host keys are verified as always. It does
+not remove anything from a node, and it adds only the key that it has shown.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from allranks.core.text import last_line
 from allranks.transport.ssh import CONNECT_SECONDS, LOGIN_SECONDS
 
 NAMES = ("id_ed25519", "id_ecdsa", "id_rsa")
-"""Keys that ssh offers by itself (ssh_config(5), IdentityFile) and sshd accepts without more options."""
+"""Keys that ssh offers by itself (ssh_config(5), IdentityFile) and that sshd accepts without more options."""
 
 LINE = re.compile(
     r"(ssh-(ed25519|rsa)|ecdsa-sha2-nistp(256|384|521)|sk-[a-z0-9@.-]+) [A-Za-z0-9+/]+={0,3}( [^\n]*)?"
@@ -29,14 +29,14 @@ AT_ONCE = 16
 
 @dataclass(frozen=True)
 class PublicKey:
-    """`line` is what ~/.ssh/authorized_keys of a node gets."""
+    """A public key. `line` is the line for ~/.ssh/authorized_keys of a node."""
 
     path: Path
     line: str
 
 
 def public_key(named: str | None) -> PublicKey:
-    """The named key, or the first of the user's own. Raises BadInput with the command that makes one."""
+    """The named key, or the first of the user's own keys. Raises BadInput with the command that makes one."""
     folder = Path("~/.ssh").expanduser()
     if named is not None:
         candidates = [Path(named).expanduser()]
@@ -59,18 +59,18 @@ def public_key(named: str | None) -> PublicKey:
 
 
 def target(node: Node) -> list[str]:
-    """The port and the `user@host` of a node, as words of ssh and ssh-copy-id."""
+    """The port and the `user@host` of a node, as arguments of ssh and ssh-copy-id."""
     port = ["-p", str(node.port)] if node.port else []
     return [*port, f"{node.user}@{node.address}" if node.user else node.address]
 
 
 def verified(accept_new: bool) -> list[str]:
-    """An unknown host key is refused unless it was allowed, whatever the user's ssh_config says."""
+    """The options that refuse an unknown host key unless the user allowed it, whatever the user's ssh_config says."""
     return ["-o", f"StrictHostKeyChecking={'accept-new' if accept_new else 'yes'}"]
 
 
 def login_command(node: Node, key: PublicKey, accept_new: bool) -> list[str]:
-    """A login with this key alone, without a password."""
+    """The command for a login with this key alone, without a password."""
     private = str(key.path.with_suffix(""))
     quiet = ["-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_SECONDS:.0f}", "-o", "IdentitiesOnly=yes"]
     return ["ssh", *verified(accept_new), *quiet, "-i", private, "-T", *target(node), "true"]
@@ -110,7 +110,7 @@ def asks_for_key(why: str) -> bool:
 
 
 def copy(node: Node, key: PublicKey, accept_new: bool) -> int:
-    """Runs ssh-copy-id at the user's terminal; its exit code. Raises BadInput if there is none."""
+    """Runs ssh-copy-id at the user's terminal. Returns its exit code. Raises BadInput if it is not installed."""
     argv: Sequence[str] = copy_command(node, key, accept_new)
     try:
         return subprocess.run(argv).returncode

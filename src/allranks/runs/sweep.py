@@ -1,4 +1,4 @@
-"""`sweep`: one run for each combination of values. They are the tasks of one job array."""
+"""`sweep`: one run for each combination of values. The runs are the tasks of one job array."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from allranks.spec import Run
 
 @dataclass(frozen=True)
 class One:
-    """One combination: its run, what it changes, and the `--set` words that do the same to the run file."""
+    """One combination: its run, the values that it changes, and the `--set` arguments that change the run file in the
+    same way."""
 
     run: Run
     values: Mapping[str, Any]
@@ -29,14 +30,15 @@ class One:
 
 
 def combinations(run: Run) -> list[One]:
-    """In the order of the run file, the last argument varying fastest, as in the rendered script's array."""
+    """All combinations in the order of the run file. The last argument varies fastest, as in the rendered script's
+    array."""
     names = list(run.sweep)
     chosen = product(*(run.sweep[name] for name in names))
     return [made(run, dict(zip(names, values, strict=True)), index) for index, values in enumerate(chosen)]
 
 
 def made(run: Run, values: dict[str, Any], index: int) -> One:
-    """The run of one combination. A command's arguments come as `--name=value`, after its own."""
+    """The run of one combination. For a command, its arguments come as `--name=value` after the command's own."""
     name = f"{run.name}-{index}"
     sets = [f"name={name}", "sweep={}"]
     if run.train.kind == "llamafactory":
@@ -55,10 +57,10 @@ async def all_of(
     again: Callable[..., list[str]],
     work: Callable[[allocation.Acquired, One], Awaitable[dict[str, Any]]],
 ) -> list[dict[str, Any]]:
-    """Waits for each combination's nodes and does `work`; returns the states in the order of the array.
+    """Waits for each combination's nodes and calls `work`. Returns the states in the order of the array.
 
-    An error of one does not touch the others: its state is None, with `why`. `again(*sets)` is the command that starts
-    the run again, `tell` hears of each task's wait.
+    An error of one combination does not affect the others: its state is None, with `why`. `again(*sets)` is the
+    command that starts the run again, `tell` gets the events of each task's wait.
     """
     ones = combinations(run)
     base = new_run_id(run.name)
