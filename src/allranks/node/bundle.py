@@ -48,9 +48,9 @@ sys.argv[:] = [path] + sys.argv[3:]
 first = zlib.decompressobj(-15).decompress(data[30 + len("__main__.py"):])
 exec(compile(first, path + "/__main__.py", "exec"), dict(globals(), bundle_bytes=data))
 """
-"""`python3 -c BOOT PATH SHA256 VERB …`; an empty PATH means the place in the node's own home. Readable by
-every Python from 3.4 on, so that an old one can say that it is too old. What runs is unpacked from the bytes that
-were compared. `__main__.py` is the archive's first entry: 30 bytes, its name, its data."""
+"""`python3 -c BOOT PATH SHA256 VERB …`; an empty PATH means the place in the node's own home. Every Python from 3.4
+on can read it, so that an old one can report that it is too old. The code that runs is unpacked from the bytes whose
+digest was compared. `__main__.py` is the archive's first entry: 30 bytes, its name, its data."""
 
 RECEIVE = """
 import hashlib, json, sys
@@ -111,7 +111,7 @@ def digest() -> str:
 
 
 def path_in(home: str) -> str:
-    """Where the bundle is on a node whose allranks home is `home`."""
+    """The bundle's path on a node whose allranks home is `home`."""
     return os.path.join(home, "bundles", digest() + ".zip")
 
 

@@ -18,21 +18,22 @@ from allranks.node import processes
 from allranks.node.stopping import end_descendants
 
 MOST_BYTES = 1 << 20
-"""What is kept of its output: the first half, and the newest half of what follows."""
+"""The most that is kept of the command's output: one half from its start, the other from its end."""
 
 LOOK_SECONDS = 0.2
 GRACE_SECONDS = 3.0
 """Between SIGTERM and SIGKILL."""
 
 LAST_WORDS_SECONDS = 1.0
-"""For output that is still in the pipe when the command has ended. What it left running may hold the pipe forever."""
+"""For output that is still in the pipe when the command has ended. A process that it left running may keep the pipe
+open forever."""
 
 
 def run(wanted: Mapping[str, Any], gone: Callable[[], bool]) -> Dict[str, Any]:
     """`wanted` is `{"argv", "seconds"}`; the answer `{"code", "output", "left_out_bytes", "seconds", "timed_out"}`.
 
     `code` is negative for a signal, and 127 or 126 with a line of output if the program cannot be started, as in a
-    shell; null if the time was over. Standard output and errors are one text, in the order in which they came.
+    shell; null if the time ran out. Standard output and errors are one text, in the order in which they came.
     """
     argv = wanted.get("argv")
     seconds = number(wanted.get("seconds"))

@@ -19,7 +19,8 @@ LIST_BYTES = 1 << 20
 ROOTS = (
     "miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba", "conda", "miniconda", "anaconda",
 )  # fmt: skip
-"""What the installers of Anaconda, Miniconda, Miniforge and micromamba name their folder, at home or below /opt."""
+"""The names of the folders that the installers of Anaconda, Miniconda, Miniforge and micromamba make, at home or
+below /opt."""
 
 
 def answer(wanted: Mapping[str, Any]) -> Dict[str, Any]:

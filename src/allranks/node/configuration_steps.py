@@ -119,7 +119,7 @@ class Trial:
             self.step("template", template.get_template_and_fix_tokenizer, AllranksStandIn(), data)
 
     def _patches(self, model: Any, finetuning: Any, model_type: Optional[str]) -> None:
-        """What is imported and compared before the weights are loaded. Liger's kernels come in one package for all
+        """The imports and comparisons before the weights are loaded. Liger's kernels come in one package for all
         models: of one that is not known here, a Gemma's are imported."""
         config = AllranksStandIn(model_type=model_type or "gemma")
         if getattr(model, "shift_attn", False) and model_type is None:
@@ -140,11 +140,11 @@ class Trial:
                 nobodys = AllranksStandIn(model_type=None)
                 self.step("mixture_of_depths", convert_pretrained_model_to_mod, None, nobodys, model)
             except Refused as refused:
-                if not isinstance(refused.error, ValueError):  # that no model is none that it knows
+                if not isinstance(refused.error, ValueError):  # a ValueError: it does not know the stand-in
                     raise
 
     def _base(self, model: Any) -> Dict[str, Any]:
-        """The model's config.json; empty if it is not at hand."""
+        """The model's config.json; empty if it is not on this node."""
         from transformers import PretrainedConfig
 
         try:

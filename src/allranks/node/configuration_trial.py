@@ -1,10 +1,11 @@
-"""The training libraries read a run's configuration for a trial: their own parsers, no model, no GPU, no network.
+"""A trial of a run's configuration by the training libraries: their own parsers read it, without model, GPU or
+network.
 
 The sources of this module and of `configuration_steps` run in the training environment's Python
-(`node/facts/imports.py`), so they import nothing else of ours. They answer what LLaMA-Factory, transformers and
-DeepSpeed would say right after the launch, in their own words. Each question has its own process, since the
-libraries keep what they read in globals. A question that the libraries must accept is asked first: what they say then
-is about this trial, and not about the run.
+(`node/facts/imports.py`), so they do not import other parts of allranks. Their answer is the message that
+LLaMA-Factory, transformers or DeepSpeed would print right after the launch. Each question has its own process, since
+the libraries keep settings in globals. A question that the libraries must accept is asked first: an error of that
+question is about this trial, and not about the run.
 
 A question is a JSON object:
 
@@ -15,7 +16,7 @@ A question is a JSON object:
 | `words` | LLaMA-Factory's command line, without `output_dir` and `deepspeed` |
 | `deepspeed` | the DeepSpeed JSON, or null |
 | `world_size` | the run's ranks |
-| `cpu` | whether it trains on CPUs by its own wish: what a GPU can do is judged by others |
+| `cpu` | whether the run asks to train on CPUs: other checks judge what a GPU can do |
 
 An answer has `refused` (a boolean), and if so `step`, `error` (its type), `said` and `library` (which raised it); or
 `unknown`, why there is no answer. `skipped` names the steps that could not be tried, with the reason.
@@ -47,9 +48,9 @@ OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "HF_DATASETS_OFFL
 def answers(
     questions: List[Dict[str, Any]], seconds: float, doubts: Optional[Dict[str, Optional[str]]] = None
 ) -> List[Dict[str, Any]]:
-    """One answer a question, in their order, within so many seconds. Never raises because of what a library does.
+    """One answer per question, in their order, within so many seconds. An error in a library never raises here.
 
-    `doubts` keeps what was heard of the questions that must be accepted, for the next call."""
+    `doubts` keeps the results of the questions that must be accepted, for the next call."""
     deadline = time.monotonic() + seconds
     for load in (_import_deepspeed, _import_llamafactory):
         if any(load is not _import_llamafactory or q.get("kind") == "llamafactory" for q in questions):
@@ -79,7 +80,8 @@ def _import_deepspeed() -> None:
 
 
 def _import_llamafactory() -> None:
-    """With what asks for a GPU told that there is one: which it is, and what it can do, is judged by others."""
+    """Imports it with the functions that look for a GPU replaced, so that they find one: other checks judge the
+    GPUs."""
     import transformers.training_args
     import transformers.utils
 

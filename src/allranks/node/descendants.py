@@ -1,8 +1,8 @@
 """The supervisor's own processes: found, recorded, reaped. Only for the program that is their ancestor.
 
-The supervisor is a child subreaper: whatever its ranks leave behind, however often it forked, becomes its
-child. So what is below it and outside its own session is the run's; what is in its own session (the
-keeper's verifying child) was started by allranks itself. A process can leave a session, never enter one.
+The supervisor is a child subreaper: every process that its ranks leave behind, however often it forked, becomes its
+child. So processes below it and outside its own session belong to the run. allranks itself started the processes in
+its own session (the keeper's verifying child). A process can leave a session, but never enter one.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Descendants:
             self._write(me)
 
     def members(self) -> List[Stat]:
-        """The run's processes that live now, read again: what a signal may be based on."""
+        """The run's processes that live now, read again, so that a signal may be sent to them."""
         return [stat for stat in self._below(processes.table()) if stat.is_alive]
 
     def scan(self, spared: int = 0) -> None:
-        """Writes down who is new since the last call, and lets go of the dead that fell to us.
+        """Records the processes that are new since the last call, and reaps the dead ones that became our children.
 
         `spared` (torchrun) has somebody who asks for its code. Nothing in our own session is reaped: the
         keeper waits for its children itself, and a status taken from under `subprocess` reads as success.
@@ -71,10 +71,10 @@ class Descendants:
         return table
 
     def living(self) -> List[int]:
-        """Of those written down, the pids that still are those processes; cheaper than `members`.
+        """The pids of the recorded processes that still live; cheaper than `members`.
 
-        Who is gone is forgotten: an epoch's loaders are new processes each time, 100,000 of a long run. What is in
-        the file stays there, and a process that was only not readable for a moment is written down again.
+        Ended processes are forgotten: each epoch has new loader processes, 100,000 in a long run. Their lines stay in
+        the file, and a process that could not be read only for a moment is recorded again.
         """
         now = {pid: processes.read_stat(pid) for pid in {pid for pid, _, _ in self._recorded}}
         there = {(stat.pid, stat.start_time) for stat in now.values() if stat is not None}

@@ -58,7 +58,7 @@ def address(directory: RunDirectory, node: str) -> Optional[str]:
 
 
 class AwaitedOrder:
-    """The order that came; `answer` tells the one who sent it how the start went, once."""
+    """The order that came; `answer` reports once to its sender how the start went."""
 
     def __init__(self, connection: socket.socket, wanted: Dict[str, Any]):
         self.connection, self.wanted = connection, wanted

@@ -5,7 +5,7 @@ killed leaves it, and every later process of that user waits for it forever. A r
 it makes (`worker/operators.py`). The file is the run's, and is removed, only if all of this holds:
 
 1. It is the very file that the rank made: device, inode and time of making, empty, with one name, of the run's user.
-2. The rank that made it lives no more.
+2. The rank that made it no longer lives.
 3. No living process has it open.
 """
 

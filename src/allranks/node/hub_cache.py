@@ -95,7 +95,8 @@ def _place(folder: str, model: str) -> str:
 
 
 def _there(place: str, commit: str) -> Optional[str]:
-    """The snapshot's folder. What a file of the cache calls a commit is a name and never a path."""
+    """The snapshot's folder. The commit comes from a file of the cache, and counts only as a name, never as a
+    path."""
     path = os.path.join(place, "snapshots", commit)
     return path if _NAME.fullmatch(commit) and os.path.isdir(path) else None
 

@@ -1,7 +1,7 @@
 """One question to the Hugging Face Hub over HTTP: the `config.json` of a model, and nothing else.
 
-What comes back is data: at most 1 MiB, and of the headers one code out of those that are known here. A token goes to
-the endpoint alone, not to where it redirects, and no message holds it.
+The answer is data: at most 1 MiB, and of the headers one of the codes that are known here. A token goes only to the
+endpoint, not to the address that it redirects to, and no message contains it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Answer(NamedTuple):
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Each redirect is an error with its status, and its address is read by nobody but `ask`."""
+    """Each redirect is an error with its status, and only `ask` reads its address."""
 
     def http_error_302(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any) -> None:
         return None

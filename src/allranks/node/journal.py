@@ -74,7 +74,7 @@ class Lines:
 
 
 class Journal(Lines):
-    """Appends events. What was dropped is in it as an event of kind `dropped`."""
+    """Appends events. An event of kind `dropped` reports the events that could not be written."""
 
     def __init__(self, path: str, node: Optional[str] = None):
         super().__init__(path)
@@ -90,10 +90,10 @@ class Journal(Lines):
 
 
 class Tail:
-    """Reads what was appended to a file since the last `read`; a line without its end waits for it.
+    """Reads the lines that were appended to a file since the last `read`; an unfinished line waits for its end.
 
-    `offset` is the byte after the last whole line read, `garbage` counts lines that were no JSON object,
-    `refused` says why the first event was refused.
+    `offset` is the byte after the last whole line read, `garbage` counts lines that were not a JSON object, `refused`
+    says why the first event was refused.
     """
 
     def __init__(self, path: str, offset: int = 0):

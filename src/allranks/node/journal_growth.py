@@ -23,7 +23,7 @@ def why_unwritten(directory: RunDirectory) -> str:
         return f"the folder {folder} is gone"
     except OSError:
         return ""
-    # What is kept back for root is room for root alone.
+    # Only root can use the blocks that are reserved for root.
     blocks = seen.f_bfree if os.geteuid() == 0 else seen.f_bavail
     if seen.f_blocks and blocks * seen.f_frsize < LINE_BYTES:
         return f"the disk of {folder} is full"

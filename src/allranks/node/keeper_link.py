@@ -87,7 +87,7 @@ class KeeperLink:
         return self.alive
 
     def poll(self, timeout_seconds: float) -> List[Dict[str, Any]]:
-        """What the keeper said; waits for the first of it for at most `timeout_seconds`."""
+        """The keeper's new messages; waits at most `timeout_seconds` for the first one."""
         deadline = time.monotonic() + timeout_seconds
         while True:
             self._turn(0.0 if self._inbox else max(0.0, deadline - time.monotonic()))

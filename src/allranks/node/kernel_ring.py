@@ -1,8 +1,8 @@
-"""What the kernel has said since this began, each line with the moment at which it was seen.
+"""The kernel's log lines since this object was made, each with the time at which it was read.
 
-The kernel stamps its lines by a clock of its own (sched_clock), which may drift away from CLOCK_MONOTONIC: after days
-of uptime a line of now would seem to be of long ago, or an old one of now. So its stamps are not looked at. The log is
-opened at its end, read every second, and a line is of the moment of that reading.
+The kernel stamps its lines by its own clock (sched_clock), which may drift away from CLOCK_MONOTONIC: after days of
+uptime, a new line would seem old, or an old one new. So these stamps are not used. The log is opened at its end and
+read every second, and a line gets the time of that reading.
 """
 
 from __future__ import annotations
@@ -42,13 +42,14 @@ class KernelRing:
             self.why = f"{path}: {error.strerror}"
 
     def look(self) -> None:
-        """Reads what has come. Where nobody may (`dmesg_restrict`, a container) the first try has said so."""
+        """Reads the new lines. If this user may not read them (`dmesg_restrict`, a container), the first try has set
+        `why`."""
         with self._lock:
             for _ in range(MOST_RECORDS):
                 try:
                     record = os.read(self._descriptor, 8192) if self._descriptor is not None else b""
                 except BrokenPipeError:
-                    continue  # the ring has overwritten the record that we stood at
+                    continue  # the ring has overwritten the next record
                 except BlockingIOError:
                     return
                 except OSError as error:
@@ -76,7 +77,8 @@ class KernelRing:
 
 
 def line_of(record: str) -> str:
-    """The text of one record (`priority,number,microseconds,flags;text`) if it is one of ours to tell."""
+    """The text of one record (`priority,number,microseconds,flags;text`) if it is of a kind that is reported, else
+    empty."""
     head, _, text = record.partition(";")
     if head.count(",") < 2:
         return ""

@@ -1,8 +1,8 @@
 """Lines of ranks that their files refused: a datagram socket, which needs neither a disk nor a folder.
 
-It is in the abstract namespace (unix(7)), so it leaves no file behind. Its name is told to the ranks in their
-environment, but anybody on the machine can see it in /proc/net/unix: the kernel says of each line who sent it, and only
-a process of this user with the pid of a rank is heard.
+It is in the abstract namespace (unix(7)), so it leaves no file behind. The ranks get its name in their environment,
+but any user of the machine can see it in /proc/net/unix. So the kernel names the sender of each line, and lines count
+only from a process of this user with the pid of a rank.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Line(NamedTuple):
 
 
 class Mailbox:
-    """`address` is what the ranks are told; empty if the system gives no such socket."""
+    """`address` is the name that the ranks get; empty if the system does not offer such a socket."""
 
     def __init__(self) -> None:
         self.address = ""
@@ -55,7 +55,7 @@ class Mailbox:
         return [self._socket.fileno()] if self._socket is not None else []
 
     def take(self) -> List[Line]:
-        """What has come since the last call, in its order; what others sent is dropped."""
+        """The lines that have come since the last call, in their order; lines of other senders are dropped."""
         found: List[Line] = []
         for _ in range(LINES_A_TURN if self._socket is not None else 0):
             assert self._socket is not None

@@ -30,12 +30,12 @@ class LogRedactor:
         self._done: Dict[Tuple[int, int], int] = {}
 
     def turn(self) -> None:
-        """Never raises OSError: what cannot be opened now is tried at the next turn."""
+        """Never raises OSError: a file that cannot be opened now is tried again at the next turn."""
         if not self.redactor:
             return
         for folder in self.folders:
             if os.path.islink(folder):
-                continue  # what is behind it is not ours to change
+                continue  # the folder behind it may belong to somebody else
             for path in files_below(folder):
                 try:
                     self._file(path)

@@ -1,15 +1,16 @@
-"""Whose a process is. Pure: it judges what `processes` read; docs/decisions/ownership.md says why so.
+"""Decides whose a process is. Pure: it judges the data that `processes` read; docs/decisions/ownership.md gives the
+reasons.
 
-Ours is, and nothing else:
+A process belongs to the run only in one of these cases:
 
-1. what descends from the run's live supervisor;
-2. what the supervisor recorded while it saw it descend from itself: same pid, start time and boot;
-3. what carries the run id in its environment, AND is in a session that this run made, AND started after
-   that session's leader;
-4. what descends from any of these.
+1. It descends from the run's live supervisor.
+2. The supervisor recorded it while it saw it descend from itself: same pid, start time and boot.
+3. It carries the run id in its environment, AND is in a session that this run made, AND started after
+   that session's leader.
+4. It descends from any of these.
 
-All of it only if it runs as the run's user. A process that merely carries the run id (a shell opened
-from a training script's tmux, an exported variable) is reported and left alone.
+In each case it must run as the run's user. A process that merely carries the run id (a shell opened from a training
+script's tmux, an exported variable) is reported and left alone.
 """
 
 from __future__ import annotations
@@ -22,14 +23,15 @@ RUN_ID_VARIABLE = "ALLRANKS_RUN_ID"
 
 
 class Records(NamedTuple):
-    """What `processes.jsonl` says: who was ours, and the sessions made (their leader's pid → start time)."""
+    """The content of `processes.jsonl`: the run's processes, and the sessions that it made (their leader's pid →
+    start time)."""
 
     seen: FrozenSet[Tuple[int, int]]
     sessions: Mapping[int, int]
 
 
 class Claim(NamedTuple):
-    """One process and why it is ours, or why it is not although it looks like it."""
+    """One process and why it belongs to the run, or why it does not although it looks like it."""
 
     stat: Stat
     why: str
@@ -78,7 +80,8 @@ class Ownership:
         return list(claims.values())
 
     def foreign(self, table: Dict[int, Stat], ours: Iterable[Claim]) -> List[Claim]:
-        """What carries the run id and is not ours: it is named and left alone. Reads every environment."""
+        """Processes that carry the run id but do not belong to the run: they are named and left alone. Reads every
+        environment."""
         known = {claim.stat.pid for claim in ours}
         others = [stat for stat in table.values() if stat.is_alive and stat.pid not in known]
         return [Claim(stat, self._why_foreign(stat)) for stat in others if self._carries(stat)]
@@ -103,7 +106,7 @@ class Ownership:
         began = self.records.sessions.get(stat.session)
         if began is None or stat.start_time < began:
             return False
-        # While a session has members its id is no other process's pid: another leader is another session.
+        # While a session has members, no other process gets its id as a pid: another leader means another session.
         leader = table.get(stat.session)
         return leader is None or leader.start_time == began
 

@@ -1,6 +1,6 @@
-"""Where a run's files are on a node. How they are written and read is in `files` and `journal`.
+"""The paths of a run's files on a node. `files` and `journal` write and read them.
 
-Their functions are offered here too, so that who works with a run directory needs one import.
+Their functions are offered here too, so that code that works with a run directory needs one import.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def checked_name(name: str, what: str) -> str:
 
 
 class NodeDirectory:
-    """`nodes/<name>/` of a run directory: what this node's supervisor and ranks write."""
+    """`nodes/<name>/` of a run directory: the files that this node's supervisor and ranks write."""
 
     def __init__(self, root: str, name: str):
         self.name = checked_name(name, "node")
@@ -172,7 +172,7 @@ class RunDirectory:
         """
         private_folder.make(
             os.path.join(self.home, "runs")
-        )  # may be a link: where the home lies is the user's choice
+        )  # may be a link: the user chooses where the home is
         make_private(self.root)
         if os.lstat(self.root).st_uid != os.geteuid() and os.geteuid():
             raise PermissionError(errno.EPERM, "belongs to another user", self.root)

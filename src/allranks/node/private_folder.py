@@ -1,7 +1,7 @@
-"""Folders that nobody but their user may write to: what is in the allranks home is run as that user.
+"""Folders that only their user may write to: code in the allranks home runs as that user.
 
-This text also travels in front of BOOT and RECEIVE (`bundle.py`), before the bundle is there. So it imports nothing of
-ours, and every Python from 3.4 on can read it.
+This text also travels in front of BOOT and RECEIVE (`bundle.py`), before the bundle is there. So it does not import
+other parts of allranks, and every Python from 3.4 on can read it.
 """
 
 import errno
@@ -9,7 +9,8 @@ import os
 import stat
 
 NOBODY = 65534
-"""Whom an NFS server with root_squash gives root's files to, and who owns what a user namespace does not map."""
+"""The user that an NFS server with root_squash gives root's files to, and that owns the files of users that a user
+namespace does not map."""
 
 
 def make(path: str) -> None:

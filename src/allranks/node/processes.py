@@ -1,7 +1,6 @@
-"""A process by what proves that it is itself: reading /proc, and signalling through a pidfd.
+"""Processes by facts that prove their identity: reads /proc, and signals through a pidfd.
 
-Pids are those of our own PID namespace. Nothing is ever found by its name; whose a process is, is said
-in `ownership`.
+Pids are those of this program's PID namespace. A process is never found by its name; `ownership` decides whose it is.
 """
 
 from __future__ import annotations

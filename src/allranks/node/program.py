@@ -363,6 +363,6 @@ def _print(answer: Any) -> None:
 
 
 def _end_silently() -> int:
-    """Nobody listens any longer; Python must not fall over its own last flush."""
+    """The output is no longer read; Python must not fail in its own last flush."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0

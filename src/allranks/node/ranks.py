@@ -67,12 +67,13 @@ class Ranks:
         return [*events, *self._sent()]
 
     def _of(self, rank: int, event: Event) -> List[Event]:
-        """What a rank tells is of now at the latest: its clock is ours."""
+        """A rank's event with its node, its rank, and a time that is not in the future, since both use this machine's
+        clock."""
         known = replace(event, at=min(event.at, time.time()), node=self.node, rank=rank)
         return [known, *(self._refuse(rank, f"{event.kind}: {event.odd[0]}") if event.odd else ())]
 
     def _unread(self, rank: int, why: str) -> List[Event]:
-        """What nobody can read is a sign of life all the same: a healthy rank must not seem silent for it."""
+        """A line that cannot be read is still a sign of life: a healthy rank must not seem silent because of it."""
         return [told(Beat(), self.node, rank), *(self._refuse(rank, why) if why else ())]
 
     def _refuse(self, rank: int, why: str) -> List[Event]:
@@ -82,7 +83,7 @@ class Ranks:
         return [told(EventRefused(why=why), self.node, rank)]
 
     def _sent(self) -> List[Event]:
-        """What ranks sent because their file refused it. The kernel's word says who a sender is."""
+        """The events that ranks sent because their file refused them. The kernel identifies the sender."""
         events = []
         for pid, event, why in self.mailbox.take():
             if event is None:

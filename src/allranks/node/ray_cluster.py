@@ -1,9 +1,9 @@
 """This node's part of a Ray cluster that a run brings with it: `ray up RUN NODE`.
 
-A holder starts `ray start --block`, stays above all of Ray's processes, and ends them when the run's supervisor
-here has ended, when nobody starts one, or when it is told to. It never calls `ray stop`: that signals every
-process on the machine whose name or command line looks like Ray's, also another user's cluster (Ray 2.60,
-`autoscaler/_private/constants.py`, RAY_PROCESSES). What is ours is what descends from the holder.
+A holder starts `ray start --block`, stays above all of Ray's processes, and ends them when the run's supervisor here
+has ended, when none starts in time, or when it is asked to. It never calls `ray stop`: that signals every process on
+the machine whose name or command line looks like Ray's, also another user's cluster (Ray 2.60,
+`autoscaler/_private/constants.py`, RAY_PROCESSES). Only processes that descend from the holder belong to the run.
 
 All of Ray's ports are free ones, so that a cluster that is there already is not in the way; the dashboard listens
 on 127.0.0.1; every call needs the cluster's token (`RAY_AUTH_MODE=token`).
@@ -44,7 +44,7 @@ WAIT_SECONDS = 600.0
 """How long a cluster waits for its supervisor: the nodes come up one after the other, then the job starts."""
 
 SETTLE_SECONDS = 1.5
-"""After the supervisor's end: what it returned travels through Ray to the job's driver."""
+"""The wait after the supervisor's end: its return value travels through Ray to the job's driver."""
 
 GRACE_SECONDS = 8.0
 """`ray start --block` ends its processes in 3 to 4 s."""
@@ -168,10 +168,10 @@ def free_port(address: str) -> int:
 
 
 def environment(own: Mapping[str, str], token: str) -> Dict[str, str]:
-    """Ray's environment: nothing of another cluster's settings, the token by its file.
+    """Ray's environment, without settings of another cluster. The token is given by its file.
 
-    Workers are niced by 15 unless told otherwise, and training would be too. Its memory monitor kills the
-    actor when the node's memory runs low: what the ranks use is watched by ourselves.
+    By default, workers are niced by 15, and the training would be too. Ray's memory monitor would kill the actor when
+    the node's memory runs low, but allranks watches the ranks' memory itself.
     """
     kept = {name: own[name] for name in own if name in spawn.INHERITED or name.startswith("LC_")}
     kept.setdefault("PATH", os.defpath)

@@ -26,7 +26,7 @@ ENDED = ("STOPPED", "SUCCEEDED", "FAILED")
 
 
 class Refused(Exception):
-    """What the cluster, or the way to it, said against a request."""
+    """The cluster refused a request, or could not be reached; the text is its reason."""
 
 
 def submit(wanted: Mapping[str, Any], gone: Callable[[], bool] = lambda: False) -> Iterator[str]:
@@ -71,7 +71,7 @@ def new_lines(path: str, offset: int) -> List[bytes]:
 
 
 def how_it_ended(address: str, job: str, token: Optional[str]) -> str:
-    """Empty while the job is there and goes on, also if nobody answers just now."""
+    """How the job ended; empty while it continues, and also if the cluster does not answer now."""
     try:
         told = request(address, f"/api/jobs/{job}", token)
     except Refused:

@@ -10,8 +10,8 @@ from typing import AbstractSet, FrozenSet, Iterable, List
 
 
 def remove_tree(parent: str, name: str, spared: AbstractSet[str] = frozenset()) -> List[str]:
-    """Removes the folder `name` of `parent`; the paths below `parent` of what stayed: what is `spared` (paths below
-    `parent`), is on another file system, has another owner, or was mounted there. Raises OSError."""
+    """Removes the folder `name` of `parent`. Returns the paths below `parent` that stayed: they are `spared` (also
+    paths below `parent`), are on another file system, have another owner, or are mount points. Raises OSError."""
     kept: List[str] = []
     below = os.path.realpath(parent) + os.sep
     mounted = frozenset(path[len(below) :] for path in mount_points() if path.startswith(below))
@@ -37,7 +37,7 @@ def remove_files(paths: Iterable[str]) -> List[str]:
 
 
 def mount_points(table: str = "/proc/self/mountinfo") -> List[str]:
-    """Where something is mounted (field 5, proc_pid_mountinfo(5)); a folder of the same file system can be, too."""
+    """The mount points (field 5, proc_pid_mountinfo(5)); a folder of the same file system can be mounted, too."""
     with open(table, encoding="utf-8", errors="surrogateescape") as file:
         fields = [line.split(" ")[4] for line in file]
     return [re.sub(r"\\([0-7]{3})", lambda code: chr(int(code[1], 8)), field) for field in fields]

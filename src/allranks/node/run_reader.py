@@ -37,9 +37,9 @@ JOURNAL = "keeper/journal.jsonl"
 def status(run_id: str) -> Dict[str, Any]:
     """The keeper's state of one run, with who lives: `keeper_alive`, and `supervisors` by node.
 
-    The state is `lost` where the keeper is seen to be gone and never wrote a last state, and None, with `why`
-    and `silent_seconds`, where it cannot be seen from here and has written nothing for long. `alive` is None
-    where it cannot be told from here. Raises BadInput if there is no such run.
+    The state is `lost` if the keeper has ended, as seen from here, and never wrote a last state. It is None, with
+    `why` and `silent_seconds`, if the keeper cannot be seen from here and has written nothing for long. `alive` is
+    None if that cannot be decided from here. Raises BadInput if there is no such run.
     """
     return _status(_existing(run_id))
 
@@ -142,7 +142,8 @@ SILENT_SECONDS = 180.0
 
 
 def _silence(directory: RunDirectory, keeper: Dict[str, Any]) -> Dict[str, Any]:
-    """Of a keeper that cannot be seen: that it writes no more, which a full disk explains as well as its death."""
+    """For a keeper that cannot be seen: reports that it no longer writes, which a full disk explains as well as its
+    death."""
     written = modified_at(directory.keeper.journal) if keeper.get("process", keeper).get("pid") else 0.0
     silent = time.time() - written
     if not written or silent <= SILENT_SECONDS:
@@ -173,7 +174,7 @@ class Chunk(NamedTuple):
 
 
 class Reader:
-    """Reads files of one run directory. What was secret is masked with as many `*`: offsets stay true."""
+    """Reads files of one run directory. Secrets are masked with as many `*`, so that offsets stay true."""
 
     def __init__(self, directory: RunDirectory):
         self.directory = directory
@@ -182,7 +183,7 @@ class Reader:
         self.refresh()
 
     def refresh(self) -> None:
-        """Takes the secrets' values anew: a supervisor may have started since."""
+        """Reads the secrets' values again: a supervisor may have started since."""
         found = [SecretStore(self.directory, name).values().values() for name in self.directory.nodes()]
         values = tuple(sorted({value for more in found for value in more}))
         if values != self._values:
@@ -191,8 +192,8 @@ class Reader:
     def chunk(self, path: str, offset: int, most_bytes: int, ended: bool = True) -> Chunk:
         """At most `most_bytes` from `offset`; a negative `offset` counts from the end.
 
-        Unless the writer has `ended`, what may be the first half of a character or of a secret is left for
-        the next chunk. Raises OSError: no such file, a link on the way.
+        Unless the writer has `ended`, bytes that may be the first half of a character or of a secret are left for the
+        next chunk. Raises OSError if there is no such file or a link is on the way.
         """
         descriptor = self._open(path)
         try:
@@ -309,7 +310,7 @@ def follow(
         before, unwritten = unwritten, why_unwritten(directory)
         if unwritten and unwritten != before and JOURNAL in wanted:
             yield {"path": JOURNAL, "offset": 0, "text": "", "unwritten": unwritten}
-        # Asked before the files are read: what was written before the end is told before we stop.
+        # This is asked before the files are read, so that lines from before the end are still sent.
         ended = has_ended(directory)
         reader.refresh()
         told = False

@@ -21,15 +21,15 @@ from allranks.node import memory, processes
 
 EVERY_SECONDS = 5.0
 GPUS_EVERY_SECONDS = 15.0
-"""nvidia-smi wakes the driver: about 50 ms a GPU-node."""
+"""nvidia-smi wakes the driver, which takes about 50 ms on a GPU node."""
 
 GPU_SECONDS = 10.0
 FROZEN_SECONDS = 25.0
 """By then both ways to ask nvidia-smi were ended, 10 s each: one that is still there hangs in the driver."""
 
 UNEVEN = 0.2
-"""Samples come so much earlier or later by chance: at even times all looks at a GPU could meet the same part of the
-run's steps."""
+"""The share by which samples come earlier or later at random: at even times, all looks at a GPU could meet the same
+part of the run's steps."""
 
 NICS = 8
 REASONS = (
@@ -70,7 +70,7 @@ class Sampler:
             self._samples.append(self.sample())
 
     def sample(self) -> Sample:
-        """One look; what could not be read is left out."""
+        """One look; values that could not be read are left out."""
         found: Dict[str, Any] = {**memory.machine(), "disks": self._disks.sample()}
         found["memory_groups"] = self.groups.sample([os.getpid(), *dict(self.ranks).values()])
         found["ranks"] = {str(rank): of_rank(pid) for rank, pid in dict(self.ranks).items()}
@@ -123,7 +123,7 @@ class Disks:
         self._since = 0.0
 
     def sample(self, wait_seconds: float = 0.5) -> List[Dict[str, Any]]:
-        """What the last look that returned saw; the path that does not answer with `frozen_seconds` instead."""
+        """The results of the last look that returned; a path that does not answer has `frozen_seconds` instead."""
         if self._asked is None or not self._asked.is_alive():
             self._asked = threading.Thread(target=self._ask, name="disks", daemon=True)
             self._since = time.monotonic()
@@ -169,7 +169,7 @@ class Gpus:
         self._since = float("-inf")
 
     def sample(self, program: str, wait_seconds: float = 0.5) -> Dict[str, Any]:
-        """`gpus` where a look has ended since the last call, `gpus_frozen_seconds` where one does not end."""
+        """`gpus` if a look has ended since the last call, `gpus_frozen_seconds` if one does not end."""
         if self._asked is None:
             if time.monotonic() - self._since < GPUS_EVERY_SECONDS * (1 - UNEVEN):
                 return {}

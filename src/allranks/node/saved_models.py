@@ -1,8 +1,9 @@
-"""What a training script saved in a run's folder: models, adapters and checkpoints. `clean` leaves them unless told.
+"""Models, adapters and checkpoints that a training script saved in a run's folder. `clean` keeps them unless it is
+asked to remove them.
 
-The folder of a run is removed with its logs. A script whose output folder is relative, or is in the run's own output
-folder, has its trained model in there, and nobody can make that again. What is kept is rather too much: the whole
-folder that a file of weights is in, since a model needs its configuration and its tokenizer, too.
+The folder of a run is removed with its logs. If a script's output folder is relative, or is in the run's own output
+folder, its trained model is in there and cannot be made again. So `clean` keeps too much rather than too little: the
+whole folder of a file of weights, since a model needs its configuration and its tokenizer, too.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ ENDINGS = (
 Lightning, and what models are exported to."""
 
 OWN = frozenset({".allranks-run", os.path.join("keeper", "state.json")})
-"""Stay with a model: without the marker and the state nobody would know later that the run was ours and has ended."""
+"""Files that stay with a model: without the marker and the state, nothing would show later that allranks made the run
+and that it has ended."""
 
 LINE_BYTES = 1 << 20
 
@@ -54,7 +56,7 @@ def find(directory: RunDirectory) -> Tuple[List[Dict[str, Any]], bool]:
 
 
 def spared(directory: RunDirectory, found: List[Dict[str, Any]]) -> Set[str]:
-    """What a removal of the run directory must leave for these, as paths below its parent."""
+    """The paths, below the run directory's parent, that its removal must keep for these models."""
     if not found:
         return set()
     return {os.path.join(directory.run_id, below) for below in (*(one["below"] for one in found), *OWN)}
@@ -84,7 +86,7 @@ def _is_below(path: str, top: str) -> bool:
 
 
 def _saved(directory: RunDirectory, files: Dict[str, int]) -> Set[str]:
-    """Where the ranks said that they had saved, whatever the files are called."""
+    """The paths that the ranks reported as saved, whatever the files are called."""
     found = set()
     root = os.path.realpath(directory.root)
     for name in directory.nodes():

@@ -52,7 +52,7 @@ class SecretStore:
         return None
 
     def values(self) -> Dict[str, str]:
-        """The secrets by name; empty if there is not a file that is ours."""
+        """The secrets by name; empty if this run's user has no such file."""
         path = self.path()
         try:
             descriptor = open_regular(path) if path is not None else None
@@ -68,7 +68,7 @@ class SecretStore:
             return {}  # it is being written
 
     def path(self) -> Optional[str]:
-        """Where the file is; None if there is none that is ours."""
+        """The file's path; None if this run's user has no such file."""
         return next((path for folder in _folders() for path in self._paths(folder)), None)
 
     def destroy(self) -> None:
@@ -77,7 +77,7 @@ class SecretStore:
             os.unlink(path)
 
     def _paths(self, folder: str) -> List[str]:
-        """Those of our files that are there: one, and none before it is kept or after the run."""
+        """The run's files that exist: one, or none before the secrets are stored and after the run."""
         try:
             names = os.listdir(folder)
         except OSError:
@@ -86,7 +86,8 @@ class SecretStore:
         return [path for path in paths if self._is_ours(path)]
 
     def _is_ours(self, path: str) -> bool:
-        """Memory folders are open to all: a file of another user, or a link, is not ours."""
+        """Whether the file is this run's user's and private. All users may write to memory folders: a file of another
+        user, or a link, does not count."""
         try:
             there = os.lstat(path)
         except OSError:

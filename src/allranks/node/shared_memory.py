@@ -31,7 +31,7 @@ Key = Tuple[int, int]
 
 
 class SharedMemory:
-    """What the supervisor sees of its own processes; `scan` writes down the files that are new and theirs."""
+    """The shared memory of the supervisor's own processes; `scan` records the files that are new and theirs."""
 
     def __init__(self, path: str, boot_id: str):
         self._lines, self.boot_id = Lines(path), boot_id

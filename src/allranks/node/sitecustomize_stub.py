@@ -28,7 +28,7 @@ def find(name: str) -> Any:
 
 
 def run_next() -> None:
-    """The sitecustomize that would have run, had we not stood before it."""
+    """Runs the sitecustomize that would have run if the bundle's were not before it in the path."""
     from importlib.util import module_from_spec
 
     spec = find("sitecustomize")

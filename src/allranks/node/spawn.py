@@ -53,23 +53,24 @@ except OSError as error:
     print(f"could not start {sys.argv[2]}: {error.strerror}", file=sys.stderr)
     sys.exit(127)
 """
-"""Becomes torchrun. A process of its own does what would have to be done between fork and exec, which is
-not safe in a program with threads (the head's keeper is one). PR_SET_PDEATHSIG (1): when the supervisor is
-killed, torchrun gets SIGTERM and ends its ranks. The environment comes by standard input: secrets are in
-it, and a library path in it is for torchrun, not for the Python that runs this."""
+"""Becomes torchrun. Its work would otherwise have to be done between fork and exec, which is not safe in a program
+with threads (the head's keeper is one). PR_SET_PDEATHSIG (1): when the supervisor is killed, torchrun gets SIGTERM
+and ends its ranks. The environment comes by standard input: it contains secrets, and a library path in it is for
+torchrun, not for the Python that runs this."""
 
 
 def environment(
     job: Mapping[str, Any], directory: NodeDirectory, secrets: Mapping[str, str], own: Mapping[str, str]
 ) -> Dict[str, str]:
-    """torchrun's whole environment: what may be inherited from `own`, the job's, the secrets, ours."""
+    """torchrun's whole environment: the variables that may be inherited from `own`, the job's, the secrets, and those
+    of allranks."""
     merged = {name: own[name] for name in own if name in INHERITED or name.startswith("LC_")}
     merged.setdefault("PATH", os.defpath)
     merged.update({str(name): str(value) for name, value in dict(job.get("env") or {}).items()})
     program = str((job.get("argv") or [""])[0])
     if os.path.isabs(program) and "PATH" not in (job.get("env") or {}):
-        # What is beside the environment's Python comes first, as after `activate`: DeepSpeed runs `ninja`
-        # by name, and another version of it compiles everything anew (50 s), in each direction.
+        # Programs beside the environment's Python come first, as after `activate`: DeepSpeed runs `ninja` by name,
+        # and another version of it compiles everything again (50 s), in each direction.
         merged["PATH"] = os.pathsep.join([os.path.dirname(program), merged["PATH"]])
     merged.update({name: secrets[name] for name in job.get("secrets") or () if name in secrets})
     merged.update(
@@ -166,8 +167,8 @@ os.environ.update(order["env"])
 sys.argv = [run.__file__, *order["words"]]
 sys.exit(run.main())
 """
-"""A torchrun that has imported torch and waits for its words: seconds of the next attempt's start, spent before it is
-needed. Until then it is in the supervisor's own session and so none of the run's processes; it ends with the
+"""A torchrun that has imported torch and waits for its arguments: this saves seconds at the next attempt's start.
+Until then it is in the supervisor's own session and so does not count as a process of the run. It ends with the
 supervisor, or when its standard input does."""
 
 
@@ -188,8 +189,8 @@ def ready(python: str, env: Mapping[str, str], log: str) -> "Optional[subprocess
 
 
 def order(child: "subprocess.Popen[bytes]", said: Any) -> bool:
-    """Hands one line to a Python that waits, and waits for nothing: where its disk is frozen it reads nothing.
-    False if it has ended or the line is longer than what its pipe takes: then it is of no use any longer."""
+    """Hands one line to a Python that waits, without waiting itself: if its disk is frozen, that Python reads
+    nothing. False if it has ended or the line does not fit into its pipe: then it is no longer of use."""
     assert child.stdin is not None
     line = json.dumps(said).encode() + b"\n"
     try:
@@ -270,9 +271,9 @@ class Torchrun:
         self.job, self.directory, self.secrets = job, directory, secrets
         self.always = dict(always or {})
         self.more: Dict[str, str] = {}
-        """What this attempt's environment has beside the job's: its number, the checkpoint to go on from."""
+        """The variables of this attempt in addition to the job's: its number, the checkpoint to resume from."""
         self.place: Optional[Place] = None
-        """Where this attempt trains at another place than the job's: a spare's `node_rank` and `ranks`."""
+        """The place of this attempt if it is not the job's: a spare's `node_rank` and `ranks`."""
         self.temporary = TemporaryFolder(directory)
         self.pid = 0
         self.handle: Optional[int] = None
@@ -297,17 +298,19 @@ class Torchrun:
         self.handle = processes.open_pidfd(self.pid)
 
     def _make_output(self) -> None:
-        """The output folder in the run directory: the keeper makes the head's, and each rank is told to save there.
-        One that `save.to` names may be on storage that does not answer, which must not stop the supervisor. What is
-        there, a link too, stays; what cannot be made is said by the rank that saves."""
+        """Makes the output folder in the run directory, which is where each rank saves by default; the keeper makes
+        the head's. A folder that `save.to` names is not touched: it may be on storage that does not answer, which
+        must not stop the supervisor. An existing folder or link stays. If the folder cannot be made, the rank that
+        saves reports it."""
         told = str(dict(self.job.get("env") or {}).get("ALLRANKS_OUTPUT_DIR") or "")
         if told and os.path.abspath(told) == self.directory.output:
             with contextlib.suppress(OSError):
                 os.mkdir(self.directory.output, 0o700)
 
     def _folder(self) -> str:
-        """Where the ranks start: the job's folder, or the run's own if that is not there and nobody has named it. A
-        module may be in the image of a container that has no run file's folder. Raises BadInput."""
+        """The folder that the ranks start in: the job's, or the run's own if the job's does not exist and the run
+        file does not name it. A container may lack the run file's folder and have the module in its image. Raises
+        BadInput."""
         cwd = os.path.expanduser(str(self.job.get("cwd") or self.directory.work))
         if os.path.isdir(cwd):
             return cwd
@@ -377,5 +380,5 @@ class Torchrun:
         return remove_files(extension_locks.left(records, uid))
 
     def failures(self) -> List[Failure]:
-        """What its log says of the last attempt."""
+        """The failures of the last attempt, from its log."""
         return failures(self.directory.torchrun_log, self._log_offset)

@@ -35,14 +35,14 @@ FRAMES = 48
 CHILDREN = 16
 SOCKETS = 16
 KERNEL_SECONDS = 900.0
-"""At a stall: what the kernel said since the run began here, at most so long ago."""
+"""At a stall, the kernel's lines since the run began here are reported, but none that are older than this."""
 
 DEATH_SECONDS = 10.0
-"""What the kernel said longer before a rank's end was about something else."""
+"""Kernel lines from longer before a rank's end were about something else."""
 
 HARMLESS = (0, -signal.SIGTERM)
-"""How a rank ends that no kernel ended: by itself, or stopped with the others. After an Xid NCCL's watchdog aborts
-(-6), and Python ends with 1 for CUDA's error."""
+"""The exit codes of a rank that the kernel did not end: it ended by itself, or was stopped with the others. After an
+Xid NCCL's watchdog aborts (-6), and Python ends with 1 for CUDA's error."""
 
 TCP_STATES = {"01": "ESTABLISHED", "02": "SYN_SENT", "03": "SYN_RECV", "04": "FIN_WAIT1", "08": "CLOSE_WAIT"}
 """The states of include/net/tcp_states.h that tell of a connection in use, or of one that is not coming."""
@@ -72,7 +72,7 @@ class Evidence:
         self._asked, self._lock = 0, threading.Lock()
 
     def ask(self, watched: List[Watched], ours: List[Stat]) -> None:
-        """`ours` are the run's processes, read now: a rank that is none of them is not looked at."""
+        """`ours` are the run's processes, read now: a rank that is not among them is not looked at."""
         if self._thread is not None and self._thread.is_alive():
             return
         known = {(stat.pid, stat.start_time) for stat in ours}
@@ -81,12 +81,13 @@ class Evidence:
         self._thread.start()
 
     def heed(self, event: Event) -> None:
-        """Asks the kernel where a rank has died: whether the machine was out of memory, or a GPU failed."""
+        """Asks the kernel about a rank's death: the machine may have been out of memory, or a GPU may have failed."""
         if event.kind == "rank-gone" and event.payload.code not in HARMLESS:
             self.ask_kernel()
 
     def ask_kernel(self) -> None:
-        """What the kernel says of the last seconds; of ranks that die together once, after the last of them."""
+        """Reports the kernel's lines of the last seconds. If ranks die together, it does so once, after the last of
+        them."""
         with self._lock:
             self._asked += 1
             if self._asked == 1:

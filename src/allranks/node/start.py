@@ -44,7 +44,8 @@ class Order(NamedTuple):
 
 def read_order(run_id: str, node: str, wanted: Mapping[str, Any]) -> Order:
     """`wanted` is `{"key": hex, "secrets": {NAME: value}, "job": {...}}`; without `job`, job.json is read.
-    With `is_put` the controller has made the run's folder here: where it is gone, an interrupted start was undone.
+    With `is_put` the controller has made the run's folder here: if it no longer exists, an interrupted start was
+    undone.
 
     Raises BadInput with every problem found.
     """
@@ -239,7 +240,7 @@ def reserved(order: Order) -> Tuple[Optional[socket.socket], Order]:
 
 
 def _answer(reading: int, log: str, seconds: float) -> Dict[str, Any]:
-    """What the daemon wrote before it was ready, or how it ended without a word."""
+    """The answer that the daemon wrote when it was ready or failed, or how it ended without an answer."""
     deadline = time.monotonic() + seconds
     text = b""
     while len(text) < LONGEST_ANSWER_BYTES:

@@ -12,11 +12,11 @@ from allranks.node.run_reader import FINAL, status
 
 
 def request(run_id: str, save: bool = False) -> Dict[str, Any]:
-    """Leaves `keeper/stop.json` for the run's keeper. `asked` is False, with `why`, where that is no use.
+    """Leaves `keeper/stop.json` for the run's keeper. `asked` is False, with `why`, if that would not help.
 
-    With `save` the ranks save first where they can; `save_seconds` is the longest that they get.
+    With `save` the ranks save first if they can; `save_seconds` is the most time that they get.
 
-    Raises BadInput if there is no such run, OSError where the file cannot be written.
+    Raises BadInput if there is no such run, OSError if the file cannot be written.
     """
     state = status(run_id)
     answer = {"run_id": run_id, "state": state["state"], "asked": False}

@@ -1,6 +1,6 @@
-"""Stopping a set of processes: grace first, then force, looked for again until nothing is left.
+"""Stops a set of processes: grace first, then force. It looks for them again until none is left.
 
-It knows no run and no supervisor: `find` says each time which processes are ours.
+It does not know runs or supervisors: `find` returns the processes to stop each time.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ No signal ends it, and it is reported as left."""
 STEP_SECONDS = 0.1
 
 OWN_END = "torchrun ended"
-"""The `why` of a sweep that nobody asked for: a node's torchrun came to its end."""
+"""The `why` of a sweep without a request: a node's torchrun came to its end."""
 
 
 class Stopping:

@@ -326,7 +326,7 @@ class Supervisor:
         if code is None:
             return
         self.code = code
-        # Its ranks ended before it: what they wrote last belongs before its own end.
+        # Its ranks ended before it: their last lines belong before its own end.
         for event in [*self.ranks.read(), *self.ranks.gone()]:
             self._hear_rank(event)
         failed = self.torchrun.failures()

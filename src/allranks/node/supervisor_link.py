@@ -62,7 +62,7 @@ class Listener:
         """Held while peers are served, never while anything is waited for."""
 
     def poll(self, timeout_seconds: float) -> List[Message]:
-        """What has come; waits for the first of it for at most `timeout_seconds`."""
+        """The new messages; waits at most `timeout_seconds` for the first one."""
         deadline = time.monotonic() + timeout_seconds
         while True:
             self._turn(0.0 if self._messages else max(0.0, deadline - time.monotonic()))

@@ -89,14 +89,14 @@ class Sweep:
         return max([float(job.get("grace_seconds") or 0.0) for job in jobs], default=GRACE_SECONDS)
 
     def stop(self) -> Dict[str, Any]:
-        """Stops all that is ours. A living supervisor is asked first, and gets the time to do it itself."""
+        """Stops all processes of the run. A living supervisor is asked first, and gets the time to do it itself."""
         grace = self.grace_seconds()
         if self.supervisor_lives():
             grace += FORCE_SECONDS + KEEPER_SECONDS
         return Stopping(lambda: [claim.stat for claim in self.ours()], self.as_process, grace).run()
 
     def remains(self) -> List[str]:
-        """Files of ours that a killed supervisor left outside the run directory, or half-written in it."""
+        """Files of the run that a killed supervisor left outside the run directory, or half-written in it."""
         vaults = [SecretStore(self.directory, name).path() for name in self.directory.nodes()]
         drafts = []
         for folder in (self.directory.root, self.directory.keeper.root, *self._node_folders()):
@@ -126,12 +126,13 @@ class Sweep:
         return found
 
     def _folders_of_ray(self) -> List[str]:
-        """What a cluster of the run's own left in /tmp when its holder was killed (`ray_cluster.py`)."""
+        """The folders that the run's own Ray cluster left in /tmp when its holder was killed (`ray_cluster.py`)."""
         names = self.directory.nodes()
         return [folder for name in names for folder in ray_cluster.folders_of(self.directory, name)]
 
     def tidy(self) -> List[str]:
-        """Removes what `remains` names, and names what went; the logs are masked before the secrets are forgotten."""
+        """Removes the files that `remains` names, and returns those that were removed; the logs are masked before the
+        secrets are forgotten."""
         paths = self.remains()
         for node in self.directory.node_directories():
             values = SecretStore(self.directory, node.name).values().values()
@@ -155,7 +156,7 @@ class Sweep:
         return [node.root for node in self.directory.node_directories()]
 
     def _records(self) -> Records:
-        """What the supervisors of this machine wrote down, and they themselves."""
+        """The records of this machine's supervisors, and the supervisors themselves."""
         lines: List[Dict[str, Any]] = []
         self.unseen = []
         for node in self.directory.node_directories():
@@ -209,12 +210,12 @@ def refuse_led(run_id: str, seconds: float = ENDING_SECONDS) -> None:
 
 
 def sweep(run_id: str, dry_run: bool = False, gone: Sequence[str] = ()) -> Dict[str, Any]:
-    """Stops and removes what is left of a run here, or only says what that is.
+    """Stops and removes the leftovers of a run here, or only names them (`dry_run`).
 
-    `processes` are ours (when done: those that would not end), `stopped` what was signalled, `files` what
-    was removed, `foreign` what carries the run id and is left alone, `unseen` the nodes whose processes
-    cannot be seen from here (another host, a container). In a dry run `own` says of a process that it is
-    allranks' own: a supervisor, or what the keeper started.
+    `processes` belong to the run (after the sweep: those that did not end). `stopped` are the processes that were
+    signalled, and `files` are the removed files. `foreign` processes carry the run id but are left alone. `unseen`
+    are the nodes whose processes cannot be seen from here (another host, a container). In a dry run `own` marks a
+    process of allranks itself: a supervisor, or a process that the keeper started.
     """
     found = Sweep(run_id, gone)
     claims = found.ours()
@@ -241,10 +242,11 @@ def clean(
 ) -> Dict[str, Any]:
     """Removes the directory of a run that has ended and left no process here. Raises BadInput otherwise.
 
-    Descends by folder descriptors, follows no link, and stays on the file system and with the owner of the
-    run directory: what was mounted or put into it by others stays, and is named in `kept`. What the script saved
-    stays too, and is named in `models`, unless `with_models` says that it goes: then `models` names what went. In a dry
-    run nothing goes, and `rest` says whether anything else would: without a model the whole directory.
+    Descends by folder descriptors, follows no link, and stays on the file system and with the owner of the run
+    directory: files that other users put there and mounted folders stay, and are named in `kept`. Models that the
+    script saved stay too, and are named in `models`, unless `with_models` asks for their removal: then `models` names
+    the removed ones. In a dry run nothing is removed, and `rest` says whether anything else would be: without a model
+    the whole directory.
     """
     found = Sweep(run_id, gone)
     answer: Dict[str, Any] = {"run_id": run_id, "removed": None, "kept": [], "models": []}

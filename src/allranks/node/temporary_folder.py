@@ -1,8 +1,10 @@
-"""The folder for a run's temporary files on one node: what its ranks make there is the run's, and goes with it.
+"""The folder for a run's temporary files on one node: files that its ranks make there belong to the run and are
+removed with it.
 
-torchrun's `torchelastic_*`, the sockets and folders of multiprocessing, compilers and loaders are made by `tempfile`,
-and what a killed process leaves of them nobody could tell from a stranger's. So the ranks get a `TMPDIR` of their own,
-in the one that they would have had. It is the run's because the supervisor made it and wrote down which inode it is.
+`tempfile` makes torchrun's `torchelastic_*`, and the sockets and folders of multiprocessing, compilers and loaders.
+If a killed process leaves some behind, they look like those of any other program. So the ranks get their own
+`TMPDIR`, inside the one that they would have had. It is known to be the run's because the supervisor made it and
+recorded its inode.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ LONGEST_BYTES = 60
 """A socket's path has at most 107 bytes (unix(7)); multiprocessing puts 36 behind the folder, torch fewer."""
 
 REMOVE_SECONDS = 5.0
-"""For a removal, while the supervisor says nothing: a lease is 30 s. What takes longer goes on beside it."""
+"""The most time for a removal, since the supervisor sends nothing meanwhile and a lease is 30 s. A longer removal
+continues in the background."""
 
 INDUCTOR = "TORCHINDUCTOR_CACHE_DIR"
 
@@ -54,7 +57,8 @@ class TemporaryFolder:
         return more
 
     def path(self, uid: int) -> Optional[str]:
-        """Where the folder is; None if there is none, or something else, or somebody else's, has its name."""
+        """The folder's path; None if there is no folder, or if something else, or another user's folder, has its
+        name."""
         known = read_object(self._record) or self._made_here  # the record goes with the run's folder
         path = known.get("path")
         if not isinstance(path, str) or os.path.basename(path) != self._name:
@@ -67,10 +71,11 @@ class TemporaryFolder:
         return path if same and stat.S_ISDIR(there.st_mode) and there.st_uid == uid else None
 
     def remove(self, uid: int, seconds: Optional[float] = REMOVE_SECONDS) -> Optional[str]:
-        """Removes it with all that is in it, but for what others mounted or put there; the path where it went.
+        """Removes the folder, except for mounted folders and files of other users in it. Returns its path if all of
+        it was removed.
 
-        To be called when no process of the run lives. Returns after `seconds` at most (None: when it is done): storage
-        may hang, or hold a million files.
+        Call it only when no process of the run lives. It returns after `seconds` at most (None: when it is done):
+        storage may hang, or hold a million files.
         """
         path = self.path(uid)
         if path is None or (self._removing is not None and self._removing.is_alive()):
@@ -101,14 +106,14 @@ class TemporaryFolder:
             record = {"path": path, "device": made.st_dev, "inode": made.st_ino}
             write_json(self._record, record)
         except OSError:
-            os.rmdir(path)  # without its record nobody would find it again
+            os.rmdir(path)  # without its record it could not be found again
             return False
         self._made_here = record
         return True
 
 
 def _user() -> str:
-    """As torch names the folder of its kernels; empty if nobody knows."""
+    """The user's name as in the folder of torch's kernels; empty if it is unknown."""
     try:
         return getpass.getuser()
     except (KeyError, OSError, ImportError):

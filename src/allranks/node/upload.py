@@ -1,7 +1,7 @@
-"""What a run brings along to a node: the user's code, and a training environment built there from a lock file.
+"""The parts that a run brings to a node: the user's code, and a training environment built there from a lock file.
 
-Both are below the allranks home under the digest of what they were made from, so that a node that has one is
-not sent or built it again, and nodes that share a home make it once.
+Both are below the allranks home under the digest of their sources. So a node that has one does not get or build it
+again, and nodes that share a home make it once.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ def code_digest(place: str) -> str:
 
 
 def unpack(archive: bytes, folder: str) -> List[str]:
-    """Regular files and links below `folder` alone: what the controller packs holds nothing else. Their names."""
+    """Unpacks regular files and links below `folder` and returns their names. The controller packs nothing else: any
+    other entry raises BadInput."""
     names = []
     with tarfile.open(fileobj=io.BytesIO(archive), mode="r:*") as tar:
         for member in tar.getmembers():
@@ -174,7 +175,7 @@ def environment(wanted: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def output(argv: List[str]) -> str:
-    """What a program prints; raises BadInput if it does not start or fails."""
+    """The output of a program. Raises BadInput if it does not start or fails."""
     try:
         done = subprocess.run(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     except OSError as error:

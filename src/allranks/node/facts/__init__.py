@@ -1,4 +1,4 @@
-"""What one node says of itself. Knows no good or bad: `checks` judges.
+"""One node's reports about itself. They do not judge: `checks` does.
 
 A family of facts is one module of this folder whose name does not begin with `_`; it is found by being
 there. It has `read(request, reading)`, which stores values and reasons in the `Reading`, `SECONDS`, its
@@ -45,8 +45,8 @@ from allranks.node.facts import _reader_processes
 from allranks.node.facts._reading import Reading
 
 SECONDS = 10.0
-"""What a family may take where neither it nor the request says otherwise. nvidia-smi on an idle 8-GPU node
-without persistence mode takes up to about 5 s; twice that is hung."""
+"""The time limit of a family, if neither it nor the request sets another. nvidia-smi on an idle 8-GPU node without
+persistence mode takes up to about 5 s; after twice that it counts as hung."""
 
 
 def families() -> List[str]:

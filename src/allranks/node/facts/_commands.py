@@ -46,7 +46,7 @@ class Completed:
 
     @property
     def first_line(self) -> str:
-        """What it said first, for a reason: stderr where there is any."""
+        """The first line that it printed, to be quoted as a reason; of stderr if that is not empty."""
         lines = (self.err.strip() or self.out.strip()).splitlines()
         return lines[0].strip()[:300] if lines else "it said nothing"
 
@@ -58,7 +58,7 @@ def run(
     cwd: Optional[str] = None,
     stdin: bytes = b"",
 ) -> Completed:
-    """Runs a program. Raises `Unreadable` if it is not there, takes too long or says too much."""
+    """Runs a program. Raises `Unreadable` if it is not there, takes too long or prints too much."""
     limit = remaining(seconds)
     environment: Dict[str, str] = dict(os.environ if env is None else env)
     # Numbers and messages in one form, whatever the user's language is.
@@ -76,7 +76,7 @@ def run(
             stderr=subprocess.PIPE,
             env=environment,
             cwd=cwd,
-            # It ends by itself should its reader be gone.
+            # It ends by itself if its reader has ended.
             preexec_fn=lambda: signal.alarm(int(limit) + 2),
         )
     except FileNotFoundError:
@@ -91,7 +91,7 @@ def run(
 
 
 def output(argv: Sequence[str], seconds: float = 5.0, env: Optional[Mapping[str, str]] = None) -> str:
-    """What a program printed. Raises `Unreadable` also if its exit code is not 0."""
+    """The output of a program. Raises `Unreadable` also if its exit code is not 0."""
     done = run(argv, seconds, env)
     if done.code != 0:
         raise Unreadable(f"{argv[0]} ended with code {done.code}: {done.first_line}")

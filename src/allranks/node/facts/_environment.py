@@ -1,4 +1,4 @@
-"""The training environment's Python, asked with a script of our own; it imports nothing of the training."""
+"""Runs scripts of allranks in the training environment's Python. They do not import the training libraries."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def python_of(request: Mapping[str, Any]) -> str:
 
 
 def environment(request: Mapping[str, Any]) -> Dict[str, str]:
-    """What the ranks will have: the node's basic variables, then the plan's."""
+    """The ranks' future variables: the node's basic ones, then the plan's."""
     found = {n: v for n, v in os.environ.items() if n in INHERITED or n.startswith("LC_")}
     asked = request.get("env")
     if isinstance(asked, Mapping):

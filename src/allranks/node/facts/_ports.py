@@ -55,7 +55,7 @@ NEAR = 100
 
 
 def next_free(port: int, taken: "set[int]") -> Optional[int]:
-    """The first port above `port` that may be listened on and is none of `taken`; None if none of 100 is."""
+    """The first port above `port` that may be listened on and is not in `taken`; None if none of the next 100 is."""
     near = range(port + 1, min(port + 1 + NEAR, 65536))
     return next((one for one in near if one not in taken and try_port(one) is None), None)
 
@@ -135,7 +135,7 @@ class Holders:
         return _processes.owners(paths.home())
 
     def of(self, listeners: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-        """One a process; its pid is None if another user's descriptors may not be looked at."""
+        """One entry per process; its pid is None if another user's descriptors may not be read."""
         found: Dict[Any, Dict[str, Any]] = {}
         for one in listeners:
             pid = self._pids.get(one["inode"])

@@ -1,4 +1,5 @@
-"""Whose a process is, as far as may be said of anybody's: pid, uid, short name, and the run where it is ours."""
+"""The owner of a process, as far as allranks may report it: pid, uid, short name, and its run if allranks started
+it."""
 
 from __future__ import annotations
 
@@ -57,7 +58,7 @@ def run_of(pid: int, owned: Dict[Identity, str]) -> Optional[str]:
 
 
 def described(pid: int, owned: Dict[Identity, str]) -> Dict[str, Any]:
-    """What is kept of a process: pid, uid, short name, age, and the run where it is ours."""
+    """The facts that are kept about a process: pid, uid, short name, age, and its run if allranks started it."""
     found = processes.read_stat(pid)
     if found is None:
         return {"pid": pid, "uid": None, "name": None, "run": None, "age_seconds": None}

@@ -21,10 +21,10 @@ from allranks.node.facts._reading import Unreadable, why
 from allranks.node.processes import read_stat
 
 MOST_BYTES = 16 << 20
-"""What one process may send. The largest family (a model folder of 1,000 files) sends about 100 kB."""
+"""The most that one process may send. The largest family (a model folder of 1,000 files) sends about 100 kB."""
 
 _MARGIN_SECONDS = 0.6
-"""A nested limit ends this much before the one around it, so that the inner reason is still told."""
+"""A nested limit ends this much before the one around it, so that the inner reason is still reported."""
 
 _deadline: Optional[float] = None
 """When this process itself is given up (monotonic seconds); None in the topmost one."""
@@ -34,7 +34,7 @@ Send = Callable[[Dict[str, Any]], None]
 
 @dataclass
 class Outcome:
-    """What one process sent; `reason` says why it did not come to its end, None if it did."""
+    """The messages of one process; `reason` says why it did not come to its end, None if it did."""
 
     messages: List[Dict[str, Any]] = field(default_factory=list)
     reason: Optional[str] = None

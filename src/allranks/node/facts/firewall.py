@@ -1,4 +1,4 @@
-"""What stands between nodes: packet filters of this node, and what it exports over NFS. Mostly root's to read."""
+"""Packet filters of this node, and the folders that it exports over NFS. Mostly only root may read them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 
 
 def read_input() -> Dict[str, Any]:
-    """What happens to a new TCP connection from elsewhere: `policy`, and the ports that rules accept.
+    """How this node treats a new TCP connection from elsewhere: `policy`, and the ports that rules accept.
 
     Raises `Unreadable` if the filters may not be read.
     """

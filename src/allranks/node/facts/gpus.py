@@ -45,7 +45,7 @@ def query() -> Dict[str, Any]:
 
 
 def named(seen: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
-    """What may be kept of the processes on a GPU, with the run of those that are ours."""
+    """The facts that may be kept about the processes on a GPU, with the run of those that allranks started."""
     if not seen:
         return []
     owned = _processes.owners(paths.home())
@@ -58,7 +58,7 @@ def named(seen: List[Dict[str, Any]]) -> List[Dict[str, Any]]:
 
 
 def parse(out: str, err: str = "", code: int = 0) -> Dict[str, Any]:
-    """Reads the XML. Raises `Unreadable` with nvidia-smi's own words where it printed something else."""
+    """Reads the XML. Raises `Unreadable` with nvidia-smi's message if it printed something else."""
     start = out.find("<nvidia_smi_log")
     if start < 0:
         said = next((row.strip() for row in (out + "\n" + err).splitlines() if row.strip()), "nothing")
@@ -273,7 +273,7 @@ def integer(value: Optional[str]) -> Optional[int]:
 
 
 def size(value: Optional[str]) -> Optional[int]:
-    """Bytes of `81920 MiB`; None for what is no such size."""
+    """Bytes of `81920 MiB`; None for any other text."""
     match = re.match(r"\s*(\d+(?:[.,]\d+)?)\s*([KMGT]i?)?B?\s*$", value or "")
     if match is None:
         return None

@@ -1,7 +1,7 @@
-"""A model of the Hugging Face Hub: whether this node has it in the cache that the ranks will look into.
+"""Whether this node has a model of the Hugging Face Hub in the cache that the ranks will use.
 
 Ranks inherit little of a node's environment (`spawn.INHERITED`): an HF_HOME of the node's own start files is not
-theirs. A model that lies only there is told as `elsewhere`. The request's `hub` is `{"id", "revision", "cache"}`;
+theirs. A model that is only there is reported as `elsewhere`. The request's `hub` is `{"id", "revision", "cache"}`;
 `cache` is a folder that the run names, or None.
 """
 
@@ -77,8 +77,8 @@ def lacks(found: Mapping[str, Any]) -> List[str]:
 
 
 def reach(request: Mapping[str, Any]) -> Dict[str, Any]:
-    """What the Hub answers to this node, with the ranks' variables (proxies, certificates, HF_ENDPOINT) and without a
-    token. It changes this process's variables: it has its own process."""
+    """The Hub's answer to this node, with the ranks' variables (proxies, certificates, HF_ENDPOINT) and without a
+    token. This changes the process's variables, so it runs in its own process."""
     from allranks.node import hub_request  # brings ssl along, and most nodes have nothing to ask
 
     ranks = variables(request)
@@ -97,7 +97,7 @@ def reach(request: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def variables(request: Mapping[str, Any]) -> Dict[str, str]:
-    """What the ranks will have, as far as it says where a model is: what they inherit, then the plan's."""
+    """The ranks' variables that decide where a model is: inherited ones, then the plan's."""
     return {**{name: os.environ[name] for name in INHERITED if name in os.environ}, **of_plan(request)}
 
 

@@ -1,12 +1,12 @@
-"""Whether the training environment really imports, with how long it took and the error where it does not.
+"""Whether the training environment really imports, with how long that took, or the error.
 
 The only facts that cost seconds of processor time. A success is kept in `<home>/cache` for as long as the
-Python, its installed packages, the machine's boot and the question stay the same; a failure is not kept,
-since its cure (a system library) need not change any of them. Collectors of one host that ask the same at
-once wait for the first of them.
+Python, its installed packages, the machine's boot and the question stay the same; a failure is not kept, since its
+fix (a system library) need not change any of them. Collectors of one host that ask the same at once wait for the
+first of them.
 
-The same Python, with all that imported, reads the run's configuration for a trial (`configuration_trial.py`). What it
-says is kept by itself, so that another configuration does not import everything anew.
+The same Python, with all that imported, reads the run's configuration for a trial (`configuration_trial.py`). The
+result of the trial is kept separately, so that another configuration does not import everything again.
 """
 
 from __future__ import annotations
@@ -143,8 +143,8 @@ def asked(request: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def imported(request: Mapping[str, Any], names: List[str]) -> Dict[str, Any]:
-    """The answer of the cache, of a neighbour who is at it, or of a real import now. What the libraries say of the
-    configuration is in `configuration`."""
+    """The answer of the cache, of another process that is importing, or of a real import now. The libraries' verdict
+    about the configuration is in `configuration`."""
     began = time.time()
     folder = os.path.join(paths.home(), "cache")
     question = asked(request)
@@ -176,7 +176,8 @@ def imported(request: Mapping[str, Any], names: List[str]) -> Dict[str, Any]:
 
 
 def told_of(kept: Mapping[str, Any], began: float) -> Optional[Dict[str, Any]]:
-    """What was kept of the libraries' answer; one without a verdict counts only if it was made while we waited."""
+    """The libraries' answer as it was kept. An answer without a verdict counts only if it was made while we
+    waited."""
     answer, at = kept.get("answer"), kept.get("at")
     said = answer.get("said") if isinstance(answer, dict) else None
     if not isinstance(said, dict) or not isinstance(at, (int, float)):
@@ -260,7 +261,7 @@ def _keep(place: str, answer: Mapping[str, Any]) -> None:
     try:
         paths.write_text(place, json.dumps({"at": time.time(), "answer": answer}))
     except OSError:
-        pass  # a full disk is another fact's business; the answer is at hand
+        pass  # another fact reports a full disk; the answer is there without the file
 
 
 def parse_modules(answer: Mapping[str, Any], names: List[str]) -> Dict[str, Optional[Dict[str, Any]]]:

@@ -1,4 +1,5 @@
-"""What still trains on this node: runs of ours with their ranks, and launchers of others, who are left alone."""
+"""Trainings that are still on this node: runs of allranks with their ranks, and other launchers, which are left
+alone."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Which environment variables the installed torch and NCCL know, by the strings in their binaries.
 
-A variable that no binary holds is read by nobody, however often guides recommend it. Searching two
-gigabytes takes seconds, so the answer is kept in `<home>/cache` by the files' sizes and times.
+A variable that is in no binary has no effect, however often guides recommend it. Searching two gigabytes takes
+seconds, so the answer is kept in `<home>/cache` by the files' sizes and times.
 """
 
 from __future__ import annotations
@@ -94,7 +94,8 @@ def names_in(path: str) -> List[str]:
 
 
 def names_of(text: bytes) -> Set[str]:
-    """Names that stand alone; `find` is an order of magnitude faster here than one regular expression."""
+    """Names that are not part of a longer word; `find` is an order of magnitude faster here than one regular
+    expression."""
     found = set()
     for prefix in PREFIXES:
         place = text.find(prefix)

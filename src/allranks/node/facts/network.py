@@ -175,8 +175,8 @@ def interface_of(address: str, interfaces: Mapping[str, Any]) -> Optional[str]:
 
 
 def resolve(names: List[Any]) -> Dict[str, Dict[str, Any]]:
-    """By name: `addresses`, or `reason`. In a process that can be abandoned, since a resolver may hang; each name
-    in a thread, so that one that hangs costs no other."""
+    """By name: `addresses`, or `reason`. Runs in a process that can be abandoned, since a resolver may hang. Each
+    name has its own thread, so that one that hangs does not delay the others."""
     wanted = sorted({str(name) for name in names if name and not _is_address(str(name))})[:MOST_NAMES]
     if not wanted:
         return {}

@@ -1,4 +1,4 @@
-"""What is installed in the training environment: versions by its own metadata, nothing imported."""
+"""The versions of the packages in the training environment, from their metadata: nothing is imported."""
 
 from __future__ import annotations
 

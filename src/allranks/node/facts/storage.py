@@ -34,7 +34,7 @@ MOST_STRIPED = 16
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
-    """Everything at once: what hangs takes no time from what does not."""
+    """Reads everything at once, so that a path that hangs does not delay the others."""
     tasks: Dict[str, Any] = {}
     asked = request.get("paths") or []
     paths = [str(path) for path in (asked.values() if isinstance(asked, Mapping) else asked)]

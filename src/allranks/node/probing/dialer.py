@@ -1,4 +1,4 @@
-"""The verbs `probe dial` and `probe measure`: what becomes of connections to the other nodes' listeners."""
+"""The verbs `probe dial` and `probe measure`: they connect to the other nodes' listeners and report how that goes."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""How `probe listen` and `probe ranks` are told to end: by whoever has the probe's key, on the same node.
+"""How `probe listen` and `probe ranks` are asked to end: by a process on the same node that has the probe's key.
 
-Their output being closed ends them too, but that does not reach through every way in: what reads the output of
-a `docker exec` goes on reading when nobody is there any longer. A datagram to an abstract Unix socket does, and
-leaves no file behind.
+They also end when their output is closed, but not every launcher passes that on: the program that reads the output of
+a `docker exec` continues to read after its own reader has ended. A datagram to an abstract Unix socket always
+arrives, and leaves no file behind.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The verb `probe listen`: takes connections until its time is over or nobody reads its answer any longer.
 
-It listens on the ports that the run will use (the rendezvous port on the head) on every address, as torch's
-TCPStore does, and on one free port of the address of the ranks' interface, as gloo and NCCL do for the data.
+It listens on the ports that the run will use (the rendezvous port on the head) on every address, as torch's TCPStore
+does. It also listens on one free port of the address of the ranks' interface, as gloo and NCCL do for the data.
 """
 
 from __future__ import annotations

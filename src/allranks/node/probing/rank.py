@@ -1,7 +1,7 @@
 """One rank of a probe, run as text by the training environment's Python: joins, sums, measures, ends.
 
-It stands alone, since it is handed over as a text; it imports torch, which nothing else in `node` does.
-Each line that begins with `allranks-probe` is for `probing.ranks`.
+It does not import other modules of allranks, since it is passed on as a text. It alone in `node` imports torch. Each
+line that begins with `allranks-probe` is for `probing.ranks`.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ def argv(device: str, port: int, seconds: int, host: Optional[str]) -> List[str]
 
 
 def parse(text: str) -> Optional[float]:
-    """Bytes a second of the table's last row: `#bytes #iterations BW peak[..] BW average[..] MsgRate[..]`."""
+    """Bytes per second of the table's last row: `#bytes #iterations BW peak[..] BW average[..] MsgRate[..]`."""
     unit: Optional[float] = None
     found: Optional[float] = None
     for line in text.splitlines():

@@ -55,7 +55,8 @@ class Found(NamedTuple):
 
 
 def job_key(env: Mapping[str, str], world_size: int) -> Tuple[str, ...]:
-    """What the ranks of one job share on all nodes. The address is left out: the head may call itself localhost."""
+    """The values that the ranks of one job share on all nodes. The address is left out: the head may call itself
+    localhost."""
     return (
         str(world_size),
         env.get("MASTER_PORT", ""),
@@ -145,8 +146,8 @@ def _line(table: Mapping[int, Stat], pid: int) -> List[int]:
 def _tops(
     table: Mapping[int, Stat], named: Mapping[int, Tuple[Tuple[int, int, Optional[int], str], Dict[str, str]]]
 ) -> Iterator[JobRank]:
-    """Of the processes that one rank has (it and its children share an environment) the first that is Python. What
-    is above other ranks is their launcher, such as a pod's torchrun, whose own RANK is that of its node."""
+    """For each rank, the first of its processes that is Python; it and its children share an environment. A process
+    above other ranks is their launcher, such as a pod's torchrun, whose own RANK is that of its node."""
     groups: Dict[Tuple[object, ...], List[int]] = {}
     for pid, (known, env) in named.items():
         groups.setdefault((known, job_key(env, known[1])), []).append(pid)

@@ -1,7 +1,7 @@
 """Two looks at the ranks of this machine, some seconds apart, and what the kernel and the GPUs say meanwhile.
 
-Everything is read: /proc, netlink, nvidia-smi. A rank is told as it is; who waits for whom is judged elsewhere
-(`monitor.witness`).
+Everything is read: /proc, netlink, nvidia-smi. A rank is reported as it is; `monitor.witness` judges who waits for
+whom.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from allranks.node.witness import job_ranks, stacks, tcp_info
 from allranks.node.witness.job_ranks import JobRank
 
 NICE = 10
-"""The ranks come first: what is read here may come a little later."""
+"""The ranks come first: this reading may take a little longer."""
 
 SECONDS = 3.0
 LONGEST_SECONDS = 120.0
@@ -175,7 +175,7 @@ def output_age(pid: int) -> Optional[float]:
 
 
 def group(pid: int) -> Dict[str, Any]:
-    """What its control group of version 2 says: frozen, kills for memory, memory in use and its limit."""
+    """The state of its control group of version 2: frozen, kills for memory, memory in use and its limit."""
     try:
         with open("/proc/%d/cgroup" % pid, encoding="utf-8", errors="replace") as file:
             row = next((line for line in file.read().splitlines() if line.startswith("0::")), "")

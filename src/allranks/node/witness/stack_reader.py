@@ -1,10 +1,10 @@
 """The Python stacks of other processes, read from their memory without stopping them and without any package.
 
 The text of this file runs by itself, under the very interpreter that the ranks run: `python -I -S -c TEXT`, the
-request on standard input. Where things are in CPython's structures differs between versions, so this process learns it
-from itself: it knows its own frames, and looks for their addresses in its own memory. It then checks what it has
-learned against its own stack, and answers nothing if that differs. A target is read through /proc/PID/mem, opened for
-reading alone: nothing is attached, paused or written. What is torn, since the target runs on, is read again.
+request on standard input. The layout of CPython's structures differs between versions, so this process learns it from
+itself: it knows its own frames, and looks for their addresses in its own memory. It then checks the result against
+its own stack, and answers nothing if that differs. A target is read through /proc/PID/mem, opened only for reading:
+nothing is attached, paused or written. The target continues to run, so a torn value is read again.
 
 Request: {"pids": [...], "at": [seconds after the start of each look]}; answer: {"looks": [{"PID": [[file, line,
 function, instruction], ...] outermost first}, ...], "why": {"PID": text}}. Python 3.8 and newer, 64 bits.
@@ -29,11 +29,11 @@ NOP = 9
 
 
 class Torn(Exception):
-    """What was read makes no sense: the target has moved on, or this Python is laid out in another way."""
+    """The values that were read do not make sense: the target has moved on, or this Python has another layout."""
 
 
 class Memory:
-    """The memory of one process. `shift` is how far its interpreter lies from ours."""
+    """The memory of one process. `shift` is the distance of its interpreter's addresses from ours."""
 
     def __init__(self, pid, shift=0):
         self.descriptor = os.open("/proc/%s/mem" % pid, os.O_RDONLY)

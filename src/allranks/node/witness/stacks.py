@@ -168,7 +168,7 @@ def _spied(pid: int, start_time: int) -> "Tuple[Optional[List[Any]], str]":
 
 
 def pyspy_for(pid: int) -> Optional[str]:
-    """py-spy of the environment that the process was started in, else of our own path."""
+    """py-spy of the environment that the process was started in, else from this program's PATH."""
     environ = processes.read_environ(pid) or {}
     folders = [
         os.path.join(environ[name], "bin") for name in ("VIRTUAL_ENV", "CONDA_PREFIX") if environ.get(name)

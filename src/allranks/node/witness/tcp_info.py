@@ -1,6 +1,6 @@
-"""What the kernel says of this machine's TCP connections: bytes, silences, what is sent again.
+"""The kernel's data on this machine's TCP connections: bytes, silences, retransmissions.
 
-Asked through netlink (sock_diag(7)), as `ss -ti` does; no right is needed for it. The layouts are those of
+It is asked through netlink (sock_diag(7)), as `ss -ti` does; this needs no special rights. The layouts are those of
 linux/inet_diag.h and linux/tcp.h.
 """
 
@@ -82,7 +82,7 @@ def _one(message: bytes) -> "Tuple[int, Connection] | None":
 
 
 def _address(message: bytes, at: int, port: int) -> str:
-    """`10.0.0.1:29500` and `[::1]:29500`; an IPv4 address that IPv6 carries is told as IPv4."""
+    """`10.0.0.1:29500` and `[::1]:29500`; an IPv4 address that IPv6 carries is shown as IPv4."""
     number = struct.unpack_from("!H", message, port)[0]
     raw = message[at : at + 16]
     if message[0] == socket.AF_INET:
