@@ -1,4 +1,5 @@
-"""Plan → commands (pure) → what each node's supervisor is asked to start. Knows nothing of failures.
+"""Turns a plan into commands (pure), and these into the job of each node's supervisor. It knows nothing about
+failures.
 
-Nothing is imported here: whoever reads a run file asks for a launcher, and for nothing else of this room.
+This module imports nothing, so that reading a run file loads only the launcher that the file names.
 """

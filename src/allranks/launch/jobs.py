@@ -1,4 +1,4 @@
-"""What each node's supervisor starts: `job.json`, as docs/architecture.md describes it. Pure."""
+"""The job of each node's supervisor: `job.json`, as docs/architecture.md describes it. Pure."""
 
 from __future__ import annotations
 
@@ -16,33 +16,34 @@ from allranks.spec import LOCKSTEP, Run
 from allranks.worker import lockstep
 
 GRACE_SECONDS = 10.0
-"""From SIGTERM to SIGKILL. torchrun itself waits up to 30 s for its workers; docker stop waits 10 s and Kubernetes 30
-s, and whoever types `stop` does not want to wait longer."""
+"""Time from SIGTERM to SIGKILL. torchrun itself waits up to 30 s for its workers, docker stop 10 s, Kubernetes 30 s.
+A person who types `stop` does not want to wait longer."""
 
 LEASE_SECONDS = 30.0
-"""How long a supervisor works without hearing from the keeper. Ray notices a dead node after about 30 s, Kubernetes
-after 40 s; with a shorter lease a busy head would stop the run."""
+"""How long a supervisor works without a message from the keeper. Ray notices a dead node after about 30 s, Kubernetes
+after 40 s. With a shorter lease a busy head would stop the run."""
 
 MANY_RANKS = 4000
-"""From so many ranks on each sends a heartbeat every two seconds, since one costs the keeper 0.1 to 0.2 ms of a core
-(`python -m benchmarks keeper_cpu`). A stall may be reported a second later than in smaller runs."""
+"""From this number of ranks on, each rank sends a heartbeat every two seconds, because a heartbeat costs the keeper
+0.1 to 0.2 ms of a core (`python -m benchmarks keeper_cpu`). A stall may be reported a second later than in smaller
+runs."""
 
 LEAVING = "leaving"
-"""A file in the run directory: the batch system takes the nodes away soon."""
+"""A file in the run directory. It exists if the batch system will soon take the nodes away."""
 
 NOTICED = 'test -e "$1" && exit 0; shift; test $# -gt 0 || exit 1; exec "$@"'
-"""The supervisors' notice command: `sh -c NOTICED sh FILE [the user's own words]`."""
+"""The supervisors' notice command: `sh -c NOTICED sh FILE [the user's own command]`."""
 
 JOIN_SECONDS = 60.0
-"""How long the keeper waits for every supervisor: they have been started already and only have to connect."""
+"""How long the keeper waits for every supervisor. They have been started already and only have to connect."""
 
 
 @dataclass(frozen=True)
 class Places:
     """Paths on one node: its allranks home, the bundle there, the training environment's Python.
 
-    `code` is the folder of the shipped code, if there is one. `variables` are set by the environment's modules and
-    script; `secrets` are those of them that no file may hold.
+    `code` is the folder of the shipped code, if there is one. The environment's modules and script set `variables`;
+    `secrets` are the names of those that must not be written to a file.
     """
 
     home: str
@@ -61,20 +62,20 @@ class Places:
 
 @dataclass(frozen=True)
 class Job:
-    """One node's job."""
+    """The job of one node."""
 
     node: Node
     job: Mapping[str, Any]
 
 
 def beat_seconds(world_size: int) -> float:
-    """Between two heartbeats of one rank."""
+    """Seconds between two heartbeats of a rank."""
     return 1.0 if world_size < MANY_RANKS else 2.0
 
 
 def output_directory(run: Run, run_id: str, places: Places) -> str:
-    """Where the run saves: its own folder below `save.to`, or in the run directory. Pruning must never meet another
-    run's checkpoints."""
+    """The folder for the run's saves: its own folder below `save.to`, or in the run directory. Every run has its own
+    folder, so that pruning never finds another run's checkpoints."""
     if run.save.to:
         return str(PurePosixPath(run.here(run.save.to)) / run_id)
     return str(places.run_directory(run_id) / "output")
@@ -83,8 +84,8 @@ def output_directory(run: Run, run_id: str, places: Places) -> str:
 def script(
     run: Run, plan: Plan, output_dir: str, deepspeed_path: str | None, code: str | None = None
 ) -> list[str]:
-    """What torchrun starts, with its arguments. With shipped `code` a relative script is in that folder. `{resume}`
-    stays in the arguments: the keeper finds the checkpoint on the head."""
+    """The program that torchrun starts, with its arguments. With shipped `code`, a relative script is in that folder.
+    `{resume}` stays in the arguments: the keeper finds the checkpoint on the head."""
     if run.train.kind == "llamafactory":
         arguments = trainer.arguments(run, plan.trainer, output_dir, deepspeed_path)
         return ["-m", "llamafactory.launcher", *trainer.words(arguments)]
@@ -94,8 +95,8 @@ def script(
 def make(
     run: Run, plan: Plan, run_id: str, places: Mapping[str, Places], port: int, keeper_port: int = 0
 ) -> list[Job]:
-    """One job per node, the head's first. `places` is by node name; the ports are the head's. With a rendezvous `port`
-    of 0 the head's supervisor reserves one."""
+    """One job per node; the head's job is the first. `places` is by node name; the ports are the head's. If the
+    rendezvous `port` is 0, the head's supervisor reserves one."""
     return [
         node_job(run, plan, run_id, node, places[node.name], port, keeper_port) for node in run.cluster.nodes
     ]
@@ -104,7 +105,7 @@ def make(
 def node_job(
     run: Run, plan: Plan, run_id: str, node: Node, places: Places, port: int, keeper_port: int
 ) -> Job:
-    """One node's job."""
+    """The job of one node."""
     folder = places.run_directory(run_id) / "nodes" / node.name
     output_dir = output_directory(run, run_id, places)
     files: dict[str, str] = {}
@@ -146,7 +147,7 @@ def node_job(
 
 
 def notice_command(run: Run, run_directory: str) -> list[str]:
-    """The command by which each supervisor asks for a notice: the launcher's file first, then the user's own
+    """The command with which each supervisor checks for a notice: the launcher's file first, then the user's own
     command."""
     words = list(run.save.notice)
     if not run.launcher.notices:
@@ -162,7 +163,8 @@ def secret_names(run: Run, places: Places, env: Mapping[str, str]) -> list[str]:
 def environment(
     plan: Plan, node: Node, output_dir: str, places: Places | None = None, run_id: str = ""
 ) -> dict[str, str]:
-    """The ranks' environment on this node: of its modules, then the plan's for all nodes, then the node's own."""
+    """The ranks' environment on this node: first the variables of its modules, then the plan's for all nodes, then
+    the node's own."""
     merged = {
         **trackers.environment(plan.run, output_dir),
         **(places.variables if places else {}),
@@ -174,7 +176,7 @@ def environment(
         path = [places.code, str(PurePosixPath(places.code) / "src"), merged.get("PYTHONPATH", "")]
         merged["PYTHONPATH"] = ":".join(str(part) for part in path if part)
     if places and merged.get("NCCL_DEBUG_FILE") and not str(merged["NCCL_DEBUG_FILE"]).startswith("/"):
-        # NCCL would write into the script's folder; among the logs the file is masked, read and kept.
+        # NCCL would write into the script's folder. Among the logs, allranks masks the file, reads it and keeps it.
         merged["NCCL_DEBUG_FILE"] = str(places.logs(run_id, node.name) / str(merged["NCCL_DEBUG_FILE"]))
     if places:
         merged[extensions.CACHE] = str(PurePosixPath(places.home) / "cache")
@@ -187,7 +189,8 @@ def environment(
 
 
 def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any]:
-    """What the keeper needs: which nodes must join, what the ranks should report, what to prove."""
+    """The keeper's part of the job: the nodes that must join, the expected reports of the ranks, and the proofs to
+    make."""
     arguments = run.train.arguments
     llamafactory = run.train.kind == "llamafactory"
     return {
@@ -224,7 +227,7 @@ def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any
 
 
 def adapter(run: Run, plan: Plan) -> dict[str, Any]:
-    """What `checkpoints.verify` expects of a whole adapter of this run, and its base model."""
+    """The properties of a whole adapter of this run, for `checkpoints.verify`, and its base model."""
     arguments, target = run.train.arguments, run.train.arguments.get("lora_target")
     return {
         "base_model": run.here(str(arguments.get("model_name_or_path", ""))),
@@ -239,7 +242,7 @@ def adapter(run: Run, plan: Plan) -> dict[str, Any]:
 
 
 def tensors(plan: Plan) -> dict[str, Any]:
-    """The shape of every tensor that the adapter must hold, by name; empty if the model is unknown."""
+    """The shape of every tensor in the adapter, by name; empty if the model is unknown."""
     if plan.trained is None:
         return {}
     shapes = {name: list(shape) for name, shape in plan.trained.tensors}

@@ -1,4 +1,4 @@
-"""The pages of what starting the supervisors by an engine can find."""
+"""The pages of the findings about starting the supervisors by an engine."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""When SLURM's queue is asked: one squeue for all jobs that this process waits for, more and more rarely.
+"""Decides when to ask SLURM's queue: one squeue for all jobs that this process waits for, less and less often.
 
-squeue(1) warns of loops: the controller of the whole cluster answers every call.
+squeue(1) warns against calling it in loops: the controller of the whole cluster answers every call.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Answer = TypeVar("Answer")
 
 
 class Turns:
-    """The moments at which all waiting tasks look at the queue together: 1 s after the first begins to wait, then each
-    pause 1.5 times as long as the last, at most 30 s."""
+    """The moments at which all waiting tasks look at the queue together: 1 s after the first task begins to wait,
+    then with pauses that grow by a factor of 1.5, up to 30 s."""
 
     def __init__(self) -> None:
         self.pause = FIRST_SECONDS
@@ -27,7 +27,7 @@ class Turns:
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
-        """A task begins to wait: the next look is in a second at the latest, and the pauses are short again."""
+        """A task begins to wait: the next look comes within a second, and the pauses are short again."""
         self.pause = FIRST_SECONDS
         if self._timer is None:
             return  # the first task in `next` sets it
@@ -38,7 +38,7 @@ class Turns:
             self.pause *= GROWTH
 
     async def next(self) -> None:
-        """Until the next of these moments."""
+        """Waits until the next of these moments."""
         if self._turn is None:
             self._turn = asyncio.get_running_loop().create_future()
             self._set()
@@ -55,7 +55,8 @@ class Turns:
 
 
 class Together(Generic[Answer]):
-    """Questions that are asked at the same moment become one call; each gets the answer to all of them."""
+    """Combines questions that are asked at the same moment into one call. Each caller gets the answer to all of
+    them."""
 
     def __init__(self, call: Callable[[Sequence[str]], Awaitable[Answer]]):
         self._call = call
@@ -78,7 +79,7 @@ Kept = TypeVar("Kept")
 
 
 def of_loop(known: WeakKeyDictionary[asyncio.AbstractEventLoop, Kept], make: Callable[[], Kept]) -> Kept:
-    """The running event loop's own."""
+    """The object that belongs to the running event loop."""
     loop = asyncio.get_running_loop()
     if loop not in known:
         known[loop] = make()

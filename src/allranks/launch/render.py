@@ -1,4 +1,4 @@
-"""Plan → commands. Pure functions: nothing is started, nothing is read."""
+"""Turns a plan into commands. Pure functions: they start and read nothing."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from allranks.core import Cluster, Node
 
 
 def torchrun(python: str, cluster: Cluster, node: Node, port: int, script: Sequence[str]) -> list[str]:
-    """One node's torchrun, as `torch.distributed.run` so that it is surely that Python's own.
+    """One node's torchrun, as `torch.distributed.run`, so that it is the one of that Python.
 
-    Static rendezvous with `--max-restarts 0`, as in the seeds: a rank keeps its number, and what happens
-    after a failure is decided for the whole job, not by each node for itself.
+    It uses the static rendezvous with `--max-restarts 0`: a rank keeps its number, and the decision after a failure
+    is made for the whole job, not by each node for itself.
     """
     return [
         python,

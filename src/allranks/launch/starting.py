@@ -1,7 +1,7 @@
-"""Starts by a launcher's own program: its command, and what its output says about a failure.
+"""Starts supervisors by a launcher's own program: builds its command, and reads failures from its output.
 
 A launcher only starts one command on each node: `sh <start script>`, a file that the controller put into the run
-directory. The order (job, key, secrets) comes to the waiting supervisor by the controller's own connection
+directory. The order (job, key, secrets) reaches the waiting supervisor over the controller's own connection
 (`node/engine_orders.py`). So hostile values, secrets and long environments are never in a launcher's command line.
 `plan --render` takes the same words from the same `command`, with its own scripts.
 """
@@ -22,7 +22,8 @@ from allranks.spec.launchers import Launcher
 LAST_LINES = 8
 CONNECT_SECONDS = 10
 SSH_OPTIONS = ("-o", "BatchMode=yes", "-o", f"ConnectTimeout={CONNECT_SECONDS}")
-"""Nobody can answer a question; 10 s is also the limit of allranks' own connections (`transport/ssh.py`)."""
+"""BatchMode, because no person can answer a question. 10 s is also the limit of allranks' own connections
+(`transport/ssh.py`)."""
 
 TRY = "on the head: ssh NODE true shows the same"
 SSH_FAILURES = (
@@ -33,11 +34,11 @@ SSH_FAILURES = (
     (r"Permission denied \(", "it accepts none of the head's keys", TRY),
     (r"Connection (closed|reset) by", "it closed the connection", TRY),
 )
-"""ssh's messages under launchers that log in from the head."""
+"""ssh's messages, for launchers that log in from the head."""
 
 
 class StartFailed(Exception):
-    """Something that a launcher needs first did not start on a node; `text` is the node's message."""
+    """Another program that the launcher needs did not start on a node; `text` is the node's message."""
 
     def __init__(self, node: Node, saw: str, fix: str, text: str):
         super().__init__(saw)
@@ -46,10 +47,10 @@ class StartFailed(Exception):
 
 @dataclass(frozen=True)
 class Start:
-    """What a launcher's command is made of. `scripts` are the nodes' start scripts, by node name.
+    """The input of a launcher's command. `scripts` are the nodes' start scripts, by node name.
 
-    In a rendering `shell` is bash, a path may hold the scripts' own folder as a shell variable (`scripts/_phrases.py`),
-    and `secrets` are the names of variables that the launcher hands on.
+    In a rendering `shell` is bash, a path may contain the scripts' own folder as a shell variable
+    (`scripts/_phrases.py`), and `secrets` are the names of variables that the launcher passes on.
     """
 
     run: Run
@@ -62,7 +63,8 @@ class Start:
     extra: tuple[str, ...] = ()
 
     def users(self) -> list[str | None]:
-        """Who logs in on each node. These programs split `user@host` themselves, so a user with @ is refused."""
+        """The user who logs in on each node. These programs split `user@host` themselves, so a user with @ is
+        refused."""
         found = [node.user or self.run.user for node in self.nodes]
         for user in found:
             if user is not None and not re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.+-]*", user):
@@ -80,8 +82,8 @@ class Start:
         return [address if user is None else f"{user}@{address}" for user, address in pairs]
 
     def ssh_options(self, one_user: bool = False, secrets: Sequence[str] = ()) -> list[str]:
-        """The options of every ssh; `secrets` are variables that ssh hands on. Raises BadInput if nodes need different
-        options."""
+        """The options of every ssh; `secrets` are variables that ssh passes on. Raises BadInput if nodes need
+        different options."""
         users, ports = set(self.users()), {node.port for node in self.nodes}
         if (one_user and len(users) > 1) or len(ports) > 1:
             raise self.run.refuse(
@@ -95,8 +97,8 @@ class Start:
         return [*options, *(["-l", user] if user else []), *(["-p", str(port)] if port else [])]
 
     def addresses(self, several: bool = False) -> list[str]:
-        """The addresses, which these programs take as lists with commas. Raises BadInput for an address that does not
-        fit into one, and if several nodes are one machine, unless `several`."""
+        """The addresses, for programs that take them as a list with commas. Raises BadInput for an address that does
+        not fit into such a list, and if several nodes are one machine, unless `several`."""
         addresses = [node.address for node in self.nodes]
         odd = [address for address in addresses if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]*", address)]
         twice = [] if several else [address for address in addresses if addresses.count(address) > 1]
@@ -115,8 +117,8 @@ class Start:
         return self.scripts[head.name][: -len(self.run.launcher.script_path(head)) - 1]
 
     def numbered_script(self) -> str:
-        """The path of every node's script, with `%n` for the node's place. Raises BadInput for paths that one command
-        cannot name."""
+        """The path of every node's script, with `%n` for the node's place. Raises BadInput if one command cannot name
+        all paths."""
         paths = [self.scripts[node.name] for node in self.nodes]
         path = paths[0].removesuffix("0.sh") + "%n.sh"
         if paths != [path.replace("%n", str(place)) for place in range(len(paths))]:
@@ -128,7 +130,7 @@ class Start:
                 "ALLRANKS_HOME with the same path on every node, or start the run over SSH",
             )
         folder = posixpath.dirname(path)
-        is_variable = "\0" in path  # the folder of rendered scripts, which looks at its own path
+        is_variable = "\0" in path  # the folder of rendered scripts, which finds itself by its own path
         if not is_variable and not re.fullmatch(r"[A-Za-z0-9/._-]+", folder):
             raise self.run.refuse(
                 "launch.with",
@@ -140,12 +142,14 @@ class Start:
 
 
 def numbered_path(node: Node) -> str:
-    """The path of a node's start script, by its rank: its place in the launcher's list of hosts."""
+    """The path of a node's start script. It contains the node's rank, which is its place in the launcher's list of
+    hosts."""
     return f"engine/{node.rank}.sh"
 
 
 def without_secrets(run: Run) -> list[str]:
-    """`env -u NAME …`: for programs that keep or hand on their whole environment; secrets go another way."""
+    """`env -u NAME …`, for programs that keep or pass on their whole environment. Secrets reach the nodes in another
+    way."""
     return ["env", *(word for name in run.secrets for word in ("-u", name))]
 
 
@@ -155,7 +159,7 @@ def starting(run: Run, plan: Plan, scripts: Mapping[str, str]) -> Start:
 
 
 def start_script(argv: Sequence[str], home: str) -> str:
-    """One node's start script. It sets `home`, since launchers hand on different parts of an environment."""
+    """One node's start script. It sets `home`, since launchers pass on different parts of an environment."""
     return (
         "# Started by the run's launcher: the supervisor, which waits for its order.\n"
         f"export ALLRANKS_HOME={shlex.quote(home)}\n"
@@ -169,7 +173,7 @@ def headed(words: Sequence[str]) -> list[str]:
 
 
 def blamed(line: str, launcher: Launcher) -> tuple[str, str] | None:
-    """(meaning, fix) of a line of the launcher's output; None if the line does not tell of a failure."""
+    """(meaning, fix) of a line of the launcher's output; None if the line does not report a failure."""
     return next(((means, fix) for pattern, means, fix in launcher.failures if re.search(pattern, line)), None)
 
 
@@ -184,14 +188,14 @@ def named(text: str, nodes: Iterable[Node]) -> Node | None:
 
 def failure(launcher: Launcher, lines: Sequence[str], nodes: Sequence[Node], code: int | None) -> Finding:
     """Why a launcher did not start the supervisors: the first line that matches one of its `failures`, and the node
-    that it names. `code` is the command's exit code; None while it still runs.
+    that the line names. `code` is the command's exit code; None while it still runs.
     """
     evidence = tuple(line.strip()[:300] for line in lines if line.strip(" \n-"))
     for number, line in enumerate(evidence):
         meant = blamed(line, launcher)
         if meant is not None:
             others = [line, *evidence[max(0, number - 2) : number + 3]]
-            # The head starts it, and so its name is in lines about other nodes: it comes last.
+            # The head starts the launcher, so its name is also in lines about other nodes. It is tried last.
             node = next((n for n in (named(text, [*nodes[1:], *nodes[:1]]) for text in others) if n), None)
             return said(launcher, node, f"{launcher.program}: {meant[0]} ({line})", meant[1], evidence)
     ended = "it went on without starting them" if code is None else f"it ended with exit code {code}"
@@ -215,7 +219,7 @@ def said(launcher: Launcher, node: Node | None, saw: str, fix: str, evidence: Se
 
 def limit_seconds(text: str | None) -> int | None:
     """The seconds of `launch.time` (checked by `spec.validate.time_limit`): minutes, MM:SS, HH:MM:SS, D-HH[:MM[:SS]];
-    None for no limit."""
+    None means no limit."""
     if text is None or not text[0].isdigit():
         return None
     days, dash, rest = text.rpartition("-")

@@ -1,9 +1,9 @@
-"""Trackers write into the run's folder, by their own variables. The user's settings win.
+"""Makes trackers write into the run's folder, by their own variables. The user's settings win.
 
-TensorBoard's event files go to `logs` in the output folder, where `--logging_dir "$OUTPUT_DIR/logs"` puts them;
-transformers 5.6 only reads `TENSORBOARD_LOGGING_DIR` (integrations/integration_utils.py), transformers 4 the argument.
-Weights & Biases keeps an offline run below `WANDB_DIR`, from where `wandb sync` uploads it later.
-Its key is a secret of the run: `secrets: [WANDB_API_KEY]`.
+TensorBoard's event files go to `logs` in the output folder, the place that `--logging_dir "$OUTPUT_DIR/logs"` means;
+transformers 5.6 only reads `TENSORBOARD_LOGGING_DIR` (integrations/integration_utils.py), transformers 4 the
+argument. Weights & Biases keeps an offline run below `WANDB_DIR`, from where `wandb sync` uploads it later. Its key
+is a secret of the run: `secrets: [WANDB_API_KEY]`.
 """
 
 from __future__ import annotations
@@ -28,6 +28,6 @@ def environment(run: Run, output_dir: str) -> dict[str, str]:
 
 
 def reported_to(value: Any) -> set[str]:
-    """`report_to` as LLaMA-Factory takes it: a name, names with commas, a list."""
+    """The trackers in `report_to`, in all forms that LLaMA-Factory accepts: a name, names with commas, a list."""
     names = value if isinstance(value, (list, tuple)) else str(value or "").split(",")
     return {str(name).strip() for name in names if str(name).strip()}

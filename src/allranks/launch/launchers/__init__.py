@@ -1,6 +1,7 @@
-"""The launchers, one file (or folder) each: all that is known of one, as its `LAUNCHER` (`spec/launchers.py`).
+"""The launchers. Each is one file or folder, whose `LAUNCHER` (`spec/launchers.py`) holds everything that is specific
+to it.
 
-To add one, write its file here. It says what the launcher needs, how its nodes are reached and which keys it reads, and
-has its `command` (which starts one supervisor per node), its `render` (the files of `plan --render`), or both, which
-share their words. A name that begins with `_` is not a launcher.
+To add a launcher, write its file here. It states the needs of the launcher, how to reach its nodes and which keys it
+reads. It has a `command` (which starts one supervisor per node), a `render` (the files of `plan --render`), or both,
+which then use the same words. A name that begins with `_` is not a launcher.
 """

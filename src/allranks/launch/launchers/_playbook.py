@@ -1,4 +1,4 @@
-"""The playbook's text: the same for every run, since all that differs stands in vars.yml."""
+"""The text of the playbook. It is the same for every run, since vars.yml has all the differences."""
 
 PLAYBOOK = """\
 ---

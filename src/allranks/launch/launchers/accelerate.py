@@ -34,8 +34,8 @@ def render(job: ScriptJob) -> Mapping[str, File]:
 
 
 def configuration(job: ScriptJob, node: Node) -> str:
-    """Accelerate 1.11's keys (commands/config/config_args.py). Precision and batch are only in deepspeed.json, since
-    Accelerate refuses them in both places."""
+    """The configuration file, with the keys of Accelerate 1.11 (commands/config/config_args.py). Precision and batch
+    are only in deepspeed.json, since Accelerate refuses them in both places."""
     import yaml
 
     ranks = len(job.plan.ranks)
@@ -55,7 +55,7 @@ def configuration(job: ScriptJob, node: Node) -> str:
     }
     if job.deepspeed is not None:
         config["deepspeed_config"] = {
-            # Relative to where accelerate starts; the script names it in full.
+            # Relative to the folder where accelerate starts; the script uses the full path.
             "deepspeed_config_file": "deepspeed.json",
             "deepspeed_multinode_launcher": "standard",
             "zero3_init_flag": (job.plan.deepspeed or {}).get("zero_optimization", {}).get("stage") == 3,

@@ -1,4 +1,4 @@
-"""An Ansible playbook that installs the training environment on the nodes; a second run changes nothing."""
+"""An Ansible playbook that installs the training environment on the nodes. A second run of it changes nothing."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ class Unsafe(str):
 
 
 def dumped(data: Any) -> str:
-    """YAML in which every text with a brace is marked `!unsafe`, since Ansible would run what is in `{{ }}`."""
+    """YAML in which every text with a brace is marked `!unsafe`, since Ansible would evaluate the text in `{{ }}`."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """Lists are indented below their key; Ansible's own tag marks unsafe text."""
+        """Indents lists below their key, and marks unsafe text with Ansible's own tag."""
 
         def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
             return super().increase_indent(flow, False)
@@ -100,7 +100,7 @@ def marked(value: Any) -> Any:
 
 
 def machines(job: ScriptJob) -> list[Node]:
-    """Each machine once, also if several nodes are one; the head first."""
+    """Each machine once, even if several nodes are on it. The head comes first."""
     first: dict[tuple[str, int | None], Node] = {}
     for node in job.nodes:
         first.setdefault((node.address, node.port), node)
@@ -180,8 +180,8 @@ def venv(job: ScriptJob) -> str:
 
 
 def ops(job: ScriptJob) -> list[str]:
-    """The builders of the DeepSpeed ops that the run compiles at its first step unless they are built before
-    (deepspeed 0.19.8: runtime/engine.py, `_configure_basic_optimizer`; runtime/swap_tensor)."""
+    """The builders of the DeepSpeed ops that the run would otherwise compile at its first step (deepspeed 0.19.8:
+    runtime/engine.py, `_configure_basic_optimizer`; runtime/swap_tensor)."""
     zero = (job.plan.deepspeed or {}).get("zero_optimization") or {}
     devices = [(zero.get(key) or {}).get("device") for key in ("offload_optimizer", "offload_param")]
     found = []
@@ -195,7 +195,7 @@ def ops(job: ScriptJob) -> list[str]:
 
 
 def requirements(job: ScriptJob) -> str:
-    """Pinned versions; those of the run file win."""
+    """Pinned versions. Versions in the run file win."""
     pins = {name: f"{name}=={version}" if version else name for name, version in PINS.items()}
     if job.run.train.kind != "llamafactory":
         pins.pop("llamafactory")

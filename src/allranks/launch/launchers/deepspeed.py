@@ -1,12 +1,14 @@
 """DeepSpeed's own launcher over pdsh: one process per node, which starts the supervisor (or torchrun) and ends.
 
-For sites that only have this. DeepSpeed sees one slot per node, so it starts one process there; the variables that it
-sets for that process (one visible GPU, a rank) are removed again, since torchrun starts the ranks. It hands on little
-of an environment, and changes some of it; the order, or the node's script, brings all that a run needs.
+It is for sites that have no other launcher. DeepSpeed sees one slot per node, so it starts one process there.
+allranks removes the variables that DeepSpeed sets for that process (one visible GPU, a rank), since torchrun starts
+the ranks. DeepSpeed passes on only a small part of an environment, and changes some of it; the order, or the node's
+script, has everything that a run needs.
 
-On SIGINT and SIGTERM it runs `pkill -f` on every node for every process whose command line looks like its own, also of
-another person's DeepSpeed run. So allranks starts it in a separate session and never sends it a signal: what it started
-ends because the order does not come. Tried with deepspeed 0.19.8 and pdsh 2.34.
+On SIGINT and SIGTERM it runs `pkill -f` on every node, which ends every process whose command line looks like its
+own, also those of another person's DeepSpeed run. So allranks starts it in a separate session and never sends it a
+signal. The processes on the nodes end by themselves if their order does not come. Tested with deepspeed 0.19.8 and
+pdsh 2.34.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ from allranks.launch.starting import Start, numbered_path
 from allranks.spec.launchers import Launcher
 
 FORGET = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
-"""What DeepSpeed sets by its slots (accelerator.set_visible_devices_envs) and the ranks would inherit."""
+"""Variables that DeepSpeed sets for its slots (accelerator.set_visible_devices_envs) and that the ranks would
+inherit."""
 
 BEGIN = """\
 printf %s "$2" >"$1" || exit 1
@@ -43,11 +46,12 @@ def hostfile(start: Start) -> str:
 
 
 def launch(start: Start, file: str, python: str) -> list[str]:
-    """The launcher and its options. It puts arguments unquoted into a shell's command line, so there is only a path."""
+    """The launcher and its options. It puts arguments unquoted into a shell's command line, so the only argument is a
+    path."""
     words = ["env", f"PDSH_SSH_ARGS_APPEND={' '.join(start.ssh_options(secrets=start.secrets))}"]
     words += [python, "-m", "deepspeed.launcher.runner", "--hostfile", file, "--launcher", "pdsh"]
     words += ["--no_ssh_check", "--num_nodes", str(len(start.nodes)), "--num_gpus", "1", "--force_multi"]
-    # For ranks, which torchrun starts; but DeepSpeed requires these options.
+    # These options are for ranks, which torchrun starts; but DeepSpeed requires them.
     words += ["--master_addr", start.run.cluster.head.address]
     words += ["--master_port", str(start.run.network.rendezvous_port)]
     words += [*start.extra, "--no_python", "--no_local_rank"]
@@ -70,7 +74,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
         "# On Ctrl-C it ends processes on the nodes with `pkill -f`: by their command line, not by what they are.\n"
     )
     text += _shell.plain_folder("deepspeed") + _shell.need_secrets(job)
-    # It starts the nodes in a folder of the same path, and would read a .deepspeed_env there.
+    # DeepSpeed starts the nodes in a folder with the same path, and would read a .deepspeed_env there.
     text += "cd /\n" + _shell.exec_line(launch(start, f"{HERE}/hostfile", at_home(job.python)))
     return {
         "deepspeed.sh": File(text, SCRIPT),

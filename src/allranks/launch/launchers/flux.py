@@ -1,9 +1,9 @@
 """Flux: one `flux run` on the head (or in the current allocation), one task per node.
 
-Flux orders nodes itself, so each task finds its place among the run's nodes by its host name, which is the node's name
-in the run file. The job holds whole nodes as long as the supervisors are its children. `flux run` only watches it, in a
-separate session: neither the controller's end nor a lost login ends the job. It has the run's name. Options:
-flux-run(1) of flux-core 0.88.
+Flux orders nodes itself, so each task finds its place among the run's nodes by its host name, which is the node's
+name in the run file. The job holds whole nodes as long as the supervisors are its children. `flux run` only watches
+the job, in a separate session, so neither the controller's end nor a lost login ends the job. The job has the run's
+name. Options: flux-run(1) of flux-core 0.88.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def command(start: Start) -> list[str]:
 
 
 def flux_run(start: Start) -> list[str]:
-    """The job: whole nodes, and one task on each with all cores and GPUs."""
+    """The command of the job: whole nodes, and one task on each with all cores and GPUs."""
     launch, count = start.run.launch, len(start.nodes)
     names = [node.name for node in start.nodes]
     words = [
@@ -85,7 +85,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
             " job or the instance can read them.\n"
         )
     text = _shell.start("flux run: the script of each node, one task a node.") + _shell.need_secrets(job)
-    # Without allranks nothing else ends the other nodes if one fails.
+    # Without allranks, only this ends the other nodes if one fails.
     begin = job.start("flux")
     words = flux_run(replace(begin, extra=("--setopt=exit-on-error", *begin.extra)))
     text += "# Each task's own shell expands the variables.\n# shellcheck disable=SC2016\n"
@@ -98,7 +98,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
 
 
 def allocation(environ: Mapping[str, str]) -> bool:
-    """Whether these variables are those of a process in a Flux allocation: `flux run` is started there."""
+    """Whether a process with these variables is in a Flux allocation. If so, `flux run` is started there."""
     return bool(re.match(r"(local|ssh)://", environ.get("FLUX_URI", "")))
 
 

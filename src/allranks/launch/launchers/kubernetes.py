@@ -1,9 +1,9 @@
 """Kubernetes: an indexed JobSet, one pod per node, each with its torchrun.
 
-A pod's completion index is its node rank; the others meet at the first pod's name in the JobSet's headless service.
-Kubernetes chooses the machines, among the named ones if the run file names some. All values are in the manifest, where
-no shell reads them, with `$` doubled, since Kubernetes expands `$(NAME)`. Fields: jobset.x-k8s.io/v1alpha2 (JobSet
-v0.13.0-devel) and batch/v1.
+A pod's completion index is its node rank. The pods meet at the first pod's name in the JobSet's headless service.
+Kubernetes chooses the machines; if the run file names machines, it chooses among those. All values are in the
+manifest, where no shell reads them. `$` is doubled there, since Kubernetes expands `$(NAME)`. Fields:
+jobset.x-k8s.io/v1alpha2 (JobSet v0.13.0-devel) and batch/v1.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from allranks.spec import Container
 from allranks.spec.launchers import Launcher
 
 FOLDER = "/allranks"
-"""Where the pods see deepspeed.json."""
+"""The folder in which the pods see deepspeed.json."""
 
 SHARED_MEMORY = "/dev/shm"
 
@@ -48,7 +48,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
         + (" and NVIDIA's device plugin.\n" if job.uses_gpu else ".\n")
     )
     if job.run.secrets:
-        # Bash writes the values into pipes: no command line shows them.
+        # Bash writes the values into pipes, so no command line shows them.
         given = " ".join(f'--from-file={key}=<(printf %s "${key}")' for key in job.run.secrets)
         how += (
             "\nThe secrets come from the cluster, and must be there first. In bash:\n\n"
@@ -112,7 +112,8 @@ def split(mount: str) -> tuple[str, str, bool]:
 
 
 def name_of(run: str) -> str:
-    """The run's name as Kubernetes accepts it: lower-case letters, digits and dashes, a letter first."""
+    """The run's name in the form that Kubernetes accepts: lower-case letters, digits and dashes, beginning with a
+    letter."""
     name = re.sub(r"[^a-z0-9]+", "-", run.lower()).strip("-")
     return (name if name[:1].isalpha() else f"run-{name}")[:LONGEST_NAME].strip("-")
 
@@ -140,7 +141,7 @@ def jobset(job: ScriptJob, container: Container, name: str) -> dict[str, Any]:
         "kind": "JobSet",
         "metadata": {"name": name},
         "spec": {
-            # A node that is restarted alone would wait for the others forever.
+            # If only one node were restarted, it would wait for the others forever.
             "failurePolicy": {"maxRestarts": 0},
             "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True, "subdomain": name},
             "replicatedJobs": [{"name": JOB, "replicas": 1, "template": {"spec": one}}],
@@ -169,7 +170,7 @@ def pod(job: ScriptJob, container: Container, name: str) -> dict[str, Any]:
 
 
 def command(job: ScriptJob, name: str) -> list[str]:
-    """The pod's torchrun: its node rank is the completion index, the head is the first pod."""
+    """The pod's torchrun: its node rank is the completion index, and the head is the first pod."""
     words = job.torchrun(job.nodes[0])
     torchrun = [word for word in words if not word.startswith(("--node-rank=", "--master-addr="))]
     own = [f"--node-rank={INDEX}", f"--master-addr={name}-{JOB}-0-0.{name}"]
@@ -185,7 +186,7 @@ def variables(job: ScriptJob, name: str) -> list[dict[str, Any]]:
 
 
 def volumes_of(job: ScriptJob, container: Container, name: str) -> tuple[list[Any], list[Any]]:
-    """The run file's mounts are folders of the machine; shared memory is the pod's."""
+    """The volumes. The run file's mounts are folders of the machine; shared memory belongs to the pod."""
     shared: dict[str, Any] = {"medium": "Memory"}
     shared |= {"sizeLimit": str(container.shm_bytes)} if container.shm_bytes is not None else {}
     volumes: list[Any] = [{"name": "shared-memory", "emptyDir": shared}]
@@ -201,7 +202,7 @@ def volumes_of(job: ScriptJob, container: Container, name: str) -> tuple[list[An
 
 
 def affinity(job: ScriptJob, name: str) -> dict[str, Any]:
-    """One pod per machine, and only on the machines that the run file names, if it names some."""
+    """The rules that put one pod on each machine, and only on machines that the run file names, if it names any."""
     alone = {"labelSelector": {"matchLabels": {"allranks": name}}, "topologyKey": "kubernetes.io/hostname"}
     found: dict[str, Any] = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [alone]}}
     if job.run.nodes_known:
@@ -229,7 +230,7 @@ def dumped(documents: list[dict[str, Any]]) -> str:
     import yaml
 
     class Dumper(yaml.SafeDumper):
-        """Writes a file in the manifest line by line."""
+        """Writes the text of a file into the manifest line by line."""
 
     def written(dumper: Any, value: str) -> Any:
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style="|" if "\n" in value else None)

@@ -1,12 +1,14 @@
 """OpenMPI's mpirun: one process per node, which starts the supervisor and ends.
 
-Each node is a separate context (`-np 1 --host H … : …`), so that mpirun's order is the run file's. The other ways were
-tried with OpenMPI 4.1.4 and do not work: `--map-by ppr` numbers the machine that mpirun runs on first; `--map-by seq`
-refuses that machine under an address; a rankfile ties each process to one core; `username=` in a hostfile is ignored.
+Each node is a separate context (`-np 1 --host H … : …`), so that mpirun uses the order of the run file. The other
+ways do not work with OpenMPI 4.1.4: `--map-by ppr` gives the first number to the machine that mpirun runs on;
+`--map-by seq` refuses that machine under an address; a rankfile ties each process to one core; `username=` in a
+hostfile is ignored.
 
-mpirun ends when the supervisors have been started: they are daemons then, and neither its death nor that of an orted
-can end the run. In an allocation of a batch system that OpenMPI knows, its processes belong to the job. As root mpirun
-needs OMPI_ALLOW_RUN_AS_ROOT; whoever logs in as root has decided that already.
+mpirun ends when the supervisors have been started. They are daemons then, so the death of mpirun or of an orted
+cannot end the run. In an allocation of a batch system that OpenMPI knows, its processes belong to the job. As root,
+mpirun needs OMPI_ALLOW_RUN_AS_ROOT; allranks sets it, because a user who logs in as root has made that decision
+already.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from allranks.spec.launchers import Launcher
 
 
 def command(start: Start, hostfile: str | None = None, ranks: str | None = None) -> list[str]:
-    """One process per node; with `ranks`, the path of a script, one per GPU."""
+    """One process per node. With `ranks`, the path of a script, one process per GPU."""
     interface = interface_of(start)
     addresses = start.addresses(several=True)
     words = ["env", "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1", "mpirun"]
@@ -83,7 +85,7 @@ def mpirun(job: ScriptJob, says: str, words: Iterable[str]) -> File:
 
 
 def hostfile(job: ScriptJob) -> str:
-    """OpenMPI's hostfile. A machine is in it once, also if several nodes are one."""
+    """OpenMPI's hostfile. It lists each machine once, even if several nodes are on it."""
     slots: dict[str, int] = {}
     for node in job.nodes:
         slots[node.address] = slots.get(node.address, 0) + node.gpus
@@ -91,7 +93,7 @@ def hostfile(job: ScriptJob) -> str:
 
 
 def rank_script(job: ScriptJob) -> str:
-    """What torchrun would set for a rank, from OpenMPI's number and the nodes' sizes."""
+    """A script that sets the variables of a rank as torchrun would, from OpenMPI's number and the nodes' sizes."""
     sizes = " ".join(str(node.gpus) for node in job.nodes)
     text = _shell.start("Started by mpirun: one rank.") + (
         "self=$here/rank.sh\n"

@@ -1,7 +1,7 @@
-"""pdsh over ssh: one command for all nodes, `sh <folder>/%n.sh`; %n is a host's place in the list.
+"""pdsh over ssh: one command for all nodes, `sh <folder>/%n.sh`; `%n` is a host's place in the list.
 
-Tried with pdsh 2.34: it hands on neither standard input nor environment, keeps the list's order and replaces `%n` in
-the remote command. It ends when every supervisor has been started, so it cannot die later.
+Tested with pdsh 2.34: it passes on neither standard input nor the environment, keeps the list's order and replaces
+`%n` in the remote command. It ends when every supervisor has been started, so it cannot die later.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from allranks.spec.launchers import Launcher
 def command(start: Start) -> list[str]:
     script, hosts = start.numbered_script(), ",".join(start.hosts())
     words = ["env", f"PDSH_SSH_ARGS_APPEND={' '.join(start.ssh_options(secrets=start.secrets))}"]
-    # With fewer at once the last nodes would wait for the first, whose order waits for them.
+    # With a smaller number, the last nodes would wait for the first ones, whose orders wait for the last.
     words += ["pdsh", "-R", "ssh", "-S", "-f", str(len(start.nodes)), *start.extra]
     return [*words, "-w", hosts, f"exec {start.shell} {script}"]
 

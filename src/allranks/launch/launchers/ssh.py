@@ -1,4 +1,4 @@
-"""The controller starts each node's supervisor over its own SSH connection; nothing is needed on the nodes."""
+"""The controller starts each node's supervisor over its own SSH connection. The nodes need no further software."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from allranks.spec.launchers import Launcher
 
 
 def render(job: Any) -> Any:
-    """torchrun's scripts, whose README starts them over SSH. Imported late, since every run file asks for this
-    launcher."""
+    """torchrun's scripts, whose README starts them over SSH. Imported here, not above, since every run file loads
+    this launcher."""
     from allranks.launch.launchers import torchrun
 
     return torchrun.render(job)

@@ -28,7 +28,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
 
 
 def ssh(job: ScriptJob, node: Node, place: int) -> str:
-    """A line that starts one node. The path goes through a second shell on the node, hence `%q`."""
+    """A line that starts one node. It uses `%q`, because the path goes through a second shell on the node."""
     if job.run.same_host:
         return f"bash node-{place}.sh &"
     user = node.user or job.run.user

@@ -1,8 +1,8 @@
-"""`plan --render`: files that run without allranks. `render` is pure: a run and its plan in, files out.
+"""`plan --render`: files that run without allranks. `render` is pure: a run and its plan go in, files come out.
 
-A target is a launcher (`launch/launchers/`); the modules with an underscore are shared between them. Every value
-reaches its program as data: as a quoted word of a bash array, or in a JSON or YAML file, never in a command that a
-shell reads twice.
+A target is a launcher (`launch/launchers/`). The modules with an underscore are shared between the targets. Every
+value reaches its program as data: as a quoted word of a bash array, or in a JSON or YAML file, never in a command
+that a shell reads twice.
 """
 
 from __future__ import annotations

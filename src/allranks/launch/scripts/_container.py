@@ -31,7 +31,7 @@ def wrapper(job: ScriptJob, container: Container) -> str:
 
 
 def docker(job: ScriptJob, container: Container) -> list[str]:
-    """`docker run` and `podman run` take the same options, except for the GPUs."""
+    """The docker or podman command. `docker run` and `podman run` take the same options, except for the GPUs."""
     words = [container.engine, "run", "--rm", "--init", "--network=host"]
     if job.uses_gpu:
         words.append("--gpus=all" if container.engine == "docker" else "--device=nvidia.com/gpu=all")
@@ -46,7 +46,8 @@ def docker(job: ScriptJob, container: Container) -> list[str]:
 
 
 def apptainer(job: ScriptJob, container: Container) -> list[str]:
-    """Apptainer inherits the environment, and with it the secrets; /dev/shm is the host's own."""
+    """The apptainer command. Apptainer inherits the environment, and the secrets with it; /dev/shm is the host's
+    own."""
     if container.pip:
         raise job.run.refuse(
             "container.pip",

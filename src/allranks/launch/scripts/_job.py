@@ -1,4 +1,4 @@
-"""What every target is rendered from: the run's words and variables, checked."""
+"""The input of every target: the run's words and variables, checked."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from allranks.spec.problems import Wrong
 
 SCRIPT, TEXT = 0o755, 0o644
 OURS = ("output_dir", "deepspeed", "do_train")
-"""Arguments that the scripts set: a sweep over them would mix up its runs."""
+"""Arguments that the scripts themselves set: a sweep over them would mix up its runs."""
 GATHER = "stage3_gather_16bit_weights_on_model_save"
 
 
@@ -58,7 +58,7 @@ class ScriptJob:
 
     @property
     def output_dir(self) -> str:
-        """Where the run saves; each combination of a sweep in its own folder."""
+        """The folder for the run's saves. Each combination of a sweep has its own folder."""
         name = f"{self.run.name}-{TASK}" if self.run.sweep else self.run.name
         return jobs.output_directory(self.run, name, self.places)
 
@@ -74,16 +74,16 @@ class ScriptJob:
 
     @property
     def gathers_at_save(self) -> bool:
-        """Whether the trainer's own save must gather the weights, which allranks' save does not need.
+        """Whether the trainer's own save must gather the weights. allranks' save does not need that.
 
-        Without that transformers 4 writes an adapter of 40 bytes without a tensor under ZeRO-3. The user's own JSON
-        stays as it is.
+        Without gathering, transformers 4 writes an adapter of 40 bytes without a tensor under ZeRO-3. The user's own
+        JSON does not change.
         """
         zero = (self.plan.deepspeed or {}).get("zero_optimization") or {}
         return is_profile(self.run.deepspeed) and zero.get("stage") == 3
 
     def script(self) -> list[str]:
-        """What torchrun starts, with its arguments, as in allranks' own job."""
+        """The program that torchrun starts, with its arguments, as in allranks' own job."""
         run = self.run
         if run.sweep and run.train.kind == "llamafactory":
             kept = {k: v for k, v in run.train.arguments.items() if k not in run.sweep}
@@ -130,11 +130,11 @@ class ScriptJob:
         return Start(run, self.plan, scripts, self.nodes, program, "bash", run.secrets, self.extra(program))
 
     def extra(self, target: str) -> tuple[str, ...]:
-        """`launch.extra`, which is meant for the launcher that `launch.with` names."""
+        """`launch.extra`, which is meant for the launcher in `launch.with`."""
         return self.run.launch.extra if self.run.launch.with_ == target else ()
 
     def environment(self, node: Node) -> dict[str, str]:
-        """The variables that the ranks on this node get, besides those that they inherit."""
+        """The variables that the ranks on this node get in addition to those that they inherit."""
         return jobs.environment(self.plan, node, self.output_dir)
 
     def common_environment(self) -> dict[str, str]:
@@ -149,7 +149,7 @@ class ScriptJob:
 
 
 def checked(job: ScriptJob) -> ScriptJob:
-    """The job, if every name in it is a name and every value can be carried. Raises BadInput."""
+    """The job, if all its names are valid and all its values can be passed on. Raises BadInput."""
     run = job.run
     each(validate.name, [run.name, *(node.name for node in job.nodes)])
     each(validate.host, [node.address for node in job.nodes])
@@ -166,7 +166,7 @@ def checked(job: ScriptJob) -> ScriptJob:
         for name, value in job.environment(node).items():
             if not matches(validate.VARIABLE, name):
                 raise refuse(f"{name!r} is not a valid name for a variable.", "", "letters, digits and `_`")
-            # Values of allranks may hold the mark of the scripts' own folder.
+            # allranks' own values may contain the mark of the scripts' folder.
             if name != "ALLRANKS_OUTPUT_DIR" and ours.get(name) != value:
                 plain(value, f"the variable {name}")
     for word in walk([run.train.arguments, run.train.command, run.sweep, run.launch.extra]):

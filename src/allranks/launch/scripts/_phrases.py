@@ -1,8 +1,8 @@
-"""Words of a command line as text of a shell script.
+"""Turns the words of a command line into the text of a shell script.
 
-A word may hold a shell variable that is only known on the node, such as the folder of the scripts. It is between NUL
-characters, which no argument, variable or path can hold, so a user's text can never be mistaken for one. `bash` writes
-text in quotes and the variable as `"$name"`.
+A word may contain a shell variable that is only known on the node, such as the folder of the scripts. It is between
+NUL characters, which cannot occur in an argument, a variable or a path, so a user's text is never mistaken for one.
+`bash` writes text in quotes and the variable as `"$name"`.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ def variable(name: str) -> str:
 
 
 HERE = variable("here")
-"""The folder of the scripts; each script finds it by its own path."""
+"""The folder of the scripts. Each script finds it by its own path."""
 
 TASK = variable("task")
 """The index of one combination of a sweep."""
 
 
 def bash(word: str) -> str:
-    """One word for bash, whatever its text: quotes, newlines, `$`, backticks."""
+    """One word for bash, with any text: quotes, newlines, `$`, backticks."""
     pieces = word.split(NUL)
     if len(pieces) == 1:
         return quoted(word)
@@ -42,7 +42,7 @@ def bash(word: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """Text in quotes. Control characters become escapes, since people read scripts on terminals."""
+    """Text in quotes. Control characters become escapes, because people read scripts on terminals."""
     if not any((c < " " and c != "\n") or c == "\x7f" for c in text):
         return shlex.quote(text)
     escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n")
@@ -54,7 +54,7 @@ def line(words: Iterable[str]) -> str:
 
 
 def array(name: str, words: Iterable[str]) -> str:
-    """A bash array, one word a line."""
+    """A bash array, one word per line."""
     return f"{name}=(\n" + "".join(f"{INDENT}{bash(word)}\n" for word in words) + ")\n"
 
 
@@ -64,7 +64,7 @@ def assignment(name: str, value: str) -> str:
 
 
 def at_home(path: str) -> str:
-    """A path whose `~` is the home folder on the node; in quotes a shell would not expand it."""
+    """A path whose `~` is the home folder on the node. Inside quotes a shell would not expand it."""
     return variable("HOME") + path[1:] if path == "~" or path.startswith("~/") else path
 
 
@@ -73,7 +73,7 @@ def refuse(saw: str, why: str, do: str) -> BadInput:
 
 
 def plain(text: str, what: str) -> str:
-    """Text that a script in UTF-8 can carry to a program. Raises BadInput for NUL and for half a character."""
+    """Text that a script in UTF-8 can pass to a program. Raises BadInput for NUL and for a lone surrogate."""
     if NUL in text:
         raise refuse(f"{what} holds a NUL character.", "no argument can hold one.", "the text without it")
     try:

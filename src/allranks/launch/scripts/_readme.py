@@ -1,4 +1,4 @@
-"""README.md beside the scripts: how to start them, what they need, what only allranks does."""
+"""The README.md of the scripts: how to start them, what they need, and what only allranks does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from allranks.spec import LOCKSTEP
 
 
 def readme(job: ScriptJob, target: str, how: str, own_needs: str | None = None) -> dict[str, File]:
-    """`how` is Markdown: the commands of this target. `own_needs` is what one without scripts needs."""
+    """`how` is Markdown with the commands of this target. `own_needs` lists the needs of a target without scripts."""
     run = job.run
     parts = [
         f"# {run.name} with {target}\n",

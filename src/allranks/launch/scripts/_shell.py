@@ -20,7 +20,7 @@ here=$(cd -- "$(dirname -- "${{BASH_SOURCE[0]}}")" && pwd -P)
 """
 
 VALUES = "# shellcheck shell=bash disable=SC1003,SC2016,SC2034,SC2054,SC2088,SC2154\n"
-"""The first line of a file of values: quotes keep shells from expanding them, on purpose."""
+"""The first line of a file of values. The quotes that keep shells from expanding them are intended."""
 
 SOURCE_COMMON = """# shellcheck source=common.sh
 . "$here/common.sh"
@@ -28,7 +28,7 @@ SOURCE_COMMON = """# shellcheck source=common.sh
 
 
 def common_files(job: ScriptJob) -> dict[str, File]:
-    """What every node's script sources, and deepspeed.json beside it."""
+    """The files that every node's script sources, and deepspeed.json beside them."""
     files = {
         "common.sh": File(common(job)),
         "environment.sh": File(environment(job)),
@@ -40,10 +40,10 @@ def common_files(job: ScriptJob) -> dict[str, File]:
 
 
 def environment(job: ScriptJob) -> str:
-    """The variables as words for `env`: bash itself never sets them (it would act on IFS or UID)."""
+    """The variables as words for `env`. bash itself never sets them (it would act on IFS or UID)."""
     words = [assignment(name, value) for name, value in job.common_environment().items()]
     if "/" in job.python and "PATH" not in job.environment(job.nodes[0]):
-        # The programs beside the environment's Python come first, as after `activate`.
+        # Programs in the folder of the environment's Python come first, as after `activate`.
         folder = at_home(job.python).rpartition("/")[0] or "/"
         words.insert(0, assignment("PATH", f"{folder}:{variable('PATH')}"))
     text = VALUES + "# The ranks' variables, for `env`.\n"
@@ -82,7 +82,7 @@ def common(job: ScriptJob) -> str:
 
 
 def activation(job: ScriptJob) -> str:
-    """Environment modules and the script to source. Neither is written for `set -u`."""
+    """Environment modules and the script to source. Neither of them expects `set -u`."""
     environment = job.run.environment
     if not environment.modules and environment.activate is None:
         return ""
@@ -95,7 +95,7 @@ def activation(job: ScriptJob) -> str:
             f"module load {line(environment.modules)}\n"
         )
     if environment.activate is not None:
-        # In a function: the sourced script must not see this script's arguments.
+        # In a function, so that the sourced script does not see this script's arguments.
         text += f"activate() {{ . {bash(at_home(environment.activate))}; }}\nactivate\n"
     return text + "set -u\n"
 
@@ -105,7 +105,7 @@ def start(says: str) -> str:
 
 
 def exec_line(words: Iterable[str]) -> str:
-    """`exec WORDS`, folded before options."""
+    """`exec WORDS`, with a line break before each option."""
     lines = ["exec"]
     for word in words:
         is_option = word.startswith("-") and " " not in word

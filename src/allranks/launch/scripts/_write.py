@@ -1,4 +1,4 @@
-"""Writing rendered files into a folder. The one part of this package that touches the disk."""
+"""Writes rendered files into a folder. Only this part of the package writes to the disk."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from allranks.launch.scripts._phrases import refuse
 
 
 def write(files: Mapping[str, File], folder: Path) -> None:
-    """Writes the files. A folder that holds anything else is refused, so that nothing of another run stays.
+    """Writes the files. A folder with any other file is refused, so that no file of another run stays there.
 
-    Raises BadInput. A file that is there already is replaced, never written through a link.
+    Raises BadInput. An existing file is replaced; nothing is ever written through a link.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -33,7 +33,7 @@ def write(files: Mapping[str, File], folder: Path) -> None:
 
 
 def put(path: Path, file: File) -> None:
-    """One file, whole or not at all, with its mode."""
+    """Writes one file with its mode, either completely or not at all."""
     new = path.with_name(f".{path.name}.new")
     handle = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:

@@ -1,7 +1,7 @@
 """Ray: a job whose actors, one per machine, hold the nodes' resources and start the supervisors.
 
-`words` makes the job, `driver` is the program that it runs, `nodes` asks a cluster which machines it has, `rendering`
-writes the job for `plan --render`. What runs on the nodes themselves is in `node/ray_*.py`.
+`words` makes the job, `driver` is the program that it runs, `nodes` asks a cluster for its machines, `rendering`
+writes the job for `plan --render`. The programs that run on the nodes themselves are in `node/ray_*.py`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LAUNCHER = Launcher(
     keys=("address",),
     program="ray",
     on_every_node=True,
-    needs_program=lambda launch: launch.address is None,  # a cluster that runs has a Ray of its own
+    needs_program=lambda launch: launch.address is None,  # a running cluster has its own Ray
     chooses_nodes=True,
     nodes_of=nodes_of,
     notices=True,

@@ -1,8 +1,8 @@
-"""The program of a run's Ray job, as text: it runs with the cluster's Python, which has Ray.
+"""The program of a run's Ray job, as text. It runs with the cluster's Python, which has Ray.
 
 It needs a guard process, because Ray ends an actor by SIGKILL, by the actor's own exit (which also kills its direct
 children), or with its node. In each case the supervisor gets SIGTERM, so that it saves, stops its ranks and reports
-that: Ray gives the node's GPUs to others then.
+that, because Ray then gives the node's GPUs to other jobs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`nodes: 3` with Ray: the cluster's dashboard says which machines they are."""
+"""Handles `nodes: 3` with Ray: asks the cluster's dashboard which machines there are."""
 
 from __future__ import annotations
 
@@ -37,7 +37,8 @@ async def chosen(run: Run) -> Run:
 
 
 def placed(run: Run, there: Sequence[Mapping[str, Any]]) -> Run:
-    """`there` are the cluster's living machines. The cluster's head becomes the run's head."""
+    """The run on some of the machines in `there`, the cluster's living ones. The cluster's head becomes the run's
+    head."""
     wanted = run.cluster.nodes
     counts_gpus = not run.on_cpu and any(machine["gpus"] for machine in there)
     needs = max(node.gpus for node in wanted)

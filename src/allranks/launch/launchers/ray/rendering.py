@@ -111,7 +111,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
 
 
 def nodes(job: ScriptJob) -> str:
-    """What each actor needs: its GPUs, and its machine if the run file names it."""
+    """The needs of each actor: its GPUs, and its machine if the run file names it."""
     known = job.run.nodes_known
     rows = [
         {"name": n.name, "host": n.address if known else None, "gpus": n.gpus if job.uses_gpu else 0}
@@ -129,7 +129,7 @@ def submit(job: ScriptJob) -> str:
 
 
 def dashboard_of(run: Run) -> str | None:
-    """The URL of `launch.address`: where Ray's job API listens; None for `auto` and without an address."""
+    """The URL of `launch.address`, where Ray's job API listens; None for `auto` and without an address."""
     address = run.launch.address
     if address is None or address == "auto":
         return None
@@ -151,7 +151,8 @@ def start(job: ScriptJob) -> str:
 
 
 def torchrun(job: ScriptJob) -> list[str]:
-    """If the nodes are known, each has its own number of GPUs; machines that Ray chooses must be equal."""
+    """The torchrun command. If the nodes are known, each one has its own number of GPUs; machines that Ray chooses
+    must be equal."""
     if not job.run.nodes_known:
         _shell.same_gpus(job, "ray")
         return job.torchrun(job.nodes[0], node_rank="node", master_addr="head")

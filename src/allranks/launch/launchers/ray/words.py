@@ -1,8 +1,9 @@
 """Ray: a job whose actors, one per machine (STRICT_SPREAD), hold the nodes' resources and start the supervisors.
 
-The job goes to a running cluster (`launch.address`, its dashboard), or to one that the run brings: it is started over
-SSH on the nodes and ends with the run (`node/ray_cluster.py`). The head node submits the job by Ray's REST API. `ray
-job list` shows it by the run's id, and `ray job stop` ends the run with a save. Tried with Ray 2.60.
+The job goes to a running cluster (`launch.address`, its dashboard), or to a cluster of the run itself: allranks
+starts it over SSH on the nodes, and it ends with the run (`node/ray_cluster.py`). The head node submits the job by
+Ray's REST API. `ray job list` shows it by the run's id, and `ray job stop` ends the run with a save. Tested with Ray
+2.60.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ from allranks.transport import Nodes, ProgramFailed, Unreachable
 
 UP_SECONDS = 300.0
 ROOM_SECONDS = 30
-"""For Ray to place the actors; together with its driver's start less than `node/engine_orders.py` waits."""
+"""Time for Ray to place the actors. Together with the start of its driver, this is less than `node/engine_orders.py`
+waits."""
 
 JOIN_SECONDS = 10
 AUTO = "http://127.0.0.1:8265"
@@ -56,7 +58,8 @@ def refuse_strange(start: Start) -> None:
 
 
 async def begin(start: Start, nodes: Nodes, run_id: str) -> tuple[list[str], bytes]:
-    """Starts the cluster if the run brings one; returns the command that submits the job on the head, and its input.
+    """Starts the cluster if it belongs to the run. Returns the command that submits the job on the head, and its
+    input.
 
     Raises StartFailed if a node's Ray does not start, Unreachable and ProgramFailed.
     """
@@ -88,7 +91,7 @@ async def begin(start: Start, nodes: Nodes, run_id: str) -> tuple[list[str], byt
 
 
 def task(start: Start, run_id: str, folder: str) -> dict[str, Any]:
-    """The driver's task: its actors, what they need, and where its lines go."""
+    """The driver's task: its actors, their needs, and the file for its lines."""
     nodes = [
         {"name": n.name, "address": n.address, "gpus": gpus_of(start, n), "script": start.scripts[n.name]}
         for n in start.nodes
@@ -111,7 +114,8 @@ def gpus_of(start: Start, node: Node) -> int:
 
 
 def token(env: Mapping[str, str] = os.environ) -> str | None:
-    """The cluster's token, as Ray's own tools find it on this machine; only standard input carries it on."""
+    """The cluster's token, found on this machine in the same way as Ray's own tools find it. Only standard input
+    passes it on."""
     if env.get("RAY_AUTH_TOKEN"):
         return env["RAY_AUTH_TOKEN"]
     path = Path(env.get("RAY_AUTH_TOKEN_PATH") or Path.home() / ".ray" / "auth_token")
@@ -130,7 +134,7 @@ async def bring_up(start: Start, nodes: Nodes, run_id: str) -> Mapping[str, Any]
     head, others = start.nodes[0], start.nodes[1:]
     python = start.run.environment.python
     if start.run.container is not None and start.run.container.engine != "none":
-        python = None  # Ray runs on the host, and starts what is in the container
+        python = None  # Ray runs on the host, and starts the program in the container
     common = {"python": python, "peer": others[0].address if others else None, "token": key}
 
     async def one(node: Node, address: str | None) -> Mapping[str, Any]:

@@ -1,7 +1,8 @@
 """SLURM: one job that holds the nodes, and in it one srun that starts a supervisor on each.
 
 `words` makes the job's script and options, `jobs` submits and ends it, `transport` reaches its nodes, `rendering`
-writes the sbatch file. Each is imported when it is needed: a run file may name the launcher and start nothing.
+writes the sbatch file. Each of them is imported only when it is needed, because a run file may name the launcher
+without starting anything.
 """
 
 from __future__ import annotations
@@ -28,8 +29,8 @@ def reach(node: Node, address: str | None) -> Any:
 
 
 def allocation(environ: Mapping[str, str]) -> tuple[str, int] | None:
-    """The node list of the job that these variables belong to, and the GPUs per node (`8`, `a100:8`); 1 if there is no
-    number."""
+    """The node list of the job that these variables belong to, and the GPUs per node (`8`, `a100:8`; 1 if there is no
+    number)."""
     names = environ.get("SLURM_JOB_NODELIST") or environ.get("SLURM_NODELIST")
     if not names:
         return None

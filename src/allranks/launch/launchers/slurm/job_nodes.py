@@ -9,7 +9,8 @@ from allranks.transport import Nodes, reached
 
 
 async def nodes_of_job(number: str) -> Nodes:
-    """Raises BadInput for a job without nodes, CouldNotTell if SLURM cannot be asked."""
+    """Connects to the nodes of the job. Raises BadInput for a job without nodes, CouldNotTell if SLURM cannot be
+    asked."""
     if not number.replace("_", "").isdigit():
         raise BadInput(
             Problem(f"--slurm-job {number}: not a job's number.", do="squeue --me lists your jobs")

@@ -1,7 +1,7 @@
 """SLURM's jobs: submits them, asks for their state, and cancels those that allranks submitted.
 
-Those have the comment `allranks:<run id>`. Any other job, also one with the same name or one that a run only uses, is
-never cancelled.
+These jobs have the comment `allranks:<run id>`. Any other job is never cancelled, even if it has the same name or a
+run uses it.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ QUEUED = ("PENDING", "CONFIGURING", "REQUEUED", "REQUEUE_HOLD", "REQUEUE_FED", "
 
 FIELDS = "%A|%i|%T|%u|%R|%r|%N|%k"
 """Job id (each task of an array has its own), the same as `ARRAY_TASK`, state, user, reason or nodes, reason, nodes,
-comment. The comment comes last, since it may hold anything."""
+comment. The comment comes last, since it may contain anything."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Job:
 
     @property
     def task(self) -> int | None:
-        """Its index in an array; None for a job without one."""
+        """Its index in an array; None for a job that is not in an array."""
         match = re.fullmatch(r"[0-9]+_([0-9]+)", self.shown)
         return int(match[1]) if match else None
 
@@ -59,13 +59,13 @@ class Job:
         return self.state in ("RUNNING", "COMPLETING")
 
     def is_of(self, run_id: str) -> bool:
-        """Whether it was submitted for this run, or for the sweep that it belongs to."""
+        """Whether it was submitted for this run, or for the sweep that this run belongs to."""
         mine = self.comment.removeprefix(MARK)
         return self.comment.startswith(MARK) and (run_id == mine or run_id == f"{mine}-{self.task}")
 
 
 async def slurm_command(command: Sequence[str]) -> Completed | None:
-    """Runs a SLURM command; None if this machine has none."""
+    """Runs a SLURM command; None if this machine does not have it."""
     try:
         return await HERE.run(command)
     except Unreachable:
@@ -73,13 +73,13 @@ async def slurm_command(command: Sequence[str]) -> Completed | None:
 
 
 async def printed(command: Sequence[str]) -> str:
-    """What a SLURM command prints; empty if it fails or does not exist."""
+    """The output of a SLURM command; empty if it fails or does not exist."""
     done = await slurm_command(command)
     return "" if done is None or done.code != 0 else done.out.decode("utf-8", "replace")
 
 
 async def jobs(numbers: Sequence[str]) -> list[Job]:
-    """The jobs, each task of an array by itself; empty if SLURM knows none. Raises CouldNotTell."""
+    """The jobs; each task of an array is a separate job. Empty if SLURM knows none. Raises CouldNotTell."""
     done = await slurm_command(["squeue", "-h", "-r", "-j", ",".join(numbers), "-o", FIELDS])
     if done is None:
         raise CouldNotTell("squeue is not on the path of this machine: SLURM cannot be asked from here.")
@@ -102,15 +102,15 @@ _ASKED: WeakKeyDictionary[asyncio.AbstractEventLoop, Together[list[Job]]] = Weak
 
 
 async def job(number: str) -> Job:
-    """One job; with an empty state if SLURM no longer knows it. Calls at the same moment share a squeue."""
-    # By the array's number: squeue then lists all its tasks.
+    """One job; its state is empty if SLURM no longer knows it. Calls at the same moment share a squeue."""
+    # Ask by the array's number: squeue then lists all its tasks.
     known = await of_loop(_ASKED, lambda: Together(jobs)).query(number.partition("_")[0])
-    # An array's number is also that of one of its tasks.
+    # The number of an array is also the number of one of its tasks.
     return next((job for job in known if number in (job.number, job.shown)), Job(number))
 
 
 async def cancel(number: str, run_id: str) -> bool:
-    """Ends the job if it was submitted for this run; False if it was not, or no longer exists."""
+    """Ends the job if it was submitted for this run. False if it was not, or no longer exists."""
     mine = [job for job in await jobs([number]) if job.is_of(run_id)]
     for job in mine:
         await HERE.run(["scancel", job.number if job.task is None else job.shown])
@@ -118,8 +118,8 @@ async def cancel(number: str, run_id: str) -> bool:
 
 
 async def claim(job: Job, run_id: str) -> None:
-    """Writes the run's id into the comment of a job of allranks. By `ARRAY_TASK`: the number of one task may be the
-    array's, and would change the other tasks too."""
+    """Writes the run's id into the comment of a job of allranks. It uses `ARRAY_TASK`, because the number of one task
+    may be the array's, and would change the other tasks, too."""
     if job.comment.startswith(MARK):
         mark = [f"JobId={job.shown or job.number}", f"Comment={MARK}{run_id}"]
         await slurm_command(["scontrol", "update", *mark])
@@ -137,7 +137,7 @@ def allocation(environ: Mapping[str, str]) -> str | None:
 
 
 async def ending(number: str) -> str:
-    """How a job ended: `NODE_FAIL (node3 is down: Not responding)`; empty if SLURM does not know.
+    """How a job ended: `NODE_FAIL (node3 is down: Not responding)`; empty if SLURM does not know it.
 
     The controller keeps an ended job for MinJobAge (300 s by default); after that only accounting knows.
     """
@@ -158,20 +158,20 @@ async def ending(number: str) -> str:
 
 
 def names_in(record: Mapping[str, str]) -> tuple[str, ...]:
-    """The numbers of a job in `scontrol show job`: its own, and `ARRAY_TASK`."""
+    """The numbers of a job in `scontrol show job`: its own number, and `ARRAY_TASK`."""
     task = f"{record.get('ArrayJobId')}_{record.get('ArrayTaskId')}"
     return (record.get("JobId", ""), task)
 
 
 async def accounted(number: str) -> str:
-    """The state by the site's accounting; empty if there is none."""
+    """The state in the site's accounting; empty if there is no accounting."""
     text = await printed(["sacct", "-n", "-X", "-P", "-j", number, "-o", "JobID,JobIDRaw,State"])
     lines = [line.split("|") for line in text.splitlines()]
     return next((line[2].strip() for line in lines if len(line) == 3 and number in line[:2]), "")
 
 
 async def down(nodes: str) -> list[str]:
-    """Those of a job's nodes that SLURM considers down, with its reason."""
+    """The nodes of a job that SLURM considers down, with its reason."""
     if not nodes or nodes == "(null)":
         return []
     text = await printed(["sinfo", "-h", "-N", "-n", nodes, "-t", "down,drain,fail,unk", "-o", "%N|%E"])
@@ -183,11 +183,11 @@ async def down(nodes: str) -> list[str]:
 
 
 async def submit(run: Run, run_id: str, again: Sequence[Sequence[str]], tasks: int = 0) -> str:
-    """Submits the job, or an array of so many tasks; returns its number. `again` has each task's command."""
+    """Submits the job, or an array of so many tasks. Returns its number. `again` has each task's command."""
     requeue = requeues(run)
     options = words.sbatch(run, run_id, await counts_gpus(run), requeue, tasks)
     text = words.script(again if requeue else ())
-    # sbatch's whole environment is kept in the controller's spool folder.
+    # The controller keeps sbatch's whole environment in its spool folder.
     done = await submitted([*without_secrets(run), *options], text, run_id)
     if done.code != 0:
         raise run.refuse(
@@ -200,7 +200,7 @@ async def submit(run: Run, run_id: str, again: Sequence[Sequence[str]], tasks: i
 
 
 async def submitted(command: Sequence[str], text: str, run_id: str) -> Completed:
-    """Runs sbatch to its end, also after Ctrl-C: SLURM may have the job already, and only sbatch prints its number."""
+    """Runs sbatch to its end, also after Ctrl-C: SLURM may already have the job, and only sbatch prints its number."""
     submitting = asyncio.ensure_future(HERE.run(command, stdin=text.encode()))
     try:
         return await asyncio.shield(submitting)
@@ -212,14 +212,14 @@ async def submitted(command: Sequence[str], text: str, run_id: str) -> Completed
 
 
 def number_in(done: Completed) -> str:
-    """The job's number in what `sbatch --parsable` printed: `NUMBER`, or `NUMBER;CLUSTER`."""
+    """The job's number in the output of `sbatch --parsable`: `NUMBER`, or `NUMBER;CLUSTER`."""
     return done.out.decode().strip().split(";")[0]
 
 
 def requeues(run: Run) -> bool:
-    """Whether SLURM may requeue the job by itself: only if that continues the run.
+    """Whether SLURM may requeue the job by itself. It may do so only if that continues the run.
 
-    Raises BadInput if that is requested with secrets, which are not on any disk and would be missing.
+    Raises BadInput if a requeue is requested for a run with secrets: they are not on any disk and would be missing.
     """
     asked = "--requeue" in run.launch.extra
     if asked and run.secrets:

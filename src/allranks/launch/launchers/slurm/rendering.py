@@ -52,7 +52,7 @@ def options(job: ScriptJob) -> list[str]:
 
 
 def quoted(job: ScriptJob, word: str) -> str:
-    """A word of a #SBATCH line. sbatch splits the line itself, by its own quotes, and `#` begins a comment."""
+    """A word of a #SBATCH line. sbatch splits the line itself, with its own quotes, and `#` begins a comment."""
     if matches(r"[A-Za-z0-9_.,@+:/=%&|*\[\]()-]+", word):
         return word
     if matches(r"[^\x00-\x1f\x7f\"'\\`$]+", word):
@@ -85,7 +85,7 @@ def sbatch(job: ScriptJob) -> str:
 
 
 def start(job: ScriptJob) -> str:
-    """What srun starts on each node. It keeps its arguments when it starts itself again in a container."""
+    """The command that srun starts on each node. It keeps its arguments when it starts itself again in a container."""
     text = _shell.start("start.sh HEAD: one node's torchrun, started by srun.") + (
         "self=$here/start.sh\n"
         "head=$1\n"

@@ -1,4 +1,5 @@
-"""Reaches a node of a SLURM job by `srun --overlap`: some sites close SSH, and this stays inside the allocation."""
+"""Reaches a node of a SLURM job with `srun --overlap`: some sites close SSH, and this way stays inside the
+allocation."""
 
 from __future__ import annotations
 
@@ -24,8 +25,8 @@ ENDED = frozenset(
 
 
 class SlurmTransport:
-    """Commands on one node of a job. When the job has ended, its nodes are somebody else's, and SLURM has ended every
-    process of the run: verbs that only read then run here, where the run's folder is on a shared home."""
+    """Runs commands on one node of a job. When the job has ended, its nodes may belong to another user, and SLURM has
+    ended every process of the run. Verbs that only read then run here, where the run's folder is on a shared home."""
 
     def __init__(self, node: str, job: str):
         self.node, self.job = node, job
@@ -35,7 +36,7 @@ class SlurmTransport:
     def words(self, argv: Sequence[str]) -> list[str]:
         place = [f"--jobid={self.job}", f"--nodelist={self.node}", "--nodes=1", "--ntasks=1"]
         how = ["--overlap", "--quiet", "--unbuffered", "--cpu-bind=none", "--chdir=/"]
-        # Not the caller's whole environment: it may hold a secret.
+        # The caller's whole environment is not passed on, because it may contain a secret.
         how.append("--export=PATH,HOME,USER,LOGNAME,LANG,LD_LIBRARY_PATH,ALLRANKS_HOME")
         return ["srun", *place, *how, "--", *answer_marks.words(argv)]
 
@@ -52,7 +53,7 @@ class SlurmTransport:
         return await self.here.run(self._here(argv), stdin=stdin, timeout_seconds=timeout_seconds)
 
     async def has_ended(self) -> bool:
-        """Whether SLURM reports that the job no longer holds a node; False if SLURM does not answer."""
+        """Whether SLURM reports that the job no longer holds a node. False if SLURM does not answer."""
         try:
             # One task of an array has the array's number, for which squeue lists the others, too.
             done = await self.here.run(["squeue", "-h", "-r", "-j", self.job, "-o", "%A %T"])

@@ -1,13 +1,13 @@
 """SLURM: one job that holds the nodes, and in it one srun that starts a supervisor on each.
 
-The job's script waits for a file that names the run directory; checks, preparation and probe happen in the allocation
+The job's script waits for a file that names the run directory. Checks, preparation and probe happen in the allocation
 before that. The srun belongs to the job, so neither the controller's end nor a lost login ends it; the job ends with
-the last supervisor. In an allocation that exists already (`salloc`, the user's own `sbatch`) the srun is started from
-this machine, in a separate session, and lives as long as the allocation.
+the last supervisor. In an existing allocation (`salloc`, the user's own `sbatch`) the srun is started from this
+machine, in a separate session, and lives as long as the allocation.
 
-Before its end SLURM sends SIGUSR1 to the job's script. A signal to a step would go to all its processes, also the
-ranks, and would end those that do not handle it. So the script leaves a file that the supervisors look for, and the
-ranks save as after any other notice. Tried with SLURM 22.05.
+Before its end SLURM sends SIGUSR1 to the job's script. A signal to a step would go to all its processes, including
+the ranks, and would end those that do not handle it. So the script leaves a file that the supervisors look for, and
+the ranks save as after any other notice. Tested with SLURM 22.05.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from allranks.launch.starting import Start, limit_seconds, without_secrets
 from allranks.spec import Run, slurm_list
 
 WAIT_SECONDS = 3600
-"""How long the job waits for the file: checks, pulling an image and the probe. If the controller dies before, the
-allocation is held no longer than this."""
+"""How long the job waits for the file: checks, pulling an image and the probe. If the controller dies before that,
+the allocation is not held for longer than this."""
 
 SIGNAL_SECONDS = 60
 """Added to `save.grace_seconds`: SLURM may look at a job's time only once a minute (sbatch(1), --signal)."""
@@ -89,7 +89,7 @@ while kill -0 "$step" 2>/dev/null; do
 done
 rm -f "$home/slurm-$SLURM_JOB_ID.run"
 """
-"""For an allocation that exists already; detached, since its user may log out."""
+"""For an existing allocation. It is detached, since its user may log out."""
 
 BEGIN = """
 setsid sh -c "$1" sh "$2" "$3" "$4" "$5" "$6" "$7" "$8" </dev/null >/dev/null 2>&1 &
@@ -102,7 +102,7 @@ done
 
 
 def command(start: Start) -> list[str]:
-    """Writes the file that the waiting job looks for, whole. In an allocation that exists already: starts the step."""
+    """Writes the file that the waiting job looks for, in one step. In an existing allocation it starts the step."""
     head, run = start.nodes[0], start.run
     folder = start.folder()
     home = posixpath.dirname(posixpath.dirname(folder))
@@ -110,7 +110,7 @@ def command(start: Start) -> list[str]:
     if run.launch.inside:
         names = slurm_list(node.name for node in start.nodes)
         words = [job, folder, home, str(len(start.nodes)), names, str(notice_seconds(run)), head.name]
-        # srun hands its environment to the nodes.
+        # srun passes its environment to the nodes.
         return [*without_secrets(run), "sh", "-c", BEGIN, "sh", INSIDE, *words]
     go = f"{home}/slurm-{job}.go"
     return ["sh", "-c", 'printf %s "$1" >"$2.part" && mv "$2.part" "$2"', "sh", folder, go]
@@ -123,15 +123,15 @@ def script(again: Sequence[Sequence[str]] = ()) -> str:
 
 
 def notice_seconds(run: Run) -> int:
-    """How long before its end a job gets the notice; at most a quarter of a short job's time."""
+    """How long before its end a job gets the notice: at most a quarter of a short job's time."""
     wanted = run.save.grace_seconds + SIGNAL_SECONDS
     limit = limit_seconds(run.launch.time)
     return wanted if limit is None else min(wanted, limit // 4)
 
 
 def sbatch(run: Run, run_id: str, gpus: bool = False, requeue: bool = False, tasks: int = 0) -> list[str]:
-    """The command that submits the job; its script comes by standard input. `gpus`: with `--gres`; `tasks` > 0 makes an
-    array."""
+    """The command that submits the job. Its script comes by standard input. `gpus` adds `--gres`; `tasks` > 0 makes
+    an array."""
     extra = run.launch.extra
     words = ["sbatch", "--parsable", *options(run, extra, gpus, tasks), "--output=/dev/null", "--no-kill"]
     words.append("--requeue" if requeue else "--no-requeue")
@@ -142,7 +142,7 @@ def sbatch(run: Run, run_id: str, gpus: bool = False, requeue: bool = False, tas
 
 
 def options(run: Run, extra: Sequence[str], gpus: bool, tasks: int = 0) -> list[str]:
-    """The options of a job, also of the rendered one. `tasks` > 0 makes an array; `extra` comes later, and wins."""
+    """The options of a job, submitted or rendered. `tasks` > 0 makes an array; `extra` comes later, and wins."""
     launch, own = run.launch, names_of(extra)
     words = [f"--job-name={run.name}", f"--nodes={len(run.cluster.nodes)}", "--ntasks-per-node=1"]
     words += [f"--array=0-{tasks - 1}"] if tasks else []
