@@ -1,12 +1,12 @@
-"""What a step keeps for its backward: bytes a token, by layer, and the loss's logits.
+"""The activations that a step keeps for its backward pass, in bytes per token and layer, and the logits of the loss.
 
-Counted from the operations that transformers 5.6 runs (`modeling_*.py`) and the tensors that torch's autograd
-saves for each: RMSNorm works on a float32 copy; flash attention (arXiv 2205.14135) keeps q, k, v, the result
-and one float32 a head; eager attention keeps the scores of every pair; an activation and a product keep their
-inputs. A Linear keeps its input where its weight or an adapter on it trains, and always under ZeRO-3
-(DeepSpeed 0.19.8, `runtime/zero/linear.py`); PEFT 0.18.1 makes a float32 copy of an adapted Linear's input.
-Korthikanti et al., arXiv 2205.05198, count the same for their shape of layer. Compared with what torch
-allocates, tensor by tensor, in `tests/plan/test_activations_counted.py`.
+The numbers follow from the operations that transformers 5.6 runs (`modeling_*.py`) and the tensors that torch's
+autograd saves for each: RMSNorm works on a float32 copy; flash attention (arXiv 2205.14135) keeps q, k, v, the result
+and one float32 per head; eager attention keeps the scores of every pair; an activation function and a product keep
+their inputs. A Linear keeps its input if its weight or an adapter on it trains, and always under ZeRO-3
+(DeepSpeed 0.19.8, `runtime/zero/linear.py`). PEFT 0.18.1 makes a float32 copy of an adapted Linear's input.
+Korthikanti et al., arXiv 2205.05198, count the same for their shape of layer.
+`tests/plan/test_activations_counted.py` compares the numbers with torch's allocations, tensor by tensor.
 """
 
 from __future__ import annotations
@@ -20,9 +20,12 @@ from allranks.plan.setting import Setting
 
 @dataclass(frozen=True)
 class Activations:
-    """Bytes on one rank, for one micro-batch. `kept` is what all layers keep until backward, `layer` what the
-    largest layer adds to that while it is in backward, `attention` the part of it that exists before its
-    feed-forward is computed, `loss` the logits and their gradients."""
+    """Bytes on one rank, for one micro-batch.
+
+    All layers together hold `kept` bytes until their backward. The largest layer adds `layer` bytes while it is in
+    backward; `attention` is the part of its bytes that exists before its feed-forward is computed. `loss` is the size
+    of the logits and their gradients.
+    """
 
     kept: float
     layer: float
@@ -32,8 +35,8 @@ class Activations:
 
 @dataclass(frozen=True)
 class _Rules:
-    """`width` is the bytes of a compute number; `adapted` are module names with a LoRA; `trains` says that the
-    base trains; `keeps_inputs` that every Linear keeps its input (ZeRO-3)."""
+    """`width` is the size in bytes of a number in the compute precision; `adapted` are the names of modules with a
+    LoRA; `trains`: the base trains; `keeps_inputs`: every Linear keeps its input (ZeRO-3)."""
 
     model: Model
     setting: Setting
@@ -43,7 +46,8 @@ class _Rules:
     keeps_inputs: bool
 
     def input_kept(self, modules: list[Module]) -> float:
-        """What the Linears that read one tensor keep of it: the tensor itself once, a float32 copy an adapter."""
+        """Bytes per token that the Linears with one common input keep of it: the input once, if it is kept, and a
+        float32 copy per adapter."""
         if not modules:
             return 0.0
         columns = modules[0].tensors[0][1][-1]
@@ -84,8 +88,8 @@ def activations_of(model: Model, trained: Trained | None, setting: Setting, zero
 
 @dataclass(frozen=True)
 class _Layer:
-    """Bytes a token of one layer: what attention and feed-forward keep, and what the backward of each adds. Backward
-    frees the feed-forward's part before it comes to attention."""
+    """Bytes per token of one layer, which attention and feed-forward keep and which the backward of each adds. The
+    backward pass frees the feed-forward's part before it comes to attention."""
 
     attention: float
     feed: float
@@ -106,23 +110,26 @@ class _Layer:
 
 
 def is_attention(module: Module) -> bool:
-    """By its name: `self_attn` in the families described here, `attn` or `attention` in most others."""
+    """Whether the module belongs to attention, by its name: `self_attn` in the families described here, `attn` or
+    `attention` in most others."""
     return "attn" in module.name or "attention." in module.name
 
 
 def _signature(modules: list[Module]) -> tuple[int, str]:
-    """What tells kinds of layers apart: the number of modules and the last one's name."""
+    """A key that is equal for layers of the same kind: the number of modules, and the name of the third from the
+    end."""
     return len(modules), modules[-3].leaf if len(modules) > 2 else ""
 
 
 def _few_experts(modules: list[Module]) -> list[Module]:
-    """A layer with one routed expert's module for all of them: they are alike."""
+    """The layer's modules with only the first of its routed experts' modules, since the experts are alike."""
     expert = next((module for module in modules if module.expert), None)
     return [module for module in modules if not module.expert] + ([expert] if expert else [])
 
 
 def _norm(rules: _Rules, size: int) -> float:
-    """The float32 copy that RMSNorm squares and scales; where its weight trains, also what that multiplies."""
+    """The float32 copy that RMSNorm squares and scales; if its weight trains, also the tensor that the weight
+    multiplies."""
     return 4 * size + (rules.width * size if rules.trains else 0)
 
 
@@ -180,8 +187,9 @@ _EXTRA_NORMS = (
 
 
 def _experts(rules: _Rules, modules: list[Module]) -> float:
-    """Each token goes to its experts one after the other: gate and up (one tensor), the activation's result,
-    the expert's result for its weight; what the Linears keep; the router's float32 scores."""
+    """Bytes per token of the routed experts. For each of its experts a token keeps: gate and up (one tensor), the
+    activation's result, the expert's result, which is multiplied by its weight, and the inputs of the Linears. The
+    router's float32 scores are added once."""
     if not any(module.expert for module in modules):
         return 0.0
     model, width, size = rules.model, rules.width, inner_size(modules)
@@ -206,8 +214,9 @@ def inner_size(modules: list[Module]) -> int:
 
 
 def _backward(rules: _Rules, modules: list[Module]) -> tuple[float, float]:
-    """What the backward of attention and of the feed-forward adds at its widest place: gradients of a product's two
-    factors or of a norm's float32 copy, of eager attention's scores, and of the hidden state that goes on."""
+    """(bytes per token that the backward of attention adds at its peak, the same for the feed-forward). These are the
+    gradients of a product's two factors or of a norm's float32 copy, of eager attention's scores, and of the hidden
+    state that is passed on."""
     model, width = rules.model, rules.width
     inner = max((m.tensors[0][1][-1] for m in modules if m.leaf == "down_proj" and not m.expert), default=0)
     if any(m.expert for m in modules):
@@ -223,6 +232,6 @@ def _backward(rules: _Rules, modules: list[Module]) -> tuple[float, float]:
 
 
 def _loss(model: Model, setting: Setting) -> float:
-    """Bytes a token at the loss: float32 log-softmax, its gradient and what comes in from the loss, each as wide
-    as the vocabulary (`ForCausalLMLoss` upcasts; torch's cross_entropy). Liger's fused loss makes none."""
+    """Bytes per token at the loss: the float32 log-softmax, its gradient and the incoming gradient of the loss, each as
+    wide as the vocabulary (`ForCausalLMLoss` upcasts; torch's cross_entropy). Liger's fused loss makes none of them."""
     return 4.0 * model.hidden if setting.liger else 12.0 * model.vocabulary

@@ -1,7 +1,8 @@
-"""How many samples a step sees, and what that means for the learning rate when it changes between two runs.
+"""The number of samples per step, and the advice on the learning rate if that number changes between two runs.
 
 For SGD the learning rate grows with the batch (Goyal et al. 2017, arXiv:1706.02677, with a warm-up); for Adam and
-RMSprop with its square root (Malladi et al. 2022, arXiv:2205.10287). No rule is known here for other optimizers.
+RMSprop it grows with the square root of the batch (Malladi et al. 2022, arXiv:2205.10287). For other optimizers
+allranks has no rule.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ DEFAULT_RATE = 5e-5
 
 @dataclass(frozen=True)
 class Batch:
-    """`samples` a step: ranks × `micro_batch` × `accumulation`."""
+    """The batch of one optimizer step: `samples` = ranks × `micro_batch` × `accumulation`."""
 
     world_size: int
     micro_batch: int
@@ -43,7 +44,7 @@ class Batch:
 
 
 def batch_of(run: Run) -> Batch | None:
-    """None for a script of one's own, whose batch only it knows."""
+    """The run's batch; None for the user's own script, since only the script knows it."""
     setting = setting_of(run)
     if not setting.known:
         return None
@@ -58,7 +59,7 @@ def batch_of(run: Run) -> Batch | None:
 
 
 def number_of(value: Any) -> float | None:
-    """A number, also one that YAML takes for a text (`1e-4`)."""
+    """The number, also if YAML reads it as a text (`1e-4`); None if it is not a number."""
     try:
         return number(float(value)) if isinstance(value, (int, float, str)) else None
     except (ValueError, OverflowError):
@@ -66,7 +67,7 @@ def number_of(value: Any) -> float | None:
 
 
 def batch_from_json(data: Any) -> Batch | None:
-    """What `as_json` wrote; None for anything else."""
+    """The Batch that `as_json` wrote; None for any other data."""
     if not isinstance(data, Mapping):
         return None
     sizes = [integer(data.get(name)) for name in ("world_size", "micro_batch", "accumulation")]

@@ -44,14 +44,15 @@ _GATHER_REASON = (
 )
 
 MOST_GATHERED_BYTES = 64 * 2**30
-"""Of rank 0's host memory: what a gather of the whole model may take at a save."""
+"""The most host memory of rank 0 that a gather of the whole model at a save may take."""
 
 STARTS_AHEAD = 10 * 60e-6
-"""Seconds of the network's work that are gathered ahead at least: ten times a gather's start (`traffic.py`,
+"""The least amount that is gathered ahead, in seconds of transfer: ten times the start of a gather (`traffic.py`,
 LATENCY_SECONDS)."""
 
 LARGE_UNIT_BYTES = 2**30
-"""A gathered unit above this is worth the slower sequential gather: its second copy would be as large."""
+"""Above this size of a gathered unit the slower sequential gather pays off, since it avoids a second copy of the same
+size."""
 
 
 @dataclass
@@ -85,8 +86,8 @@ def deepspeed_config(
     *,
     network: float | None = None,
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """(the JSON, {dotted key: reason}) for one of PROFILES. `network` is what leaves a node, in
-    bytes a second, None within one node."""
+    """(the JSON, {dotted key: reason}) for one of PROFILES. `network` is the bandwidth out of one node, in bytes per
+    second; None if the run has only one node."""
     if profile not in PROFILES:
         raise ValueError(f"{profile!r} is not a profile; there are {', '.join(PROFILES)}")
     json = _Json()
@@ -199,14 +200,14 @@ def _auto(
 def _fitted_sizes(
     model: Model, trained: Trained | None, least_ahead: int
 ) -> tuple[tuple[int, ...], dict[str, str]]:
-    """(sizes in the order of _SIZES, what each follows)."""
+    """(the sizes in the order of _SIZES, {key: the reason})."""
     hidden = model.hidden
     count = trained.parameters if trained else model.total_parameters
     largest = max((prod(shape) for _, shape in trained.tensors), default=0) if trained else 0
     dense = max(
         (p - e for p, e in zip(model.parameters_per_layer, model.experts_per_layer, strict=True)), default=0
     )
-    # What a step reduces at most is what trains, so a larger bucket is only memory.
+    # A step never reduces more than the trained parameters, so a larger bucket would only waste memory.
     reduce = min(500_000_000, max(count, 1_000_000))
     prefetch = min(500_000_000, max(dense, 10 * hidden, least_ahead))
     followed = f"a layer without its routed experts has {dense:,}"

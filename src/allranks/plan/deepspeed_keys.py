@@ -57,8 +57,8 @@ def void_keys(config: Mapping[str, Any]) -> dict[str, str]:
 def key_findings(
     run: Run, setting: Setting, config: Mapping[str, Any], accepted: bool = False
 ) -> list[Finding]:
-    """What is wrong with a JSON of the user's own. What the nodes' own libraries were asked about and have `accepted`
-    stops nothing: there it is a note."""
+    """The findings about a JSON that the user wrote. If the nodes' own libraries have `accepted` it, contradictions,
+    refused values and unknown keys do not stop the launch: they become notes."""
     where = run.where("deepspeed")
     findings = [
         Finding(
@@ -114,7 +114,7 @@ def _refused_values(run: Run, config: Mapping[str, Any]) -> list[Finding]:
 
 
 def _refused_later(run: Run, config: Mapping[str, Any]) -> list[Finding]:
-    """What DeepSpeed's configuration takes and `deepspeed.initialize` then refuses, with the model at hand (0.19.8:
+    """Values that DeepSpeed's configuration accepts but `deepspeed.initialize` refuses when it has the model (0.19.8:
     `engine.py`, `_configure_basic_optimizer`, `zero/stage3.py`; 0.16.9 for the compressing optimizers)."""
     stage = _at(config, "zero_optimization.stage") or 0
     kind = str(_at(config, "optimizer.type") or "")

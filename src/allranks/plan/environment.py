@@ -15,9 +15,10 @@ TCP_FABRICS = ("tcp", "socket", "ethernet")
 
 
 def environment(run: Run, uses_gpu: bool, facts: Mapping[str, Facts] | None = None) -> dict[str, dict]:
-    """{"all": {NAME: value}, "nodes": {node: {NAME: value}}}; a node's ranks get both, the node's on top.
+    """{"all": {NAME: value}, "nodes": {node: {NAME: value}}}. A node's ranks get both; the node's values win.
 
-    Values are strings. What the user wrote wins over ours; what is the same on every node stands in `all`.
+    Values are strings. The user's values win over those of allranks. Variables that are the same on every node are in
+    `all`.
     """
     common: dict[str, str] = {"OMP_NUM_THREADS": "1"}
     if uses_gpu:
@@ -47,8 +48,8 @@ def environment(run: Run, uses_gpu: bool, facts: Mapping[str, Facts] | None = No
 
 
 def _interface_variables(interface: str | None, uses_gpu: bool) -> dict[str, str]:
-    """NCCL reads its variable as a list of prefixes, and as one exact name after `=`; gloo takes exactly one
-    name (NCCL user guide, NCCL_SOCKET_IFNAME; torch 2.13, ProcessGroupGloo)."""
+    """The variables that name the interface. NCCL reads its variable as a list of prefixes, or after `=` as one exact
+    name; gloo takes exactly one name (NCCL user guide, NCCL_SOCKET_IFNAME; torch 2.13, ProcessGroupGloo)."""
     if interface is None:
         return {}
     variables = {"GLOO_SOCKET_IFNAME": interface}

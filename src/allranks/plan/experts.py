@@ -1,4 +1,4 @@
-"""The ways in which ZeRO-3 can gather a layer's routed experts, each planned, and the one that is recommended."""
+"""Plans each way in which ZeRO-3 can gather a layer's routed experts, and recommends one."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from allranks.plan.traffic import step_time, traffic_of
 from allranks.spec import LOCKSTEP, Run
 
 TRIED = (USUAL_AT_ONCE,)
-"""Experts at a time that are planned beside the run file's own number."""
+"""Numbers of experts gathered at a time that are planned in addition to the run file's own number."""
 
 GAIN = 1.02
 """How much faster lockstep must be to be recommended if both fit."""
 
 
 def ways(case: Case) -> list[dict[str, Any]]:
-    """A row for each way: what is gathered together, memory a GPU, the step's time and traffic; one is `recommended`.
-    Empty for a model without routed experts, and if the weights are not split."""
+    """One row for each way: the experts that are gathered together, the memory per GPU, the step's time and traffic.
+    One row is `recommended`. Empty for a model without routed experts, and if the weights are not split."""
     if not case.sharded or not case.model.experts:
         return []
     if case.model.fused_experts:

@@ -32,11 +32,14 @@ NONE, REENTRANT, NON_REENTRANT = "none", "reentrant", "non-reentrant"
 
 @dataclass(frozen=True)
 class Gathered:
-    """A micro-step's gathers, in bytes: `received` is the size of all gathered tensors (padded to the ranks),
-    `calls` the number of all-gathers; `peak` is the most that is whole at once (persistent tensors left
-    out), `peak_copied` the same with the second copy that a coalesced gather makes of its tensors before
-    its flat buffer goes (also in the first two steps, when nothing is known ahead and each module fetches all
-    of its own); `persistent` is what every rank always holds whole."""
+    """The gathers of a micro-step, in bytes.
+
+    `received` is the size of all gathered tensors (padded to the ranks), `calls` the number of all-gathers. `peak` is
+    the largest size of tensors that are whole at once, without persistent ones. `peak_copied` also counts the second
+    copy: a coalesced gather copies its tensors before it frees its flat buffer. It covers the first two steps too, in
+    which DeepSpeed does not know the order yet and each module fetches all of its own tensors. `persistent` is the size
+    of the tensors that every rank always holds whole.
+    """
 
     received: int
     calls: int
@@ -50,13 +53,13 @@ class _Event:
     kind: int
     node: Node
     holder: Node | None = None
-    """In a recomputation: the module in whose backward frozen tensors are let go, and not before."""
+    """In a recomputation: frozen tensors are released only after the backward of this module."""
 
 
 def schedule(steps: Steps, checkpointing: str, holds_recomputed: bool) -> list[_Event]:
-    """The step as events. `holds_recomputed` is DeepSpeed ≥ 0.19.3: frozen tensors that a recomputation fetches
-    stay until the innermost module then in backward is done. Under reentrant checkpointing that module
-    is the whole model, so every layer stays."""
+    """The step as events. `holds_recomputed` is the behaviour of DeepSpeed ≥ 0.19.3: frozen tensors that a
+    recomputation fetches stay until the innermost module that is in backward at that time is done. Under reentrant
+    checkpointing that module is the whole model, so every layer stays."""
     events = [_Event(kind, node) for kind, node in forward(steps.root)]
     events += _backward(steps.root, steps.root, checkpointing, holds_recomputed)
     return events
@@ -77,7 +80,7 @@ def _backward(node: Node, outer: Node, checkpointing: str, holds: bool) -> Itera
 
 
 def _recomputed_inside(layer: Node, holds: bool) -> Iterator[_Event]:
-    """Non-reentrant: the layer is computed again when its last module first asks for a saved tensor."""
+    """Non-reentrant checkpointing: the layer is computed again when its last module first needs a saved tensor."""
     chain = last_inside(layer)
     yield from (_Event(BACKWARD, node) for node in chain)
     yield from _again(layer, chain[-1] if holds else None)
@@ -91,14 +94,15 @@ def _recomputed_inside(layer: Node, holds: bool) -> Iterator[_Event]:
 
 
 def _again(layer: Node, holder: Node | None) -> Iterator[_Event]:
-    """The layer's second forward pass. A group is let go in it as in the first."""
+    """The layer's second forward pass. It releases groups like the first one."""
     for kind, node in forward(layer):
         yield _Event(kind, node, None if node.group else holder)
 
 
 class _Ahead:
-    """How many elements lie between a step and the next use of a tensor. DeepSpeed looks at a module's own tensors, so
-    it does not see a leaf's; when it lets go of a leaf it looks at everything inside each module instead."""
+    """The number of elements that are used between a step and the next use of a tensor. DeepSpeed looks at a module's
+    own tensors, so it does not see those inside a leaf. Only when it releases a leaf, it looks at everything inside
+    each module."""
 
     def __init__(self, params: list[Param], order: list[Node], for_leaf: bool):
         self.uses: dict[int, list[int]] = {}
@@ -120,7 +124,8 @@ class _Ahead:
 
 
 class _Coordinator:
-    """DeepSpeed's bookkeeping: which tensors are whole, which are on their way, what may be let go."""
+    """DeepSpeed's bookkeeping: the tensors that are whole, those that are being gathered, and those that may be
+    released."""
 
     def __init__(self, params: list[Param], events: list[_Event], zero: Zero, ranks: int):
         self.params, self.zero = params, zero

@@ -1,6 +1,6 @@
-"""What the machines have: from facts if there are any, else from tables that name their sources.
+"""The hardware of the machines: from facts if there are any, else from tables that name their sources.
 
-Nothing here is measured by us. A number from a table is marked `assumed`.
+allranks measures nothing here. A number from a table is marked `assumed`.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ GIB = 2**30
 
 
 class Gpu(NamedTuple):
-    """`memory_bytes` is what a process can use (torch's `total_memory`); `flops` the dense bf16 peak a second
-    (fp16 if there is no bf16); `link` the all-gather bus bandwidth between 8 GPUs of one node in bytes/s."""
+    """`memory_bytes` is the memory that a process can use (torch's `total_memory`); `flops` is the dense bf16 peak per
+    second (fp16 if there is no bf16); `link` is the all-gather bus bandwidth between 8 GPUs of one node in bytes/s."""
 
     memory_bytes: int
     flops: float
@@ -64,7 +64,7 @@ _GPUS: dict[str, Gpu] = {
 
 
 class Network(NamedTuple):
-    """What one node can send, in bytes a second, with where the number comes from."""
+    """The bandwidth out of one node, in bytes per second, and the source of the number."""
 
     name: str
     bytes_per_second: float
@@ -81,15 +81,16 @@ LOOPBACK = Network("loopback", 2e9, "order of magnitude of gloo between processe
 
 @dataclass(frozen=True)
 class Hardware:
-    """One GPU model and the least of all nodes. None if nobody said. `networks` begins with the one the run
-    would use; what follows is for comparison."""
+    """The GPU model, and the smallest host memory of all nodes; None if it is unknown. `networks` begins with the one
+    that the run would use; the others are for comparison."""
 
     gpu_name: str | None
     gpu: Gpu | None
     host_bytes: int | None
     networks: tuple[Network, ...]
     without_tcp: Network | None = None
-    """What the nodes could use where the run is held to TCP: their InfiniBand ports, or what is usual."""
+    """The network that the nodes could use if the run were not restricted to TCP: their InfiniBand ports, or a usual
+    one."""
 
     @property
     def network(self) -> Network:
@@ -97,7 +98,7 @@ class Hardware:
 
 
 def gpu_named(name: str | None) -> Gpu | None:
-    """The table's entry for a GPU's name (`A100-SXM4-80GB`, `NVIDIA H100 80GB HBM3`); the longest that fits."""
+    """The table's entry for a GPU's name (`A100-SXM4-80GB`, `NVIDIA H100 80GB HBM3`); the longest name that matches."""
     if not name:
         return None
     words = _words(name)

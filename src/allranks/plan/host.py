@@ -1,9 +1,9 @@
 """Host memory of the fullest node: while loading, while training, while saving.
 
-Loading, from transformers' source: 5.6 (`modeling_utils.py`, `integrations/deepspeed.py`) has every rank read all
-shards; files stay mapped and cost nothing that cannot be dropped, but experts that are stored one by one are
-joined into new tensors on every rank before any is copied. 4.52 reads shard by shard, on rank 0 alone. With
-`environment: {loader: own}` a rank reads its own bytes a piece at a time (docs/loading.md).
+The part on loading follows transformers' source. In 5.6 (`modeling_utils.py`, `integrations/deepspeed.py`) every rank
+reads all shards. The files stay mapped, so the kernel can drop their pages at any time; but experts that are stored one
+by one are joined into new tensors on every rank before any is copied. 4.52 reads shard by shard, on rank 0 only. With
+`environment: {loader: own}` a rank reads its own bytes piece by piece (docs/loading.md).
 """
 
 from __future__ import annotations
@@ -13,27 +13,31 @@ from allranks.plan.planning_input import Case
 GIB = 2**30
 
 PROCESS_GPU_BYTES = 3 * GIB
-"""One training process beside its tensors: Python, torch with CUDA libraries, pinned staging: 2.5 to 3.5 GiB."""
+"""One training process without its tensors: Python, torch with CUDA libraries, pinned staging: 2.5 to 3.5 GiB."""
 
 PROCESS_CPU_BYTES = int(0.7 * GIB)
 """The same on CPU: 0.5 GiB of libraries and 0.2 GiB of gloo and DeepSpeed (760 MiB per rank seen with a tiny model)."""
 
 TRAINER_BYTES = int(0.3 * GIB)
-"""LLaMA-Factory on top on CPU: data sets, pyarrow, the trainer (1,038 MiB per rank seen in the demo)."""
+"""On CPU, LLaMA-Factory in addition: data sets, pyarrow, the trainer (1,038 MiB per rank seen in the demo)."""
 
 SHARD_FILE_BYTES = 5 * 10**9
 """The largest file of a sharded checkpoint: transformers' `max_shard_size` was 5 GB before version 5."""
 
 
 OWN_LOADER_BYTES = 64 * 2**20
-"""What a rank of ours has in hand while it reads its own bytes (`worker/weight_files.py`, `PIECE_BYTES`)."""
+"""The piece that a rank holds while allranks' loader reads its bytes (`worker/weight_files.py`, `PIECE_BYTES`)."""
 
 
 def host_memory(case: Case, device_bytes: int) -> dict[str, int]:
-    """Bytes on the node with most ranks. `device_bytes` is what a rank holds on its GPU, or here where there is
-    none. Keys: `load`, `train`, `save_stock` (transformers' own: under ZeRO-3 it gathers the whole model on rank 0 also
-    for an adapter; DeepSpeed 0.19.8, `engine.py`, `save_16bit_model`) and `save` (what `allranks run` does: an adapter
-    is saved by gathering what trains, in float32; a model that trains whole is saved as transformers does)."""
+    """Bytes on the node with most ranks. `device_bytes` is the size of a rank's tensors, which are on its GPU, or in
+    host memory if it has no GPU.
+
+    Keys: `load`, `train`, `save_stock` and `save`. `save_stock` is transformers' own save: under ZeRO-3 it gathers the
+    whole model on rank 0, also for an adapter (DeepSpeed 0.19.8, `engine.py`, `save_16bit_model`). `save` is the save
+    of `allranks run`: for an adapter it gathers only the trained parameters, in float32; a model that trains whole is
+    saved as transformers does it.
+    """
     ranks = max(case.nodes)
     process = PROCESS_GPU_BYTES if case.setting.uses_gpu else PROCESS_CPU_BYTES + TRAINER_BYTES
     resting = ranks * process + (0 if case.setting.uses_gpu else ranks * device_bytes)
@@ -50,7 +54,7 @@ def host_memory(case: Case, device_bytes: int) -> dict[str, int]:
 
 
 def _own(case: Case, ranks: int) -> float:
-    """On CPU the weights themselves rest in host memory while they are loaded (ZeRO-3: 1/N on each rank,
+    """On CPU the weights themselves are in host memory while they are loaded (ZeRO-3: 1/N on each rank,
     arXiv 1910.02054, section 3)."""
     if case.setting.uses_gpu:
         return 0.0
@@ -58,8 +62,9 @@ def _own(case: Case, ranks: int) -> float:
 
 
 def _offloaded(case: Case) -> float:
-    """What one rank keeps in host memory: its part of the weights (pinned, in 16 bits), and of the optimizer: a
-    float32 copy, two moments and the gradient, 16 bytes a trained parameter (ZeRO-Offload, arXiv 2101.06840)."""
+    """Bytes that one rank offloads to host memory: its part of the weights (pinned, in 16 bits), and its part of the
+    optimizer (a float32 copy, two moments and the gradient: 16 bytes per trained parameter; ZeRO-Offload,
+    arXiv 2101.06840)."""
     held = 0.0
     if case.zero.offload_parameters == "cpu":
         held += case.base_bytes / case.ranks
@@ -76,7 +81,7 @@ def joins_experts(case: Case) -> bool:
 
 
 def _loading(case: Case, ranks: int) -> float:
-    """Bytes of weights that a node holds while it reads them; the sources are in the head of this module."""
+    """Bytes of weights that a node holds while it reads them. The module's docstring names the sources."""
     if case.loads_own:
         return ranks * OWN_LOADER_BYTES
     whole = case.model.total_parameters * case.setting.weight_bytes

@@ -1,7 +1,7 @@
-"""What the training libraries of the nodes said of this run's configuration (`node/configuration_trial.py`).
+"""The verdict of the nodes' training libraries on this run's configuration (`node/configuration_trial.py`).
 
-An answer is about one configuration. It counts only for a run that asks the same, since facts may have been recorded
-with an older run file. Pure.
+An answer is about one configuration. It counts only for a run with the same configuration, since the facts may have
+been recorded with an older run file. Pure.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from allranks.spec import Run
 
 FACT = "imports.configuration"
 MOST_CHARACTERS = 600
-"""Of the libraries' words in a finding: argparse's list of all schedules is about 400."""
+"""The most of the libraries' message that a finding quotes: argparse's list of all schedules has about 400."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One node's answer. `refused` is None if the libraries could not be asked, for the reason `said`; `step`,
-    `library` and `error` (the exception's type) tell where a refusal came from. `skipped` maps steps that were not
-    tried to the reason."""
+    """One node's answer. `said` is the libraries' message. `refused` is None if they could not be asked; `said` is the
+    reason then. `step`, `library` and `error` (the exception's type) show where a refusal came from. `skipped` maps
+    steps that were not tried to the reason."""
 
     node: str
     refused: bool | None
@@ -39,14 +39,14 @@ class Answer:
 
     @property
     def words(self) -> str:
-        """`said` without its line breaks and pydantic's address of its manual."""
+        """`said` without line breaks and without pydantic's link to its manual."""
         rows = [row.strip() for row in self.said.splitlines() if "errors.pydantic.dev" not in row]
         return " ".join(row for row in rows if row)[:MOST_CHARACTERS]
 
 
 def question(run: Run, planned: Mapping[str, Any], deepspeed: Mapping[str, Any] | None) -> dict[str, Any]:
-    """What a node asks its libraries, with the digest by which the answer is known again. `planned` are the plan's
-    changes of the trainer's arguments, `deepspeed` is the JSON that the run will get."""
+    """The question that a node asks its libraries, with a digest that connects the answer to this configuration.
+    `planned` are the plan's changes of the trainer's arguments, `deepspeed` is the JSON that the run will get."""
     told = trainer.arguments(run, planned, "", None)
     words = trainer.words(
         {key: value for key, value in told.items() if key not in ("output_dir", "deepspeed")}
@@ -62,8 +62,8 @@ def question(run: Run, planned: Mapping[str, Any], deepspeed: Mapping[str, Any] 
 
 
 def question_of_script(run: Run, path: str, filled: bool, config: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The same of a script of the user's own, about the DeepSpeed JSON that its command names. The node reads `path`
-    itself unless `config`, what it holds, is known. If `filled`, transformers fills its `auto` in."""
+    """The same for the user's own script, about the DeepSpeed JSON that its command names. The node reads `path` itself
+    unless its content is known as `config`. If `filled`, transformers fills in the `auto` values."""
     return {
         "digest": digest(run, None),
         "kind": "deepspeed",
@@ -76,7 +76,8 @@ def question_of_script(run: Run, path: str, filled: bool, config: Mapping[str, A
 
 
 def digest(run: Run, deepspeed: Mapping[str, Any] | None) -> str:
-    """Of what the user wrote. A profile counts by its name: its sizes follow what the nodes said in the meantime."""
+    """A digest of the configuration that the user wrote. A profile counts only by its name, since its sizes depend on
+    facts that the nodes have sent in the meantime."""
     named = run.deepspeed if is_profile(run.deepspeed) else deepspeed or None
     about = [dict(run.train.arguments), named, run.cluster.world_size, run.on_cpu, run.save.every]
     about += [list(run.train.command)] if run.train.kind == "command" else []
@@ -85,7 +86,7 @@ def digest(run: Run, deepspeed: Mapping[str, Any] | None) -> str:
 
 
 def answer_of(run: Run, deepspeed: Mapping[str, Any] | None, facts: Facts) -> Answer | None:
-    """A node's answer about this run; None if the node was not asked, or about another configuration."""
+    """A node's answer about this run; None if the node was not asked, or was asked about another configuration."""
     told = mapping(facts.get(FACT))
     if facts.unreadable.get(FACT):
         return Answer(facts.node, None, facts.unreadable[FACT])

@@ -1,4 +1,4 @@
-"""What trains: LoRA targets matched as PEFT matches them, and the exact number of trainable parameters.
+"""The parameters that a LoRA trains: matches the targets as PEFT does, and counts the trainable parameters exactly.
 
 Source of the rules: PEFT 0.18.1 (`tuners/tuners_utils.py`: `check_target_module_exists`,
 `_maybe_include_all_linear_layers`, `_inject_parameters`; `utils/other.py`: `_set_trainable`;
@@ -39,8 +39,8 @@ class Lora:
 
 @dataclass(frozen=True)
 class Trained:
-    """What a LoRA trains in one model. `missing` are asked names that exist nowhere, `unsupported` modules that
-    match but that PEFT cannot adapt (it raises). `tensors` are (name, shape) of everything that trains."""
+    """The trained parameters of one model. `missing` are targets that exist nowhere in it, `unsupported` are modules
+    that match but that PEFT cannot adapt (it raises). `tensors` are (name, shape) of everything that trains."""
 
     parameters: int
     tensors: tuple[Tensor, ...]

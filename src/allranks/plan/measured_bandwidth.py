@@ -40,5 +40,5 @@ def _rows(document: Mapping[str, Any], key: str) -> list[Mapping[str, Any]]:
 
 
 def _rate(row: Mapping[str, Any]) -> float:
-    """Bytes a second; 0 for what is no positive number."""
+    """Bytes per second; 0 if the value is not a positive number."""
     return max(0.0, number(row.get("bytes_per_second")) or 0.0)

@@ -1,9 +1,9 @@
-"""Memory a GPU by part at its fullest moment, and whether it fits.
+"""The parts of a GPU's memory at the moment when it is fullest, and whether they fit.
 
-Sources: ZeRO (arXiv 1910.02054, section 3) for what each stage splits: 2 bytes a weight, 2 a gradient and 12 of
-Adam (a float32 copy and two moments) a trained parameter; DeepSpeed 0.19.8 for buffers and gathers
-(`gather.py`); `activations.py` for the rest. One moment is the fullest, and its parts are what is reported,
-so they add up to the total.
+Sources: ZeRO (arXiv 1910.02054, section 3) for the states that each stage splits: 2 bytes per weight, 2 bytes per
+gradient and 12 bytes of Adam (a float32 copy and two moments) per trained parameter; DeepSpeed 0.19.8 for buffers and
+gathers (`gather.py`); `activations.py` for the rest. The reported parts are those of the fullest moment, so they add up
+to the total.
 """
 
 from __future__ import annotations
@@ -20,32 +20,34 @@ GIB = 2**30
 
 FITS_BELOW, HOPELESS_ABOVE = 0.92, 1.05
 """Shares of the usable memory. Estimates of this kind are off by 3 to 5 % (LLMem, arXiv 2404.10933, reports at most
-3.0 %; our activations stay within -3 % of torch's count), and the allocator loses 2 to 3 % with expandable
-segments: only below 92 % is it said to fit; up to 105 % it may."""
+3.0 %; the plan's activations are at most 3 % below torch's count), and the allocator loses 2 to 3 % with expandable
+segments. So the verdict is `fits` only below 92 %; up to 105 % the run may fit."""
 
 HOST_TAKEN_FOR_GRANTED = 2**40
-"""Host memory that a GPU node may not have (1 TiB: half of an 8-GPU machine of the cloud, DGX A100's data sheet): from
-here on a run is not said to fit before somebody has looked."""
+"""Host memory that a GPU node may not have (1 TiB: half of an 8-GPU machine of the cloud, DGX A100's data sheet). If a
+run needs this much, the plan does not say that it fits before the nodes have reported their memory."""
 
 CONTEXT_BYTES = int(0.5 * GIB)
-"""A CUDA context with cuBLAS and its workspace: 0.4 to 0.5 GiB on A100 and H100 (nvidia-smi beside torch's count)."""
+"""A CUDA context with cuBLAS and its workspace: 0.4 to 0.5 GiB on A100 and H100 (nvidia-smi compared with torch's
+count)."""
 
 NCCL_BYTES = int(0.8 * GIB)
-"""NCCL's channels and buffers: NCCL_BUFFSIZE (4 MiB) times the channels' protocols and peers, 0.3 to 1 GiB a
-process for 8 GPUs (NCCL user guide, NCCL_BUFFSIZE; nccl#964)."""
+"""NCCL's channels and buffers: NCCL_BUFFSIZE (4 MiB) times the channels' protocols and peers, 0.3 to 1 GiB per process
+for 8 GPUs (NCCL user guide, NCCL_BUFFSIZE; nccl#964)."""
 
 FRAGMENTED = 0.02
 """Share of the allocated memory that torch's allocator holds and cannot use, with expandable segments."""
 
 HEAP_KEEPS = 2.2
-"""On CPU: times what ZeRO-3 gathers, which glibc's heap keeps after it was freed (tensors below 32 MiB, mallopt(3),
-M_MMAP_THRESHOLD). Measured: 2.1 to 2.2 times the model on 136, 341 and 752 M parameters (docs/benchmarks.md)."""
+"""On CPU, glibc's heap keeps this many times the bytes that ZeRO-3 gathers, even after they were freed (tensors below
+32 MiB, mallopt(3), M_MMAP_THRESHOLD). Measured: 2.1 to 2.2 times the model with 136, 341 and 752 million parameters
+(docs/benchmarks.md)."""
 
 
 @dataclass(frozen=True)
 class Memory:
-    """Bytes on the fullest rank at its fullest moment. `parts` add up to `total`; `moment` says when. `usable` is
-    what a process can have, None if the GPU is not known."""
+    """Bytes on the fullest rank at its fullest moment, `moment`. `parts` add up to `total`. `usable` is the memory
+    that a process can have, None if the GPU is not known."""
 
     parts: Mapping[str, int]
     moment: str
@@ -54,7 +56,7 @@ class Memory:
     host_usable: int | None
     on_gpu: bool
     uncounted: str = ""
-    """What the run keeps on top and the plan does not count."""
+    """Tensors that the run keeps in addition and that the plan does not count; empty if there are none."""
 
     @property
     def total(self) -> int:
@@ -62,12 +64,12 @@ class Memory:
 
     @property
     def _allocated(self) -> int:
-        """What torch counts as allocated: without the context, NCCL and what its allocator cannot use."""
+        """The bytes that torch counts as allocated: without the context, NCCL and fragmentation."""
         return self.total - self.parts["runtime"] - self.parts["fragmentation"]
 
     @property
     def host_total(self) -> int:
-        """The most that a node needs under `allranks run`; the trainer's own save is in `host` to compare."""
+        """The most that a node needs under `allranks run`. The trainer's own save is in `host` for comparison."""
         return self.host[self.host_phase]
 
     @property
@@ -76,7 +78,7 @@ class Memory:
 
     @property
     def host_in_doubt(self) -> bool:
-        """Whether the hosts' memory is not known and more is needed than a node can be trusted to have."""
+        """Whether the hosts' memory is unknown and the run needs more than every node can be expected to have."""
         return self.on_gpu and self.host_usable is None and self.host_total >= HOST_TAKEN_FOR_GRANTED
 
     @property
@@ -85,7 +87,8 @@ class Memory:
 
     @property
     def verdict(self) -> str | None:
-        """Of GPU and host together. None if what decides is not known: never `fits` on half of the facts."""
+        """The verdict on GPU and host together; None if a deciding number is unknown. It is never `fits` if only one of
+        the two is known."""
         found = [_verdict(self.host_total, self.host_usable)]
         if self.on_gpu:
             found.append(_verdict(self.total, self.usable))
@@ -119,7 +122,7 @@ def _verdict(needed: float, usable: int | None) -> str | None:
 
 
 def memory_of(case: Case) -> Memory:
-    from allranks.plan.host import host_memory  # host memory holds the GPU's parts where a run has no GPU
+    from allranks.plan.host import host_memory  # If a run has no GPU, the GPU's parts are in host memory.
 
     resting = _resting(case)
     moments = _moments(case)
@@ -158,9 +161,10 @@ def memory_of(case: Case) -> Memory:
 
 
 def _resting(case: Case) -> dict[str, float]:
-    """What a rank holds between steps. `parameters` is the base, or a rank's part of it; `lora` the adapters and
-    what ZeRO-3 keeps whole (`stage3_param_persistence_threshold`: norms, and adapters below it). With T trained
-    parameters and N ranks: gradients 2T/N (ZeRO ≥ 2), optimizer 12T/N (ZeRO ≥ 1); below that, whole."""
+    """The bytes that a rank holds between steps. `parameters` is the base, or a rank's part of it. `lora` is the
+    adapters and the tensors that ZeRO-3 keeps whole (`stage3_param_persistence_threshold`: norms, and adapters below
+    it). With T trained parameters and N ranks, gradients take 2T/N (ZeRO ≥ 2) and the optimizer 12T/N (ZeRO ≥ 1); at
+    lower stages they are not split."""
     zero, ranks, trained = case.zero, case.ranks, case.trained.parameters
     width = case.setting.weight_bytes
     adapters = trained * case.adapter_width if case.adapters else 0.0
@@ -182,8 +186,9 @@ def _resting(case: Case) -> dict[str, float]:
 
 
 def _buffers(case: Case) -> float:
-    """Flat buffers for reducing gradients: one bucket (two where reducing overlaps, ZeRO 1 and 2), never more than
-    what trains; without ZeRO, DDP's buckets are a second copy of the gradients (DeepSpeed 0.19.8,
+    """Flat buffers for reducing gradients: one bucket (two if reducing overlaps, ZeRO 1 and 2). Without contiguous
+    gradients a bucket is at most as large as the trained parameters. Without ZeRO, DDP's buckets are a second copy of
+    the gradients (DeepSpeed 0.19.8,
     `runtime/zero/stage3.py` and `stage_1_and_2.py`, `ipg_buckets`; torch 2.13, `gradient_as_bucket_view`)."""
     zero, trained = case.zero, case.trained.parameters
     if not zero.enabled:
@@ -194,8 +199,8 @@ def _buffers(case: Case) -> float:
 
 
 def _moments(case: Case) -> dict[str, dict[str, float]]:
-    """What comes on top at each moment that may be the fullest: what ZeRO-3 has whole then (`gather.py`, DeepSpeed's
-    coordinator replayed) and what backward needs (`activations.py`, torch's saved tensors counted)."""
+    """The additional bytes at each moment that may be the fullest: the tensors that ZeRO-3 has whole then (`gather.py`
+    replays DeepSpeed's coordinator) and those that backward needs (`activations.py` counts torch's saved tensors)."""
     kept, layer, loss = case.activations.kept, case.activations.layer, case.activations.loss
     moments: dict[str, dict[str, float]] = {}
     if case.sharded:
@@ -217,8 +222,9 @@ def _moments(case: Case) -> dict[str, dict[str, float]]:
 
 
 def _dequantized(case: Case) -> float:
-    """qwZ gathers 8 bits and makes the 16 from them in a second tensor (DeepSpeed 0.19.8, `partition_parameters.py`,
-    `dequantize`): half as much again of what one gather brings, which tensor by tensor is one expert's."""
+    """qwZ gathers 8-bit values and makes the 16-bit values from them in a second tensor (DeepSpeed 0.19.8,
+    `partition_parameters.py`, `dequantize`). That adds half of the bytes of one gather; if tensors are gathered one by
+    one, the largest gather is one tensor of one expert."""
     if not case.zero.quantized_weights:
         return 0.0
     alone = case.zero.sequential and not case.model.fused_experts and case.model.experts
@@ -227,9 +233,9 @@ def _dequantized(case: Case) -> float:
 
 
 def _evaluation(case: Case) -> dict[str, float]:
-    """Forward alone, with `per_device_eval_batch_size` samples: one layer in hand, and the logits, which Liger makes
-    then too (liger-kernel, `transformers/model/llama.py`, `skip_logits`: its fused loss is for training); transformers'
-    `ForCausalLMLoss` upcasts them and takes their log-softmax."""
+    """A forward pass with `per_device_eval_batch_size` samples: the activations of one layer, and the logits. Liger
+    makes the logits here too (liger-kernel, `transformers/model/llama.py`, `skip_logits`: its fused loss is only for
+    training). transformers' `ForCausalLMLoss` upcasts them and takes their log-softmax."""
     tokens = case.setting.eval_batch * case.setting.cutoff
     peak = case.gathered.peak if case.sharded else 0.0
     ahead = min(peak, case.zero.max_live * case.setting.weight_bytes)

@@ -1,10 +1,10 @@
-"""A model that is not described here, described by the training environment: a program, and the reader of its answer.
+"""Describes a model of an unknown family in the training environment: a program, and the reader of its answer.
 
     PYTHON -m allranks.plan.meta_device CONFIG.json      (or the file itself, anywhere)
 
 builds the model on torch's meta device, which needs neither weights nor memory, and prints one JSON object.
-torch and transformers are imported by that program alone, in the training environment; reading its answer
-(`model_of`) needs neither. Code that lies beside a model (`auto_map`) is not run.
+Only that program imports torch and transformers, in the training environment; the reader of its answer (`model_of`)
+needs neither. It does not run the model's own code (`auto_map`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 LAYER = re.compile(r"\.(\d+)\.")
 HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads")
-"""What configurations call the number of attention heads."""
+"""The names of the number of attention heads in configurations."""
 
 
 def describe(config: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
         made = AutoConfig.for_model(config["model_type"], **values)
         pictured = getattr(transformers, "AutoModelForImageTextToText", None)
         if pictured is not None and type(made) in pictured._model_mapping:
-            # LLaMA-Factory takes that class before this one: the text model alone is not what it trains.
+            # LLaMA-Factory prefers that class to the text model, so the text model alone is not what it trains.
             raise ValueError(
                 f"{config['model_type']} has a vision tower, and the memory of its images is not planned"
             )

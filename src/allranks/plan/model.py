@@ -43,13 +43,13 @@ class Module(NamedTuple):
 
 
 class Config:
-    """A model's configuration: what its `config.json` says, else the family's own defaults."""
+    """A model's configuration: the values of its `config.json`, and the family's defaults for the others."""
 
     def __init__(self, values: Mapping[str, Any], defaults: Mapping[str, Any]):
         self._values, self._defaults = values, defaults
 
     def get(self, name: str) -> Any:
-        """The value; an explicit null stays None, as in transformers."""
+        """The value. An explicit null stays None, as in transformers."""
         return self._values[name] if name in self._values else self._defaults.get(name)
 
     def whole(self, name: str) -> int:

@@ -40,14 +40,13 @@ def make_plan(
 ) -> Plan:
     """The plan of a run.
 
-    `config` is the model's `config.json`; without it (or for a family that is not described here) the numbers
-    are None and a finding says so. `facts` maps node names to what they said of themselves. `deepspeed` is
-    the content of the JSON that `run.deepspeed` names, if it names a path; `dataset_samples` the dataset's
-    size if somebody counted it; `price` that of a GPU hour, in
-    any currency; `probe` what `allranks probe --json` printed;
-    `described` what `meta_device.py` printed for a family that is not described here, or the Pythons that were
-    `tried` in vain; `without` why there is no `config`, and the fix. Never raises for what the user wrote: what is
-    wrong is in `findings`.
+    `config` is the model's `config.json`; without it (or for a family that is not described here) the numbers are None
+    and a finding reports that. `facts` are the nodes' facts by name. `deepspeed` is the content of the JSON that
+    `run.deepspeed` names, if it names a path. `dataset_samples` is the dataset's size, if it is known. `price` is the
+    price of a GPU hour, in any currency. `probe` is the output of `allranks probe --json`. `described` is the output
+    of `meta_device.py` for a family that is not described here, or the Pythons that were `tried` without success.
+    `without` is the reason why there is no `config`, and the fix. The function never raises for errors in the user's
+    input: they are in `findings`.
     """
     given = Given(config, facts, deepspeed, dataset_samples, price, probe, described, without)
     versions = versions_of(run.without_spares(), facts)
@@ -59,7 +58,7 @@ def make_plan(
 
 
 class Given(NamedTuple):
-    """What `make_plan` is given beside the run."""
+    """The arguments of `make_plan` except the run."""
 
     config: Mapping[str, Any] | None
     facts: Mapping[str, Facts] | None
@@ -119,7 +118,7 @@ def _plan(run: Run, given: Given, versions: Versions) -> Plan:
 def between_nodes(
     run: Run, uses_gpu: bool, facts: Mapping[str, Facts] | None, probe: Mapping[str, Any] | None
 ) -> float | None:
-    """Bytes a second that leave a node; None on CPU and within one node."""
+    """The bandwidth out of one node, in bytes per second; None on CPU, or if the run has only one node."""
     if not uses_gpu or len(run.cluster.nodes) < 2:
         return None
     probed = network_of(probe) if probe else None
@@ -156,7 +155,7 @@ def _model(
 
 
 def _tried(described: Mapping[str, Any] | None) -> str:
-    """Which Pythons were asked for a family that is not described here, and what each of them lacks."""
+    """A text that names the Pythons that were tried for a family that is not described here, and what each lacks."""
     tried = (described or {}).get("tried")
     if not isinstance(tried, Mapping):
         return ""

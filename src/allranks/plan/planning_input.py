@@ -31,22 +31,22 @@ class Case:
     versions: Versions
     smoke_test: bool = False
     tcp_only: bool = False
-    """NCCL_IB_DISABLE is set: nodes talk over TCP, whatever else they have."""
+    """NCCL_IB_DISABLE is set: nodes use TCP, even if they have InfiniBand."""
     samples: int | None = None
     one_machine: bool = False
     """All nodes are this machine's loopback."""
     price: float | None = None
-    """Of one GPU hour, in any currency."""
+    """The price of one GPU hour, in any currency."""
     deepspeed: str = "auto"
     """The run file's `deepspeed`: a profile, `none`, or the path of a JSON."""
     node_names: tuple[str, ...] = ()
     asked: bool = False
-    """Whether the nodes were asked; what is not known then, they did not say."""
+    """Whether the nodes were asked for facts. If so, a fact that is still unknown is missing in their answers."""
     padded_to: int = 0
-    """The ranks whose parts pad what is gathered; a what-if about more ranks keeps it: that changes nothing to speak of
-    and saves replaying the step. 0 means the case's own."""
+    """The number of ranks that gathered tensors are padded to; 0 means the case's own number. A what-if about more
+    ranks keeps the old number: the difference is negligible, and the step need not be replayed."""
     computed: dict = field(default_factory=dict, compare=False, repr=False)
-    """What was computed, by what it depends on; what-ifs made with `replace` share it."""
+    """A cache of computed values, by the values that they depend on. What-ifs made with `replace` share it."""
 
     @property
     def ranks(self) -> int:
@@ -73,8 +73,9 @@ class Case:
 
     @property
     def adapter_width(self) -> int:
-        """Bytes of a trained adapter's element: PEFT makes adapters of a 16-bit base float32, and LLaMA-Factory
-        whatever trains outside ZeRO-3; DeepSpeed before 0.19.2 takes adapters under ZeRO-3 back to 16 bits."""
+        """Bytes per element of a trained adapter. PEFT makes adapters of a 16-bit base float32, and LLaMA-Factory makes
+        all trained parameters float32 without ZeRO-3. DeepSpeed before 0.19.2 converts adapters under ZeRO-3 back to
+        16 bits."""
         if self.adapters and (not self.sharded or self.versions.float32_adapters):
             return 4
         return int(self.setting.weight_bytes)

@@ -1,4 +1,4 @@
-"""The plan as data: what a run trains, needs and does, and exactly what each rank will be given."""
+"""The plan as data: the parameters that a run trains, its memory and traffic, and the exact settings of each rank."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from allranks.spec import Run
 
 @dataclass(frozen=True)
 class Plan:
-    """Numbers are None if the model is not known. `ranks`, `environment` and `deepspeed` are what will run.
+    """Numbers are None if the model is not known. The run uses exactly these `ranks`, `environment` and `deepspeed`.
 
-    `trainer` holds the training arguments that must differ from what the user wrote for the run to do what
-    was meant. `deepspeed` is None for `train.command`, and for a path until its content is given.
+    `trainer` are the training arguments that must differ from the user's, so that the run does what the user meant.
+    `deepspeed` is None for `train.command`, and for a path until its content is given.
     """
 
     run: Run

@@ -1,4 +1,4 @@
-"""What a run's training arguments say that the plan needs, read once: one place for names and defaults."""
+"""The training arguments that the plan needs, read once: the only place with their names and defaults."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ class Setting:
     warmup: bool = False
     """Whether the learning rate rises for at least a step."""
     eval_batch: int = 0
-    """Samples a rank evaluates at once; 0 if nothing is evaluated."""
+    """Samples per rank that are evaluated at once; 0 if the run does not evaluate."""
     own_loader: bool = False
     """Whether each rank reads only its own bytes of the base (`environment: {loader: own}`)."""
     experts_at_once: int = 0
-    """Routed experts that are gathered together in lockstep; 0 if a layer's experts are one leaf."""
+    """The number of routed experts that are gathered together in lockstep; 0 if a layer's experts are one leaf."""
 
     @property
     def rows(self) -> int:
-        """Sequences a rank has in hand at once: preferences are learnt from pairs (LLaMA-Factory 0.9.5,
+        """Sequences per rank and micro-step: preferences are learnt from pairs (LLaMA-Factory 0.9.5,
         `data/collator.py`, `PairwiseDataCollatorWithPadding`)."""
         return self.micro_batch * (2 if self.stage in PAIRED else 1)
 
     @property
     def uncounted(self) -> str:
-        """What the stage keeps beside the model and the plan does not count; empty if there is nothing
-        (LLaMA-Factory 0.9.5, `train/trainer_utils.py`: `create_ref_model`, `create_reward_model`)."""
+        """A text that names the tensors that the stage keeps besides the model and that the plan does not count; empty
+        if there are none (LLaMA-Factory 0.9.5, `train/trainer_utils.py`: `create_ref_model`, `create_reward_model`)."""
         if self.stage == "ppo":
             return "a value head, a reward model and what generation keeps"
         without = self.stage == "dpo" and self.pref_loss in ("orpo", "simpo")
@@ -73,7 +73,7 @@ class Setting:
 def setting_of(run: Run) -> Setting:
     """Reads LLaMA-Factory's arguments (0.9.5, `hparams/`) with its and transformers' defaults.
 
-    For `train.command` nothing is known: `known` is False and the numbers are the defaults.
+    For `train.command` nothing is known: `known` is False, and the numbers are the defaults.
     """
     arguments: Mapping[str, Any] = run.train.arguments if run.train.kind == "llamafactory" else {}
     method = str(arguments.get("finetuning_type") or "lora")

@@ -21,12 +21,13 @@ from allranks.plan.zero import Zero, zero_of
 GIB = 2**30
 MOST_NODES = 128
 USUAL_AT_ONCE = 8
-"""Experts at a time where the run file names no number (`train.experts_at_once`)."""
+"""Experts at a time if the run file does not give a number (`train.experts_at_once`)."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """`paste` is what to write, `case` what is planned then. `cost` says what it takes away."""
+    """A change of the run file. `paste` is the text to write, `case` the changed case. `cost` is a text that names the
+    disadvantage."""
 
     name: str
     paste: str
@@ -35,7 +36,7 @@ class Change:
 
 
 def one_line(paste: str) -> str:
-    """What to write, on one line of a terminal."""
+    """The text to write, on one line of a terminal."""
     return " and ".join(_placed(line) for line in paste.splitlines())
 
 
@@ -63,8 +64,8 @@ def on_nodes(case: Case, nodes: tuple[int, ...]) -> Case:
 
 
 def with_profile(case: Case, profile: str) -> Case:
-    """The case under one of our profiles: the very JSON that `deepspeed: PROFILE` will write. `none` is plain data
-    parallel. Reentrant checkpointing is switched as `budget_of` does it."""
+    """The case under one of allranks' profiles, with exactly the JSON that `deepspeed: PROFILE` will write. `none` is
+    plain data parallel. Reentrant checkpointing is switched off under the same condition as in `budget_of`."""
     if profile == "none":
         return dataclasses.replace(case, zero=Zero(), deepspeed=profile)
     setting = dataclasses.replace(case.setting, quantization_bits=None)
@@ -80,13 +81,13 @@ def with_profile(case: Case, profile: str) -> Case:
 
 
 def in_lockstep(case: Case, at_once: int) -> Case:
-    """The case with so many experts at a time (0: one leaf), under the JSON that its profile writes then."""
+    """The case with this number of experts at a time (0: one leaf), under the JSON that its profile then writes."""
     made = changed(case, experts_at_once=at_once)
     return with_profile(made, case.deepspeed) if is_profile(case.deepspeed) else made
 
 
 def lockstep(case: Case) -> Change | None:
-    """Separate experts gathered a few at a time. Under gradient checkpointing they are gathered a third time."""
+    """Gathers separate experts a few at a time. Under gradient checkpointing they are gathered a third time."""
     if not case.has_single_experts or case.at_once:
         return None
     made = in_lockstep(case, USUAL_AT_ONCE)
@@ -96,15 +97,18 @@ def lockstep(case: Case) -> Change | None:
 
 
 def json_paste(case: Case, key: str, value: str) -> str:
-    """A key of `zero_optimization`: a line of the user's own JSON; under a profile the planned JSON must become one."""
+    """The text that sets a key of `zero_optimization`: a line for the user's own JSON. Under a profile the user must
+    first save the planned JSON as a file."""
     if is_profile(case.deepspeed):
         return f'deepspeed: ds.json   # the planned JSON (plan --explain) with "{key}": {value} in zero_optimization'
     return f'"zero_optimization": {{"{key}": {value}}}'
 
 
 def nearest_that_fits(case: Case) -> list[Change]:
-    """Changes that make the run fit: a setting alone, least loss first, or several together; a quantized base;
-    offload; more nodes. Each is enough by itself. Empty if nothing helps."""
+    """Changes that make the run fit; each is enough alone. They are: the first combination of smaller settings that is
+    enough (one setting if possible, the least harmful first), a quantized base, offload, more nodes. If smaller
+    settings, a quantized base and offload alone do not help, two changes together come first. Empty if nothing
+    helps."""
     found: list[Change] = []
     for change in _combined(case):
         if enough(case, change.case):
@@ -121,8 +125,8 @@ def nearest_that_fits(case: Case) -> list[Change]:
 
 
 def enough(case: Case, other: Case) -> bool:
-    """Whether the other case fits. Where the hosts are in doubt either way, whether its GPUs do and its hosts need no
-    more than before: then the doubt is said with it."""
+    """Whether the other case fits. If it is unknown for both cases whether host memory is enough, the GPUs of the other
+    case must fit and its hosts must not need more than before. `_said` then adds that condition to the change."""
     memory, own = memory_of(other), memory_of(case)
     if memory.verdict is None and memory.host_in_doubt and own.host_in_doubt and not memory.uncounted:
         return memory.gpu_fits and memory.host_total <= own.host_total
@@ -138,7 +142,8 @@ def _said(change: Change) -> Change:
 
 
 def _both(case: Case, plain: Change | None) -> list[Change]:
-    """Settings that are not enough, with offload on top, or with fewer more nodes than it takes without them."""
+    """Smaller settings that are not enough alone, together with offload, or together with more nodes, but fewer than
+    more nodes alone would need."""
     most = len(plain.case.nodes) - 1 if plain else MOST_NODES
     best: Change | None = None
     for settings in _combined(case):

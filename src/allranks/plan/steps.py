@@ -160,7 +160,7 @@ def _block_of(model: Model, at_once: int, several: Callable, leaf: Callable) -> 
     most = GROUPS if gathers <= 100 else 2  # how many Params stand for a group's tensors
 
     def lockstep(modules: list[Module]) -> Node:
-        """The router, the experts in groups, and what stands beside them."""
+        """The router, the experts in groups, and the layer's other modules."""
         groups: dict[int, list[Module]] = {}
         for module in modules:
             if module.expert:

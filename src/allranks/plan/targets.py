@@ -1,4 +1,4 @@
-"""The finding for LoRA targets that exist in no layer, with the nearest list that does as its remedy."""
+"""The finding for LoRA targets that exist in no layer. Its fix is the nearest list of targets that do exist."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from allranks.spec import Run
 
 KEY = "train.llamafactory.lora_target"
 
-# What a projection does, by the names that families and older code give it. A name with two roles is fused.
+# The role of a projection → the names that families and older code give it. A name with two roles is fused.
 _ROLES = {
     "q": ("q_proj", "q_a_proj", "q_b_proj", "wq", "query", "q"),
     "k": ("k_proj", "wk", "key", "k"),

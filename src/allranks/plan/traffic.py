@@ -1,7 +1,7 @@
-"""Bytes a step, by collective, and the time they take on a network; compute; what limits the step.
+"""Bytes per step, by collective, and their time on a network; the time of compute; the limit of the step.
 
-Rings: an all-gather or a reduce-scatter of S bytes over N ranks brings S·(N-1)/N into every rank, and the same
-amount out of every node, since each node lies once on the ring (NCCL; nccl-tests, PERFORMANCE.md: bus
+Rings: in an all-gather or a reduce-scatter of S bytes over N ranks every rank receives S·(N-1)/N bytes, and every node
+sends the same amount, since the ring enters each node once (NCCL; nccl-tests, PERFORMANCE.md: bus
 bandwidth = algorithm bandwidth · (N-1)/N). An all-reduce is both. ZeRO-3's gathers: `gather.py`.
 """
 
@@ -16,18 +16,18 @@ from allranks.plan.planning_input import Case
 
 EFFICIENCY_DENSE, EFFICIENCY_EXPERTS = 0.40, 0.15
 """Share of the GPU's peak that training reaches: 0.40 for dense models with Hugging Face code (PaLM, arXiv 2204.02311,
-reports 0.46 with tuned code; MegaScale, arXiv 2402.15627, 0.55); 0.15 where a Python loop goes through the
-experts (assumed; ms-swift reports about 10 times for Megatron's grouped kernels on DeepSeek-class models)."""
+reports 0.46 with tuned code; MegaScale, arXiv 2402.15627, 0.55); 0.15 if a Python loop goes through the
+experts (assumed; ms-swift reports about 10 times the speed for Megatron's grouped kernels on DeepSeek-class models)."""
 
 LATENCY_SECONDS = 60e-6
-"""One all-gather's start on a GPU: NCCL's launch and DeepSpeed's bookkeeping (DeepSpeed#1069: 0.4 ms for both in
-2021, since then coalesced)."""
+"""The start of one all-gather on a GPU: NCCL's launch and DeepSpeed's bookkeeping (DeepSpeed#1069: 0.4 ms for both in
+2021; since then gathers are coalesced)."""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """Bytes of one optimizer step, on one rank (`received`) or out of one node (`node_out`); `by_collective` in bytes
-    received. `gathers` is how often the whole base is gathered in a micro-step."""
+    """Bytes of one optimizer step: `received` by one rank, `node_out` sent by one node, `by_collective` the received
+    ones of each kind. `gathers` is the number of times that a micro-step gathers the whole base."""
 
     received: int
     node_out: int

@@ -1,4 +1,4 @@
-"""What trains under each `finetuning_type` of LLaMA-Factory (0.9.5, `model/adapter.py`)."""
+"""The trained parameters for each `finetuning_type` of LLaMA-Factory (0.9.5, `model/adapter.py`)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from allranks.spec import Run
 
 
 def trained_by(model: Model, setting: Setting, run: Run, findings: list[Finding]) -> Trained | None:
-    """What the run trains; what is wrong with it is appended to `findings`. None if that is unknown."""
+    """The parameters that the run trains; None if they are unknown. Errors are appended to `findings`."""
     if setting.method == "full":
         return trained_fully(model)
     if setting.method == "freeze":

@@ -1,4 +1,5 @@
-"""What depends on a version that nobody has read: neither the newest nor an older one is taken for granted. Pure."""
+"""Findings that depend on a version that is not known yet: the plan assumes neither the newest nor an older one.
+Pure."""
 
 from __future__ import annotations
 
@@ -10,14 +11,14 @@ from allranks.plan.versions import Version
 from allranks.spec import Run
 
 OTHER_TRANSFORMERS: Version = (4, 52, 4)
-"""Stands for all before 5, which hold each routed expert as three Linears and read a model file by file."""
+"""Represents all versions before 5: they hold each routed expert as three Linears and read a model file by file."""
 
 
 def verdict_unread(run: Run, asked: bool) -> str:
-    """How a trouble is said that one version has and another has not.
+    """The verdict of a finding that one version has and another does not have.
 
-    Once the nodes are asked, a run with a container goes on with a warning: the versions are read inside the prepared
-    container, before the launch, and everything is judged again. Otherwise nobody can tell.
+    If the nodes were asked and the run has a container, it is a warning: allranks reads the versions inside the
+    prepared container before the launch and judges everything again. Otherwise it is unknown.
     """
     return WARN if asked and run.container is not None else UNKNOWN
 
@@ -27,9 +28,9 @@ def whose(run: Run) -> str:
 
 
 def agreed(run: Run, asked: bool, newer: Sequence[Finding], older: Sequence[Finding]) -> tuple[Finding, ...]:
-    """The findings of a plan with transformers 5 and of the same with transformers 4, as one list.
+    """The findings of a plan with transformers 5 and of the same plan with transformers 4, as one list.
 
-    What both have stands as it is. What only one has depends on the version, and is said so.
+    A finding of both stays as it is. A finding of only one depends on the version, and its text adds that.
     """
     before, after = ({(f.id, f.verdict): f for f in each} for each in (older, newer))
     found = []
@@ -41,7 +42,7 @@ def agreed(run: Run, asked: bool, newer: Sequence[Finding], older: Sequence[Find
 
 
 def _both(newer: Finding, older: Finding) -> Finding:
-    """The finding that both have; what helps may depend on the version."""
+    """The finding that both plans have. Its fix may depend on the version."""
     if newer.fix == older.fix:
         return newer
     return replace(newer, fix=f"{newer.fix}; with transformers before 5: {older.fix}")

@@ -1,4 +1,4 @@
-"""What guides recommend and a run cannot use, other engines for very large models, and binding."""
+"""Advice of guides that a run cannot use, other engines for very large models, and binding."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from allranks.plan.traffic import step_time, traffic_of
 
 
 def refused(case: Case) -> list[dict[str, str]]:
-    """What guides recommend and this run cannot use, with the reason and the number."""
+    """Settings that guides recommend and that this run cannot use, with the reason and the number."""
     traffic = traffic_of(case)
     gradients = sum(size for name, size in traffic.by_collective.items() if name.startswith("reduce"))
     share = gradients / traffic.received if traffic.received else 0.0
@@ -35,16 +35,17 @@ def refused(case: Case) -> list[dict[str, str]]:
 
 
 HUGE = 100_000_000_000
-"""Parameters above which other engines are worth a word."""
+"""Parameters above which the plan mentions other engines."""
 
 
 FAR = 3.0
-"""How many times faster another road must be, by the same arithmetic, before it is said beside the plan's own."""
+"""How many times faster another way must be, by the same arithmetic, before the plan mentions it."""
 
 
 def other_roads(case: Case) -> list[dict[str, Any]]:
-    """Other ways to train the model. Those with `seconds_per_step` are arithmetic on the plan's own assumptions; the
-    engines for very large models with routed experts are as people report them (neither is measured by us)."""
+    """Other ways to train the model. Those with `seconds_per_step` are computed from the plan's own assumptions. The
+    numbers of the engines for very large models with routed experts come from public reports. allranks has measured
+    neither."""
     found = [road for road in (_pipeline(case), _four_bits(case)) if road is not None]
     if not case.model.experts or case.model.total_parameters < HUGE:
         return found
@@ -67,7 +68,8 @@ def other_roads(case: Case) -> list[dict[str, Any]]:
 
 
 def _pipeline(case: Case) -> dict[str, Any] | None:
-    """Stages over the nodes: what crosses is a token's hidden state at each boundary, forward and backward."""
+    """Pipeline stages over the nodes: at each boundary a node sends the hidden state of each token, forward and
+    backward."""
     planned = _planned(case)
     if planned is None or case.model.total_parameters < HUGE:
         return None
@@ -90,7 +92,8 @@ def _pipeline(case: Case) -> dict[str, Any] | None:
 
 
 def _four_bits(case: Case) -> dict[str, Any] | None:
-    """The base in 4 bits, once a node, its layers split over the node's GPUs, which work one after the other."""
+    """The base in 4 bits, one copy per node; its layers are split over the node's GPUs, which work one after the
+    other."""
     planned, made, gpu = _planned(case), quantized(case), case.hardware.gpu
     if planned is None or made is None or gpu is None or max(case.nodes) < 2:
         return None

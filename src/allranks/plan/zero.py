@@ -1,4 +1,4 @@
-"""What a DeepSpeed JSON says about ZeRO, read once, with transformers' and DeepSpeed's defaults filled in."""
+"""The settings of ZeRO in a DeepSpeed JSON, read once, with the defaults of transformers and DeepSpeed filled in."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Zero:
 
     @property
     def gathering(self) -> tuple[int | bool, ...]:
-        """What decides when tensors are gathered and let go."""
+        """The settings that decide when tensors are gathered and released."""
         return (
             self.prefetch_bucket,
             self.persistence_threshold,
@@ -44,8 +44,9 @@ class Zero:
 
 
 def zero_of(config: Mapping[str, Any] | None, hidden: int) -> Zero:
-    """Reads `zero_optimization`; `auto` sizes become what transformers fills in for this hidden size
-    (5.6, `integrations/deepspeed.py`: hidden², 0.9·hidden², 10·hidden). No JSON, or stage 0: plain data parallel."""
+    """Reads `zero_optimization`. `auto` sizes become the values that transformers fills in for this hidden size
+    (5.6, `integrations/deepspeed.py`: hidden², 0.9·hidden², 10·hidden). Without a JSON, and at stage 0, training is
+    plain data parallel."""
     section = (config or {}).get("zero_optimization")
     if not isinstance(section, Mapping):
         return Zero()
@@ -57,11 +58,12 @@ def zero_of(config: Mapping[str, Any] | None, hidden: int) -> Zero:
     }
 
     def said(key: str) -> Any:
-        """DeepSpeed also reads `stage3_` keys without their prefix; with both, the prefixed one counts."""
+        """The value of a key. DeepSpeed also reads `stage3_` keys without their prefix; if both are there, the prefixed
+        one counts."""
         return section[key] if key in section else section.get(key.removeprefix("stage3_"))
 
     def size(key: str, default: int) -> int:
-        # transformers fills `auto` under the prefixed name alone; otherwise DeepSpeed leaves such a value out.
+        # transformers fills in `auto` only under the prefixed name. DeepSpeed ignores any other `auto`.
         return automatic.get(key, default) if section.get(key) == "auto" else _whole(said(key), default)
 
     overlap = section.get("overlap_comm")

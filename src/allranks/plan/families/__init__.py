@@ -1,9 +1,9 @@
 """Model families, one file each, found by name: `model_type` in `config.json` is the file's name.
 
-A file holds `DEFAULTS` (the family's configuration defaults in transformers 5.6), `describe(parts)`, and
-may name further `model_type`s in `ALSO`, and in `OWN_CODE` those of them whose code lies beside the weights (each
-expert is three Linears there, whatever transformers does). Nothing lists the files: the checks, the expectations of
-an adapter and docs/plan.md ask this package.
+A file has `DEFAULTS` (the family's configuration defaults in transformers 5.6) and `describe(parts)`. It may name
+further `model_type`s in `ALSO`. `OWN_CODE` names those of them whose code is in the folder of the weights; in that code
+each expert is three Linears, in every version of transformers. Nothing lists the files: the checks, the expectations
+of an adapter and docs/plan.md ask this package.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from allranks.plan.model import Config, Model, UnknownModel
 
 
 def names() -> list[str]:
-    """The families there are, sorted."""
+    """The names of all families, sorted."""
     return sorted(m.name for m in pkgutil.iter_modules(__path__) if not m.name.startswith("_"))
 
 
@@ -49,7 +49,7 @@ def is_described(model_type: Any) -> bool:
 
 
 def table() -> str:
-    """The families as docs/plan.md lists them, each with the first sentence of its file."""
+    """The table of families in docs/plan.md, each with the first line of its file."""
     summaries = ((name, (_load(name).__doc__ or "").strip().splitlines()[0].rstrip(".")) for name in names())
     return "\n".join(["| family | |", "|---|---|", *(f"| `{name}` | {says} |" for name, says in summaries)])
 
