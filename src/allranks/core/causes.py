@@ -80,7 +80,7 @@ class Cause:
     """Proven, it never passes by itself: the run is stopped at once."""
 
     fix_of_rank: str = ""
-    """What to do about a rank that holds up the others for it, with `{node}`, `{rank}` and `{pid}`."""
+    """The fix for a rank that delays the others for this cause, with `{node}`, `{rank}` and `{pid}`."""
 
     def __post_init__(self) -> None:
         if (
@@ -100,7 +100,7 @@ class Cause:
         return self.module.rpartition(".")[2].replace("_", "-")
 
     def tells(self, line: str) -> "Optional[re.Match[str]]":
-        """Whether this line of a kernel's log tells of it."""
+        """Whether this line of a kernel log shows this cause."""
         return self.kernel.search(line) if self.kernel is not None else None
 
     @property

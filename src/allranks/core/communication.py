@@ -17,7 +17,7 @@ TYPES = frozenset((
 """Classes of torch and of Ray that mean nothing else."""
 
 _TEXTS = re.compile(
-    # gloo; device.cc tells of the rank's own interface
+    # gloo; device.cc reports the rank's own interface
     r"gloo/transport(?!/tcp/device)|\[gloo|connectFullMesh|connection closed by peer|peer closed connection"
     r"|timed out waiting \d{1,9} ?ms|application timeout caused pair closure"
     # NCCL
@@ -50,5 +50,5 @@ def is_communication(types: Iterable[str], text: str) -> bool:
 
 
 def blames(line: str) -> bool:
-    """Whether a line of a rank's log, whatever its prefix, says so."""
+    """Whether a line of a rank's log, with any prefix, reports such a failure."""
     return bool(_TEXTS.search(line) or _OF_A_SOCKET.search(line))

@@ -1,6 +1,6 @@
 """Events: a run's journal is made of them, one JSON object per line, and is only appended to.
 
-What each kind holds is declared in `rank_events`, `node_events` and `run_events`.
+`rank_events`, `node_events` and `run_events` declare the fields of each kind.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Event:
     @property
     def payload(self) -> Any:
         """An object of the class that `kinds` has for this kind, or a bare `Payload` for an unknown kind. Raises
-        Refused if the event was made from wrong data that nobody had checked."""
+        Refused if the event was made from wrong data that had not been checked."""
         if self.checked is None:
             odd: List[str] = []
             object.__setattr__(self, "checked", decode(kinds().get(self.kind, Payload), self.data, odd))
@@ -94,7 +94,7 @@ def event_from_json(data: Any) -> Event:
         payload = decode(kinds().get(head.kind, Payload), inner, odd)
     except Refused as error:
         raise Refused(f"{head.kind:.40}: {error}") from None
-    if odd:  # who reads the journal trusts that its fields have been checked
+    if odd:  # readers of the journal trust that its fields have been checked
         inner = {
             **{k: v for k, v in inner.items() if k not in plan_of(type(payload)).fields},
             **as_json(payload),

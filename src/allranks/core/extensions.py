@@ -1,4 +1,4 @@
-"""Where torch keeps the operators that it compiles for one training environment (TORCH_EXTENSIONS_DIR).
+"""The folder of the operators that torch compiles for one training environment (TORCH_EXTENSIONS_DIR).
 
 torch's own folder, ~/.cache/torch_extensions/py311_cpu, is one for all environments of a user. Its build files hold
 absolute paths of the environment that wrote them last, so two environments compile each other's operators forever.

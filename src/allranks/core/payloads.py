@@ -52,11 +52,11 @@ Found = TypeVar("Found")
 
 
 ODD_KEPT = 8
-"""Of the wrong parts of one field so many are told."""
+"""The most wrong parts of one field that are reported."""
 
 
 class Refused(ValueError):
-    """A payload that is none: which field, and what is in it."""
+    """The data is not a payload: which field is wrong, and its value."""
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True)
@@ -117,7 +117,7 @@ def decode(kind: Callable[..., Found], value: Any, odd: Odd = None) -> Found:
     for key, part in value.items():
         field = plan.fields.get(key)
         if field is None or (part is None and not field.takes_null):
-            continue  # a newer version's word, an older one's null
+            continue  # a field of a newer version, a null of an older one
         before = len(odd or ())
         try:
             given[field.name] = None if part is None else field.check(part, odd)

@@ -13,7 +13,7 @@ def with_output(words: Iterable[str], folder: str) -> List[str]:
 
 
 def with_resume(words: Sequence[str], path: Optional[str]) -> List[str]:
-    """The words with the checkpoint to go on from. Without one the argument is left out, and its option with it:
+    """The words with the checkpoint to resume from. Without one the argument is left out, and its option with it:
     `--resume {resume}`, `--resume={resume}` and `resume={resume}` are all no word then."""
     filled: List[str] = []
     for word in words:
@@ -27,5 +27,5 @@ def with_resume(words: Sequence[str], path: Optional[str]) -> List[str]:
 
 
 def resumes(words: Iterable[str]) -> bool:
-    """Whether a script is told where to go on."""
+    """Whether the words pass a checkpoint to the script."""
     return any(RESUME in word for word in words)

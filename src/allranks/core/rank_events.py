@@ -154,7 +154,7 @@ class Cause(Payload):
 
 
 class Raised(Payload, kind="exception", by="rank"):
-    """An exception that nobody caught."""
+    """An exception that was not caught."""
 
     type: str = ""
     message: str = ""
@@ -182,7 +182,7 @@ class End(Payload, kind="end", by="rank"):
 class Stack(Payload, kind="stack", by="rank or supervisor"):
     """An answer to `evidence`: the main thread's stack."""
 
-    frames: Optional[Sequence[Frame]] = None  # outermost first; null if nobody could read them
+    frames: Optional[Sequence[Frame]] = None  # outermost first; null if they could not be read
     by: Optional[str] = None  # `inside` or `py-spy`
     why: str = ""
 

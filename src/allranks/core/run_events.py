@@ -13,7 +13,7 @@ class Evidence(Payload, kind="evidence", by="keeper"):
 
     why: str = ""
     quiet: bool = False  # no stall has been reported yet
-    stands: bool = False  # the answers to a quiet question are those of the stall: nobody is asked again
+    stands: bool = False  # the answers to a quiet question count for the stall: the ranks are not asked again
 
 
 class Checkpoint(Payload, kind="checkpoint", by="keeper"):

@@ -4,4 +4,4 @@ NOT_SEEN = "unproven"
 """Every rank ended with 0, and nothing shows that anything was trained."""
 
 FINAL = ("succeeded", "failed", "stopped", NOT_SEEN, "lost")
-"""`lost`: nobody can tell."""
+"""`lost`: the outcome is unknown."""

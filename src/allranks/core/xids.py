@@ -78,7 +78,7 @@ def known(number: object, text: str = "") -> Optional[Xid]:
 
 
 def needs_reset(line: str) -> Optional[int]:
-    """The Xid that a line of the kernel's log tells of, if the GPU must be reset after it."""
+    """The Xid in a line of the kernel's log, if the GPU must be reset after it."""
     found = _LINE.search(line)
     if found is None:
         return None

@@ -1,6 +1,6 @@
-"""A user's command on this node: run to its end or its time limit, with what it printed up to a limit.
+"""Runs a user's command on this node to its end or its time limit, and keeps its output up to a limit.
 
-It gets no shell and no input. When its time is over, or nobody waits for the answer any longer, it is ended with
+It gets no shell and no input. When its time is over, or the caller no longer waits for the answer, it is ended with
 everything that it has started.
 """
 
@@ -46,7 +46,7 @@ def run(wanted: Mapping[str, Any], gone: Callable[[], bool]) -> Dict[str, Any]:
     # A process that loses its parent becomes a child of this one, so all that the command started is found below it.
     processes.adopt_orphans()
     try:
-        # In this program's process group: whoever ends the group ends the command with it.
+        # In this program's process group: a signal that ends the group ends the command with it.
         child = subprocess.Popen(
             argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0
         )
@@ -101,11 +101,11 @@ class Kept:
 
 
 def heard(child: "subprocess.Popen[bytes]", kept: Kept, until: float, gone: Callable[[], bool]) -> bool:
-    """Whether the command ended by itself in time; what it prints goes to `kept`."""
+    """Whether the command ended by itself in time; its output goes to `kept`."""
     ended_at = None
     while time.monotonic() < until:
         if read_some(child, kept, LOOK_SECONDS) == b"":
-            # The pipe is closed. The command itself may go on without one.
+            # The pipe is closed. The command itself may continue without one.
             try:
                 child.wait(LOOK_SECONDS)
                 return True

@@ -27,7 +27,7 @@ class AllranksStandIn:
 
 
 class Refused(Exception):
-    """A library's error in a step, with what it had printed by then."""
+    """A library's error in a step, with the output that it had printed by then."""
 
     def __init__(self, step: str, error: BaseException, printed: str) -> None:
         super().__init__(step)

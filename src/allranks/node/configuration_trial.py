@@ -11,7 +11,7 @@ A question is a JSON object:
 
 | key | what |
 |---|---|
-| `kind` | `llamafactory`; or `deepspeed`: a JSON as a script of the user's own hands it to DeepSpeed |
+| `kind` | `llamafactory`; or `deepspeed`: a JSON as the user's own script hands it to DeepSpeed |
 | `filled` | of `deepspeed`: transformers replaces its `auto`, by values that are not known here |
 | `words` | LLaMA-Factory's command line, without `output_dir` and `deepspeed` |
 | `deepspeed` | the DeepSpeed JSON, or null |

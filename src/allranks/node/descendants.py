@@ -41,8 +41,9 @@ class Descendants:
     def scan(self, spared: int = 0) -> None:
         """Records the processes that are new since the last call, and reaps the dead ones that became our children.
 
-        `spared` (torchrun) has somebody who asks for its code. Nothing in our own session is reaped: the
-        keeper waits for its children itself, and a status taken from under `subprocess` reads as success.
+        `spared` (torchrun) is not reaped: another part of the supervisor asks for its exit code. Nothing in our own
+        session is reaped: the keeper waits for its children itself, and a status taken from under `subprocess` reads
+        as success.
         """
         for stat in self._below(self._changed()):
             if stat.is_alive and (stat.pid, stat.start_time, stat.session) not in self._recorded:

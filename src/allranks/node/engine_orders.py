@@ -1,10 +1,10 @@
-"""How a supervisor that somebody else started (pdsh, mpirun, srun) gets its order: job, key, secrets.
+"""How a supervisor that another launcher started (pdsh, mpirun, srun) gets its order: job, key, secrets.
 
-These launchers hand on no standard input, and what they hand on is in command lines and logs. So the
-engine starts `start RUN NODE --ordered`, whose words hold no value, and the controller calls
-`order RUN NODE` on the same node with the order on standard input. The two meet at an abstract Unix socket, whose
-name nobody else can guess and take first: the supervisor draws it, and leaves it in the run's own folder. A socket in
-that folder would have no room for its name (107 bytes), nor a place on every network filesystem. Each makes sure by
+These launchers do not pass standard input on, and values that they do pass on appear in command lines and logs. So
+the engine starts `start RUN NODE --ordered`, whose words hold no value, and the controller calls `order RUN NODE` on
+the same node with the order on standard input. The two meet at an abstract Unix socket. No other user can guess its
+name and take it first: the supervisor draws it at random, and leaves it in the run's own folder. A socket in that
+folder would have no room for its name (107 bytes), nor a place on every network filesystem. Each makes sure by
 SO_PEERCRED that the other is the same user.
 """
 
@@ -35,7 +35,7 @@ LOOK_SECONDS = 0.5
 
 
 class NoOrder(AllranksError):
-    """No order came, or nobody was there to take it."""
+    """No order came, or no supervisor was there to take it."""
 
     exit_code = 1
 

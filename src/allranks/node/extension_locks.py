@@ -39,7 +39,7 @@ def left(records: Iterable[Mapping[str, Any]], uid: int, is_gone: bool = False) 
 
 
 def is_the_one(path: str, line: Mapping[str, Any], uid: int) -> bool:
-    """Whether the file is the one that was written down. An inode's number comes again, and its time does not."""
+    """Whether the file is the one that was recorded. An inode's number comes again, and its time does not."""
     try:
         found = os.lstat(path)
     except OSError:

@@ -100,7 +100,7 @@ def read_object(path: str) -> Dict[str, Any]:
 
 
 def open_regular(path: str, directory: Optional[int] = None) -> int:
-    """A descriptor for reading; OSError where the last part is a link, a FIFO or anything but a file."""
+    """A descriptor for reading; OSError if the last part is a link, a FIFO or anything but a file."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | FLAGS, dir_fd=directory)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):
         return descriptor

@@ -102,6 +102,6 @@ def _there(place: str, commit: str) -> Optional[str]:
 
 
 def token_file(variables: Mapping[str, str]) -> str:
-    """Where `hf auth login` leaves the token."""
+    """The file in which `hf auth login` stores the token."""
     named = variables.get("HF_TOKEN_PATH")
     return expanded(named, variables) if named else os.path.join(home(variables), "token")

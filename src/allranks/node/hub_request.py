@@ -55,7 +55,7 @@ def host_of(address: str) -> str:
 
 
 def refused(address: str, plain: bool) -> str:
-    """Why nobody is asked at this address; empty if it may be asked. `plain`: HTTP without TLS will do."""
+    """Why this address is not asked; empty if it may be asked. `plain`: HTTP without TLS will do."""
     try:
         parts = urllib.parse.urlsplit(address)
         host, _ = parts.hostname or "", parts.port

@@ -135,7 +135,7 @@ class Tail:
 
 
 def read_events(path: str, offset: int = 0) -> Tuple[List[Event], int]:
-    """The whole events that are in `path` from byte `offset` on, and the offset to go on from.
+    """The whole events that are in `path` from byte `offset` on, and the offset to continue from.
 
     Garbage is skipped; to know how much there was, keep a `Tail`. At most `READ_BYTES` at once: a caller
     that wants the file's end calls until the offset stays.

@@ -1,6 +1,6 @@
 """Whether the files of a run's keeper can still grow: a journal that has stopped looks like a run with nothing to say.
 
-The keeper itself cannot write it down, so whoever reads the files asks here.
+The keeper itself cannot write that down, so readers of the files ask here.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ LINE_BYTES = 4096
 
 
 def why_unwritten(directory: RunDirectory) -> str:
-    """Why nothing more can be written there, in words; empty if it can, or if nobody can tell."""
+    """Why nothing more can be written there, in words; empty if it can, or if that is unknown."""
     folder = os.path.dirname(directory.keeper.journal)
     try:
         seen = os.statvfs(folder)

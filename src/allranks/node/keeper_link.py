@@ -119,7 +119,7 @@ class KeeperLink:
                 raise LinkError("no answer in time")
         except LinkError as error:
             self._lose(str(error))
-        except ValueError as error:  # whoever answers on the keeper's port may say anything
+        except ValueError as error:  # another program may answer on the keeper's port, with any data
             self._lose(f"it said what cannot be read: {error}")
         self._push()
 

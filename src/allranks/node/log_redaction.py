@@ -1,4 +1,4 @@
-"""Masking secrets in what the ranks themselves have written. Ranks write their logs straight to files.
+"""Masks secrets in the files that the ranks themselves have written. Ranks write their logs straight to files.
 
 A secret is overwritten where it stands with as many `*`: the file keeps its length, so the writer, who
 appends, and readers at any offset notice nothing, and no disk has to be free. Until the supervisor's next
@@ -22,7 +22,7 @@ MOST_FILES = 2000
 
 
 class LogRedactor:
-    """Masks what is new in the files below `folders` at each `turn`."""
+    """Masks the new parts of the files below `folders` at each `turn`."""
 
     def __init__(self, redactor: Redactor, folders: List[str]):
         self.redactor, self.folders = redactor, folders

@@ -71,7 +71,7 @@ class Ownership:
         self.owner_of, self.run_id_of, self.spared = owner_of, run_id_of, spared
 
     def ours(self, table: Dict[int, Stat]) -> List[Claim]:
-        """What may be stopped. `table` is every process there is; a zombie is nobody's: it has ended."""
+        """What may be stopped. `table` is every process there is; a zombie does not count: it has ended."""
         claims: Dict[int, Claim] = {}
         for stat in table.values():
             why = self._why_ours(stat, table) if stat.is_alive and stat.pid not in claims else ""

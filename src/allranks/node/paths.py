@@ -166,7 +166,7 @@ class RunDirectory:
         return [self.node(name) for name in self.nodes()]
 
     def create(self, node: Optional[str] = None, keeper: bool = False) -> None:
-        """Makes the run's folders (mode 0700) and its marker; what is there already is left as it is.
+        """Makes the run's folders (mode 0700) and its marker; existing files are left as they are.
 
         Raises OSError, also if the run directory is a link or belongs to another user.
         """

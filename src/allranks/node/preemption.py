@@ -19,7 +19,7 @@ ANSWER_SECONDS = 4.0
 
 
 class Preemption:
-    """One node's. `seconds` is what the ranks get (`save.grace`), 0 if nobody is to wait."""
+    """One node's. `seconds` is what the ranks get (`save.grace`), 0 if they get no time."""
 
     def __init__(self, job: Mapping[str, Any]):
         self.seconds = float(job.get("notice_seconds") or 0.0)
@@ -40,11 +40,11 @@ class Preemption:
         return True
 
     def lasts(self, now: float, running: bool) -> bool:
-        """Whether to wait on: the ranks still run, the time is not up, and nobody has signalled again."""
+        """Whether to keep waiting: the ranks still run, the time is not up, and no second signal has come."""
         return self._until is not None and running and now < self._until and self.signals < 2
 
     def asked(self, now: float) -> Optional[str]:
-        """Why the machine goes, where the command says so (exit code 0); asked every ASK_SECONDS."""
+        """Why the machine goes away, if the command reports that (exit code 0); asked every ASK_SECONDS."""
         if self.command and not self._said:
             self._ask(now)
         return "notice command" if self._said else None

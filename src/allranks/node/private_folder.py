@@ -54,8 +54,8 @@ def check(path: str, status: os.stat_result) -> None:
 def check_above(path: str) -> None:
     """Raises PermissionError if others can put another folder in the place of this one.
 
-    A folder above it may have the sticky bit, or be of the user's own group (of the same number, with nobody else in
-    it). Whoever owns a folder above is trusted.
+    A folder above it may have the sticky bit, or be of the user's own group (of the same number, without other
+    members). Whoever owns a folder above is trusted.
     """
     for above in (os.path.abspath(path), os.path.realpath(path)):
         while above != os.path.dirname(above):

@@ -1,7 +1,7 @@
 """The node program: `python3 -c BOOT … VERB …` (`bundle.py`), one JSON document on standard output.
 
-It is called by programs, over whatever reaches a node. Exit codes are those of `core.errors`; an error
-is a JSON document too: `{"error": text, "problems": [...]}`.
+Programs call it, over any transport that reaches a node. Exit codes are those of `core.errors`; an error is a JSON
+document too: `{"error": text, "problems": [...]}`.
 """
 
 from __future__ import annotations

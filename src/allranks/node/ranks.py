@@ -58,7 +58,7 @@ class Ranks:
             tail = self._tails.setdefault(rank, Tail(os.path.join(self.folder, f"rank-{rank}.jsonl")))
             garbage = tail.garbage
             for event in events_of(tail):
-                # Whose file it is in says whose it is, whatever the line claims.
+                # The file that a line is in decides whose it is, whatever the line claims.
                 events += self._of(rank, event)
                 if event.kind == "start":
                     self._watch(rank, event.payload)

@@ -64,7 +64,7 @@ def _beginning(directory: RunDirectory, node: str) -> str:
 
 
 def new_folder(directory: RunDirectory, node: str) -> str:
-    """A name for the folder of Ray's files, whose last part nobody else can guess and take first. Short: they hold
+    """A name for the folder of Ray's files, whose last part no other user can guess and take first. Short: they hold
     sockets, whose names have at most 107 bytes, of which Ray needs 60."""
     return os.path.join("/tmp", _beginning(directory, node) + secrets.token_hex(3))
 
@@ -240,7 +240,7 @@ class Holder:
         self.told = True
 
     def _up(self) -> Dict[str, Any]:
-        """Starts Ray; again where it gave up for slowness alone, 30 s after its start, whatever the machine does."""
+        """Starts Ray; again if it gave up only because it was slow, 30 s after its start."""
         env = {**environment(os.environ, token_file(self.node)), RUN_ID_VARIABLE: self.directory.run_id}
         log = os.path.join(self.node.root, "ray.log")
         deadline = time.monotonic() + UP_SECONDS
@@ -318,7 +318,7 @@ class Holder:
 
 
 def remove(folder: str) -> None:
-    """Ray's folder, where it is a folder of this user's own and no link."""
+    """Removes Ray's folder, if it is this user's own folder and not a link."""
     if is_own(folder):
         shutil.rmtree(folder, ignore_errors=True)
 

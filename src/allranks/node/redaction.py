@@ -1,4 +1,4 @@
-"""Keeping secrets out of what is stored and shown.
+"""Keeps secrets out of stored and shown texts.
 
 A secret is looked for as it is and in the forms that programs put it into: JSON, URL and HTML escapes,
 Python's repr, hex, Base64 at any of its three alignments (in `user:token`), each line of one that has
@@ -15,7 +15,7 @@ import urllib.parse
 from typing import Any, Iterable, List, Set, Tuple
 
 SHORTEST = 6
-"""A shorter value is in every log by chance (`1`, `true`): masking it would ruin what is not secret."""
+"""A shorter value is in every log by chance (`1`, `true`): masking it would ruin other text."""
 
 MASK = "[redacted]"
 
@@ -89,7 +89,7 @@ class Redactor:
         return value
 
     def found(self, block: bytes) -> List[Tuple[int, bytes]]:
-        """Where in `block` a secret stands: its position and as many `*` as it has bytes."""
+        """The secrets in `block`: the position of each, and as many `*` as it has bytes."""
         # Looking for each form by itself is many times faster than the pattern, and mostly finds nothing.
         if self._bytes is None or not any(form in block for form in self._raw):
             return []

@@ -1,10 +1,11 @@
 """The rendezvous port of a run with `network.port: auto`: bound on the head, and held for as long as the run lives.
 
 A socket that is bound and does not listen keeps the port: no other program gets it, neither by `bind` nor for an
-outgoing connection. torch's store listens on it all the same, since both sockets allow the address's reuse (Linux:
-a socket that listens is the only one that forbids it). The option also gets a port whose last connections are still
-in TIME_WAIT, as a probe leaves them for a minute; a firewall may let in the first port alone. Two runs could hold one
-port so: a name of the kernel's (an abstract socket, gone with its process) goes to one of them only.
+outgoing connection. torch's store can still listen on it, since both sockets allow the address's reuse (Linux: a
+socket that listens is the only one that forbids it). The option also gets a port whose last connections are still in
+TIME_WAIT, as a probe leaves them for a minute; a firewall may let in the first port alone. In this way two runs could
+hold one port. So each also takes a name from the kernel (an abstract socket, which ends with its process), and only
+one of them gets it.
 """
 
 from __future__ import annotations

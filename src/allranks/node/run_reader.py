@@ -1,7 +1,7 @@
 """Looking at runs, live or long ended: what every `ps`, `watch`, `logs` and `report` is made of.
 
 It reads files of the run directory and asks /proc whether a recorded process lives. It changes nothing
-and needs no live process. What may hold a secret that the supervisor has not masked yet is masked here.
+and needs no live process. Text that may contain a secret that the supervisor has not masked yet is masked here.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def runs() -> List[Dict[str, Any]]:
         try:
             found.append(status(name))
         except BadInput:
-            continue  # no run: somebody's folder
+            continue  # not a run, but another folder
     return sorted(found, key=lambda entry: -entry["started_at"])
 
 
@@ -210,7 +210,7 @@ class Reader:
         return Chunk(path, start, start + consumed, size, text)
 
     def _masked(self, descriptor: int, start: int, most_bytes: int, ended: bool) -> bytes:
-        """The bytes from `start`, masked with an eye on what is before and behind them."""
+        """The bytes from `start`. They are masked together with the bytes before and behind them."""
         overlap = self.redactor.overlap
         before = min(start, overlap)
         wanted = before + most_bytes
@@ -276,8 +276,8 @@ def _files(root: str, below: str = "", depth: int = DEEPEST) -> Iterator[Tuple[s
 
 
 def has_ended(directory: RunDirectory) -> bool:
-    """Whether nothing will be written any longer, as far as can be told: no keeper and no supervisor of this
-    machine is at work, and one that cannot be seen has written nothing for long."""
+    """Whether nothing will be written any longer, as far as can be told: no keeper and no supervisor lives on this
+    machine, and one that cannot be seen has written nothing for long."""
     if not os.path.isdir(directory.root):
         return True  # removed while we looked
     state = _status(directory)
@@ -299,8 +299,8 @@ def follow(
     """`{path, offset, text}` for all that is in, and comes into, the files that match, until the end.
 
     A pattern is a path below the run directory, or a glob. `offsets` says from which byte a path is wanted;
-    one not named there is wanted whole. It ends when the run has ended and all is told, or at `gone()`. A piece without
-    text and with `unwritten` says why the keeper's files cannot grow any longer, each time that this changes.
+    one not named there is wanted whole. It ends when the run has ended and all is sent, or at `gone()`. A piece
+    without text and with `unwritten` says why the keeper's files cannot grow any longer, each time that this changes.
     """
     directory = _existing(run_id)
     wanted = list(patterns)

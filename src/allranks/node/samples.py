@@ -1,7 +1,7 @@
 """Samples of a node beside the heartbeats: why a rank is slow is in its node's CPU, memory, disks, NICs, GPUs.
 
-Taken by a thread, since a frozen file system holds who asks it. Files of /proc alone, and nvidia-smi where
-there is one. Without it a sample of 8 ranks takes 0.8 ms of CPU, every 5 s (measured on 2 cores).
+A thread takes them, since a frozen file system blocks its callers. Files of /proc alone, and nvidia-smi where there
+is one. Without it a sample of 8 ranks takes 0.8 ms of CPU, every 5 s (measured on 2 cores).
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Sampler:
         return [self._samples.popleft() for _ in range(len(self._samples))]
 
     def _run(self) -> None:
-        self._disks.sample()  # what is gone at the first sample was there at the start
+        self._disks.sample()  # folders that are missing at the first sample existed at the start
         while not self._over.wait(self.every_seconds * (1 + UNEVEN * (os.urandom(1)[0] / 127.5 - 1))):
             self._samples.append(self.sample())
 
@@ -90,7 +90,7 @@ class Sampler:
         return {"cpu": {"busy": busy, "iowait": waiting, "load1": load()}}
 
     def _traffic(self) -> List[Dict[str, Any]]:
-        """Of each interface, the bytes per second since the last look, and its errors and drops in that time."""
+        """For each interface, the bytes per second since the last look, and its errors and drops in that time."""
         now, counters = time.monotonic(), nic_counters()
         before, self._nics = self._nics, counters
         seconds, self._nics_at = now - self._nics_at, now
@@ -160,8 +160,8 @@ class Disks:
 
 
 class Gpus:
-    """nvidia-smi, asked by its own thread: one that hangs in the driver (state D) does not end when it is killed,
-    and nobody may wait for it. While it is there, no other one is started."""
+    """nvidia-smi, asked by its own thread: one that hangs in the driver (state D) does not end when it is killed, and
+    must not be waited for. While it is there, no other one is started."""
 
     def __init__(self) -> None:
         self._seen: Optional[List[Dict[str, Any]]] = None

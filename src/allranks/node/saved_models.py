@@ -31,7 +31,7 @@ LINE_BYTES = 1 << 20
 
 RESUME_COPY = "resume-copy"
 """The folder of a run directory for the checkpoint that was brought from another machine to go on from. allranks
-made the copy, and the original stays on its machine: nobody's model is lost with it."""
+made the copy, and the original stays on its machine: no model is lost with the copy."""
 
 
 def find(directory: RunDirectory) -> Tuple[List[Dict[str, Any]], bool]:

@@ -26,7 +26,7 @@ def _folders() -> List[str]:
 
 class SecretStore:
     """The memory file of one run on one node. Several nodes may be one host: the home and the node are in its name.
-    Its last part is drawn: nobody else can take the name first."""
+    Its last part is random: no other user can take the name first."""
 
     def __init__(self, directory: RunDirectory, node: str):
         home = hashlib.sha256(os.fsencode(directory.home)).hexdigest()[:8]

@@ -6,7 +6,8 @@ all of this holds, and only then is it removed:
 
 1. It was not there when the supervisor began.
 2. A process of the run had it mapped or open, and no other process had, when it was first seen.
-3. It is still the same file (device, inode, one link, same boot) of the run's user, and nobody has it mapped or open.
+3. It is still the same file (device, inode, one link, same boot) of the run's user, and no process has it mapped or
+open.
 
 A name proves nothing: torch's and NCCL's are alike in every run.
 """
@@ -39,7 +40,7 @@ class SharedMemory:
         self._settled: Set[Key] = {key for key in map(key_of, files()) if key is not None}
 
     def scan(self, pids: Iterable[int]) -> None:
-        """`pids` are living processes of the run, proved by whoever calls."""
+        """`pids` are living processes of the run, which the caller has proved."""
         own = set(pids)
         fresh: Dict[Key, str] = {}
         for pid in own:

@@ -11,7 +11,7 @@ class SignalWakeup:
     """Takes over this process's signals. `heard` is called with the number of each in `numbers`, between two lines of
     the loop. A child's end only wakes it, and SIGHUP (a closed terminal) does nothing.
 
-    `handle` is readable once a signal has come. To be made in the main thread.
+    `handle` is readable once a signal has come. Must be made in the main thread.
     """
 
     def __init__(self, numbers: Iterable[int], heard: Callable[[int], None]) -> None:
@@ -25,7 +25,7 @@ class SignalWakeup:
             signal.signal(number, lambda number, frame: heard(number))
 
     def clear(self) -> None:
-        """To be called before what the signals changed is looked at."""
+        """Call it before you look at the things that the signals changed."""
         try:
             os.read(self.handle, 4096)
         except BlockingIOError:

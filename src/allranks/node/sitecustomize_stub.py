@@ -39,7 +39,7 @@ def run_next() -> None:
 
 
 def activate() -> None:
-    """Imports our package from the bundle alone; what it lacks may come from an installed one."""
+    """Imports our package from the bundle alone; modules that it lacks may come from an installed one."""
     from importlib import import_module
 
     installed = find("allranks")

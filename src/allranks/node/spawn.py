@@ -130,13 +130,14 @@ def _logged(
 RUN = ["-m", "torch.distributed.run"]
 
 END_SECONDS = 1.0
-"""How long the end of a Python that waited is waited for: one that hangs in the kernel must not hold its supervisor."""
+"""How long to wait for the end of a waiting Python: one that hangs in the kernel must not hold its supervisor."""
 
 READY_TRIES = 3
-"""Pythons begun for one attempt, where they die while they wait: each costs seconds of a core that trains."""
+"""The most Pythons that are begun for one attempt if they die while they wait: each costs seconds of a core that
+trains."""
 
 PIPE_BYTES = 1 << 20
-"""As much as anybody's pipe may hold (/proc/sys/fs/pipe-max-size); 64 KiB is what it holds by itself."""
+"""The most that any user's pipe may hold (/proc/sys/fs/pipe-max-size); 64 KiB is what it holds by itself."""
 
 _F_SETPIPE_SZ = 1031
 """Of linux/fcntl.h; Python names it since 3.10."""
@@ -323,8 +324,8 @@ class Torchrun:
         return os.path.expanduser(word) if word == self.job.get("script") else word
 
     def make_ready(self, attempt: int) -> None:
-        """Begins the Python of this attempt, where the run may come to it, while the one before still trains or ends.
-        May fail in silence, since `start` does without."""
+        """Begins the Python of this attempt, if the run may come to it, while the previous attempt still trains or
+        ends. May fail in silence, since `start` does without."""
         if self._ready is not None and not self.next_is_ready:
             self.close()
         argv = [str(word) for word in self.job["argv"]]
@@ -359,7 +360,7 @@ class Torchrun:
         return None
 
     def close(self) -> None:
-        """Ends the one that waits for an attempt which does not come."""
+        """Ends the Python that waits for an attempt which does not come."""
         child, self._ready = self._ready, None
         if child is not None:
             end(child)

@@ -1,8 +1,8 @@
-"""What can be seen of a node's ranks from outside at a stall, before anything is killed.
+"""The state of a node's ranks at a stall, as seen from outside, before anything is killed.
 
-Of each rank's process: its state and where it waits in the kernel, its children, its sockets; the kernel's
-last words; and the stack of a rank that does not answer by itself, by py-spy where that is installed. Reads
-/proc, signals nothing. Only processes that descend from the supervisor are looked at.
+For each rank's process: its state and its place in the kernel, its children, its sockets; the kernel's last words;
+and the stack of a rank that does not answer by itself, by py-spy where that is installed. Reads /proc, signals
+nothing. Only processes that descend from the supervisor are looked at.
 """
 
 from __future__ import annotations
@@ -57,7 +57,8 @@ class Watched(NamedTuple):
 
 
 class Evidence:
-    """Collects in its own thread, since what it looks at may be what hangs. `take` gives what has come."""
+    """Collects in its own thread, since the things that it looks at may hang. `take` gives the events that have
+    come."""
 
     def __init__(
         self, node: str, python: str, stack_file: Callable[[int], str], groups: Optional[Groups] = None

@@ -1,4 +1,4 @@
-"""The verb `start`: a supervisor that outlives whoever started it.
+"""The verb `start`: a supervisor that outlives its starter.
 
 The caller hands over the job, the key and the secrets by standard input. It gets one answer, when the
 supervisor has its run directory and, on the head, the keeper its port; then nothing ties the two together.
@@ -30,7 +30,7 @@ LONGEST_ANSWER_BYTES = 1 << 16
 
 
 class Order(NamedTuple):
-    """What to start: checked, nothing of it written yet."""
+    """The checked order of a start; nothing of it is written yet."""
 
     directory: RunDirectory
     job: Dict[str, Any]

@@ -113,7 +113,7 @@ class Supervisor:
                 self._wait(TURN_SECONDS)
                 self._turn()
         except BaseException:
-            # A fault of allranks must not leave ranks that nobody watches. Telling comes last: a disk may have failed.
+            # A fault of allranks must not leave unwatched ranks. The report comes last: a disk may have failed.
             stopped = self._stopping(self.grace_seconds).run()
             self._tell(node_events.Swept(why="the supervisor failed", **stopped))
             self._say(traceback.format_exc())
@@ -161,7 +161,7 @@ class Supervisor:
         self.journal.close()
 
     def _name_files_with_secrets(self) -> None:
-        """The script's own files are the user's: who reads the event decides what becomes of them."""
+        """The script's own files are the user's: the reader of the event decides about them."""
         for path in files_with_secrets(self.redactor, self.directory.work):
             if path not in self.named:
                 self.named.add(path)
@@ -267,7 +267,7 @@ class Supervisor:
             except OSError as error:
                 self._say(f"keeper/stop.json: {error}")
 
-    # ---- what the keeper says ----
+    # ---- messages of the keeper ----
 
     def _hear(self, message: Dict[str, Any]) -> None:
         try:
@@ -388,4 +388,4 @@ class Supervisor:
         try:
             os.write(sys.stderr.fileno(), line.encode("utf-8", "backslashreplace"))
         except OSError:
-            pass  # the run goes on without this line
+            pass  # the run continues without this line

@@ -133,7 +133,7 @@ class Listener:
             self._flush(peer)
         except LinkError as error:
             self._drop(peer, str(error))
-        except ValueError as error:  # whatever a peer says costs it its own connection, never the run
+        except ValueError as error:  # a wrong message costs the peer its own connection, never the run
             self._drop(peer, f"it said what cannot be read: {error}")
 
     def _read(self, peer: _Peer) -> None:

@@ -1,6 +1,6 @@
-"""Finding, stopping and removing what is left of a run on this node, whoever died: `sweep` and `clean`.
+"""Finds, stops and removes the leftovers of a run on this node, whatever died: `sweep` and `clean`.
 
-Whose a process is, `ownership` says; it is asked again before every signal. Nothing is found by name.
+`ownership` decides whose a process is; it is asked again before every signal. Nothing is found by name.
 """
 
 from __future__ import annotations
@@ -170,7 +170,7 @@ class Sweep:
 
 @contextmanager
 def _opened(folder: str) -> Iterator[Optional[int]]:
-    """A folder's descriptor; None if there is none, or a link: it may lead into somebody's own files."""
+    """A folder's descriptor; None if there is none, or a link: it may lead into another user's files."""
     try:
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:

@@ -3,12 +3,12 @@
 This text is the beginning of the bundle's `__main__.py`, so it imports no module of
 allranks; `opened` and `check` are those of `private_folder.py`, which BOOT holds.
 
-`bundles/<sha256>` is its user's alone (mode 0700): nobody else can reach what is in it. Each call fills a folder under
+`bundles/<sha256>` is its user's alone (mode 0700): other users cannot reach its files. Each call fills a folder under
 a name of its own first, so two calls, also on two nodes that share a home, never write into one. A machine that loses
-its power may keep names without their bytes, and a folder may have come from elsewhere. So the first call after
-each boot compares every file with the archive, and drops what was compiled before. A folder that is not whole is
-replaced and never only removed: a run may be using it. Nothing depends on the folder: as long as there is none, or none
-to trust, modules come from the zip, which is slower.
+its power may keep names without their bytes, and a folder may have come from elsewhere. So the first call after each
+boot compares every file with the archive, and drops what was compiled before. A folder that is not whole is replaced
+and never only removed: a run may be using it. Nothing depends on the folder: as long as there is none, or none to
+trust, modules come from the zip, which is slower.
 """
 
 from __future__ import annotations

@@ -72,8 +72,8 @@ def code(digest: str, archive: bytes) -> Dict[str, Any]:
     """Stores a tar archive as the code of that digest, or without one says whether it is there and whole.
 
     `{"path": folder, "digest": what its files have now}`; `digest` is None if it is not there. A folder that
-    is there is never touched again: a run may still run in it. Where somebody changed its files, the code is
-    stored once more, beside it. Raises BadInput for an archive that would write outside its folder.
+    is there is never touched again: a run may still run in it. If its files were changed, the code is stored once
+    more, beside it. Raises BadInput for an archive that would write outside its folder.
     """
     if not _DIGEST.fullmatch(digest):
         raise BadInput(Problem(saw=f"{digest!r} is no SHA-256."))
@@ -104,7 +104,7 @@ def _places(first: str) -> Iterator[str]:
 
 
 def code_digest(place: str) -> str:
-    """The digest of the files that were sent; what the runs write beside them (`__pycache__`, `outputs/`) does
+    """The digest of the files that were sent; files that the runs write beside them (`__pycache__`, `outputs/`) do
     not count."""
     names = read_json(place + NAMES)
     return digest_of(place, set(names) if isinstance(names, list) else None)

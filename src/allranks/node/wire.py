@@ -16,7 +16,8 @@ from typing import Any, Dict, Iterator, NamedTuple, Optional, Tuple
 
 LINE_BYTES = 1 << 20
 BUFFER_BYTES = 8 << 20
-"""What may wait for a peer that does not read. A heartbeat is about 300 bytes: 8 MiB are hours of them."""
+"""The most bytes that may wait for a peer that does not read. A heartbeat is about 300 bytes: 8 MiB are hours of
+them."""
 
 HANDSHAKE_BYTES = 4096
 HANDSHAKE_SECONDS = 5.0
@@ -44,7 +45,7 @@ def mac(key: bytes, *parts: "str | bytes") -> str:
 
 
 class Proof(NamedTuple):
-    """What both sides prove the key over; the nonces are the dialling side's and the listener's."""
+    """The bytes over which both sides prove the key; the nonces are the dialling side's and the listener's."""
 
     key: bytes
     node: str
@@ -134,7 +135,7 @@ class Wire:
             raise LinkError(f"the connection broke: {error.strerror or error}") from None
 
     def fill(self) -> None:
-        """Takes in what has come. Raises LinkError if the peer closed or the connection broke."""
+        """Reads the bytes that have come. Raises LinkError if the peer closed or the connection broke."""
         try:
             block = self.sock.recv(1 << 16)
         except (BlockingIOError, InterruptedError):
@@ -146,7 +147,8 @@ class Wire:
         self.received += block
 
     def lines(self) -> Iterator[Dict[str, Any]]:
-        """Takes in what has come and gives its whole lines. Raises LinkError after them if the connection is gone."""
+        """Reads the bytes that have come and returns their whole lines. Raises LinkError after them if the connection
+        is gone."""
         gone: Optional[LinkError] = None
         try:
             self.fill()

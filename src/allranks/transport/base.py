@@ -1,4 +1,4 @@
-"""What every way of reaching a node can do. `local` is one of them, with nothing special about it."""
+"""The interface of every transport. `local` is one of them, with nothing special about it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from allranks.core import CouldNotTell
 
 
 class Unreachable(CouldNotTell):
-    """A node could not be reached or fell silent. `cause` is one word for a program, the text is for people, and `fix`
-    says what to do about it, if that is known."""
+    """A node could not be reached or fell silent. `cause` is one word for programs, the text is for people, and `fix`
+    is the fix, if it is known."""
 
     def __init__(self, node: str, cause: str, text: str, fix: str = ""):
         super().__init__(f"{node}: {text}")

@@ -17,7 +17,7 @@ EXTRA_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What became of a command on one node. `error` says why nothing is known; else `code` is its exit code (negative:
+    """The result of a command on one node. `error` says why nothing is known; else `code` is its exit code (negative:
     a signal), or None if its time was over. `output` is as the node gave it: data, never for a terminal as it is."""
 
     node: str
@@ -70,7 +70,7 @@ async def run_on_all(
 
 
 def exit_code(results: Sequence[CommandResult]) -> int:
-    """1 if the command failed on a node, 3 if of a node that is not known, 0 if it succeeded on all."""
+    """1 if the command failed on a node, 3 if the result of a node is unknown, 0 if it succeeded on all."""
     if any(one.is_known and one.code for one in results):
         return 1
     return 0 if results and all(one.is_known for one in results) else 3

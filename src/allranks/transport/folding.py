@@ -1,4 +1,4 @@
-"""What many nodes said, folded: equal output once, with the nodes that said it; the different ones by name."""
+"""The output of many nodes, folded: equal output once, with the nodes that printed it; the different ones by name."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def config_paths(given: Sequence[str] | None) -> list[str]:
 
 
 def settings_of(paths: Sequence[str], address: str, user: str | None, port: int | None) -> SSHClientConfig:
-    """What these files say of one host. Raises OSError and ValueError."""
+    """The entries of these files for one host. Raises OSError and ValueError."""
     asked = (local_user(), user or (), address, port or ())
     return SSHClientConfig.load(None, list(paths), False, False, False, *asked)  # type: ignore[arg-type]
 

@@ -105,8 +105,8 @@ class LocalTransport:
             raise Unreachable(self.node, "no-program", f"cannot start {argv[0]}: {error.strerror}") from None
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
-        """Our own direct child, not yet reaped: its pid cannot have been given to another. It leads a group of its
-        own, and with it goes what it has started: compilers, the workers that tokenize."""
+        """Our own direct child, not yet reaped: its pid cannot have been given to another. The process leads its own
+        group, so that the processes that it has started end with it: compilers, the workers that tokenize."""
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)

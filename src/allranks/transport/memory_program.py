@@ -1,7 +1,7 @@
 """A program for a node that leaves nothing there: its modules come by standard input and are imported from memory.
 
-The node program of a run is in the node's home (`node.bundle`). A look at somebody's job must not even make that
-folder, so what it needs, some 100 KB, travels with each request.
+The node program of a run is in the node's home (`node.bundle`). A look at another job must not even make that folder,
+so the code that it needs, some 100 kB, travels with each request.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FLAGS = ("-I", "-S", "-B", "-c")
 
 @functools.lru_cache(maxsize=4)
 def modules(names: tuple[str, ...]) -> Mapping[str, tuple[bool, str]]:
-    """Of each module: whether it is a package, and its text. A name that ends with `.*` is a package with all that
+    """For each module: whether it is a package, and its text. A name that ends with `.*` is a package with all that
     is in it."""
     root = Path(allranks.__file__).parent
     found: dict[str, tuple[bool, str]] = {"allranks": (True, "")}
@@ -71,7 +71,7 @@ async def call(
     request: Mapping[str, Any],
     timeout_seconds: float,
 ) -> dict[str, Any]:
-    """What `function` (`allranks.node.….name`) of these modules returns there for `request`: a JSON object. Raises
+    """The result of `function` (`allranks.node.….name`) of these modules there for `request`: a JSON object. Raises
     Unreachable and ProgramFailed."""
     wanted = {"modules": modules(names), "call": function, "request": request}
     body = base64.b64encode(zlib.compress(json.dumps(wanted).encode(), 6))

@@ -235,7 +235,7 @@ class OpensshTransport:
         return Unreachable(self.node, cause, f"{text} ({tried})", tried.remedy(cause))
 
     async def _as_whom(self) -> Tried | None:
-        """As whom and where, by ssh's own word (`ssh -G`); None if it says none."""
+        """The user, host and port of the login, as ssh itself reports them (`ssh -G`); None if it says none."""
         words = [*self._options(), "-G", "--", self.described.address]
         try:
             done = await self._here.run(["ssh", *words], timeout_seconds=CONNECT_SECONDS)

@@ -110,6 +110,6 @@ def json_object(text: bytes) -> dict[str, Any] | None:
 
 
 def first_line(done: Completed) -> str:
-    """The last line of what a failed program printed: a traceback's message is there."""
+    """The last line that a failed program printed: a traceback has its message there."""
     lines: Sequence[str] = (done.err or done.out).decode("utf-8", "replace").strip().splitlines()
     return lines[-1][:300] if lines else "it printed nothing"

@@ -163,7 +163,7 @@ class SshTransport:
             keys = await keys_at_hand(settings) if isinstance(error, asyncssh.PermissionDenied) else None
             raise self._refused(error, client, keys) from None
 
-    # ---- what a failure is called ----
+    # ---- names of failures ----
 
     def _failed(self, cause: str, text: str) -> Unreachable:
         fix = self._tried.remedy(cause) if self._tried is not None else ""

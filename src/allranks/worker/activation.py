@@ -44,7 +44,7 @@ def _live(rank: Rank) -> None:
         from allranks.worker import heartbeat
 
         heartbeat.live(rank)
-    except Exception as error:  # the bundle is gone, say; there is nobody left to tell
+    except Exception as error:  # for example, the bundle was removed; there is no way to report it
         guard.note("heart", error)
 
 

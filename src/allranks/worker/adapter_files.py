@@ -1,4 +1,4 @@
-"""Puts a saved adapter in its place: whole or not at all, and with a digest a file beside it."""
+"""Puts a saved adapter in its place: whole or not at all, and with a digest per file beside it."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 Stock transformers 5 gathers every frozen module of a ZeRO-3 model and throws it away; 4.52 gathers the
 whole model or, without the gather flag, writes an adapter of 40 bytes without a tensor. Here PEFT says
 which parameters it would save, these alone are gathered, in pieces of bounded size, and PEFT writes them:
-the files are PEFT's own. They are written into a temporary folder, synced, described by a manifest with a
-digest a file, and moved into place.
+the files are PEFT's own. They are written into a temporary folder, synced, described by a manifest with a digest per
+file, and moved into place.
 
 Before the first gather, all ranks agree, by rank 0's word, which parameters they gather, in the order of the model. A
 failure before that is raised on every rank. No rank waits for another's disk. The gathered values are compared with
@@ -105,7 +105,7 @@ def save_adapter(
 
 
 def unwrap(model: Any) -> Tuple[Any, Any]:
-    """(the PeftModel, the DeepSpeed engine or None) of whatever a training loop holds."""
+    """(the PeftModel, the DeepSpeed engine or None) of the model object that a training loop holds."""
     peft, engine = sys.modules.get("peft"), None
     if peft is None:
         raise CannotSave("peft was never imported")

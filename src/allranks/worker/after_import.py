@@ -1,8 +1,8 @@
 """Runs something right after the script has imported a module, and leaves nothing behind.
 
 The module's loader stays what it is: for the time of one import its `exec_module` is covered by an
-attribute of the instance. A proxy in its place would break whoever asks a loader for more (`runpy`,
-`inspect`, `importlib.resources`).
+attribute of the instance. A proxy in its place would break code that asks a loader for more (`runpy`, `inspect`,
+`importlib.resources`).
 """
 
 from __future__ import annotations

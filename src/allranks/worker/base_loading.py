@@ -166,7 +166,9 @@ class Attempt:
         plan = partition_plan.plan(model, found, self.files, group_of, special)
         tied = set(getattr(model, "all_tied_weights_keys", None) or {})
         left = [name for name, _ in model.named_parameters() if name not in found and name not in tied]
-        if CONSTRUCTION.draws and (left or not config):  # one file of several: nobody knows what is left
+        if CONSTRUCTION.draws and (
+            left or not config
+        ):  # one file of several: the other tensors are not known
             raise Doubt("the model draws random numbers itself, and not all of it is in the files")
         return plan
 

@@ -1,4 +1,5 @@
-"""What all ranks must know alike before they go on: rank 0's word, or each rank's number. No pickle travels."""
+"""Data that all ranks must have alike before they continue: rank 0's word, or each rank's number. No pickle
+travels."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ ANSWER_BYTES = 512
 
 
 class CannotResume(RuntimeError):
-    """Raised on every rank, before anything was changed: the run must not go on from somewhere else."""
+    """Raised on every rank, before anything was changed: the run must not resume from another place."""
 
 
 def agree(act: Any) -> Any:

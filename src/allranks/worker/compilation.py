@@ -1,4 +1,4 @@
-"""Compilers at work: the phase `compiling` while dynamo and inductor compile, or torch builds an operator.
+"""The phase `compiling`, while dynamo and inductor compile or torch builds an operator.
 
 A graph is compiled again in the middle of training where a shape is new, on one rank alone where only its batch is.
 DeepSpeed builds its operators with torch's own function.
@@ -40,7 +40,7 @@ def short_phase(rank: Rank) -> Tuple[Callable[..., None], Callable[..., None]]:
 
 
 def on_graphs(rank: Rank, module: Any) -> None:
-    """torch.cuda.graphs: while a graph is recorded, nobody may ask CUDA for an event's state: it would spoil it."""
+    """torch.cuda.graphs: while a graph is recorded, a query of an event's state would spoil the graph."""
     graph = getattr(module, "CUDAGraph", None)
     if graph is None or not {"capture_begin", "capture_end"} <= vars(graph).keys():
         return  # those of C++ cannot be covered

@@ -36,7 +36,7 @@ def on_dataloader(rank: Rank, module: Any) -> None:
             waiting.discard(thread)
         if rank.step is None:
             first(rank, batch, self)
-        # Another thread that reads ahead keeps nobody waiting.
+        # Another thread that reads ahead does not delay the step.
         fetched(rank, batch, time.perf_counter() - began if thread == main else 0.0)
         return batch
 
@@ -53,7 +53,7 @@ def about_to_fetch(rank: Rank) -> None:
 
 @guard.guarded
 def first(rank: Rank, batch: Any, iterator: Any) -> None:
-    """Of each batch before the first step the digest is kept, until the next."""
+    """The digest of each batch before the first step is kept until the next one."""
     if (rank.place.world_size or 1) > 1 and rank.is_here:
         rank.first_batch = rank.first_batch or digest.FirstBatch()
         rank.first_batch.take(batch, getattr(iterator, "_dataset", None))

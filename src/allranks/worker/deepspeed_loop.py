@@ -1,4 +1,4 @@
-"""Checkpoints of a plain DeepSpeed loop: saved, gone on from and ended in time by one call a step.
+"""Checkpoints of a plain DeepSpeed loop: one call per step saves them, and ends the loop in time after a notice.
 
     checkpoints = Checkpoints(engine, every=50)
     begun = checkpoints.resume()               # 0, or the step to go on after
@@ -38,8 +38,8 @@ CHECKPOINT = re.compile(r"checkpoint-(\d{1,12})")
 class Checkpoints:
     """`directory` is the run's output folder, by default the one that allranks names; `every` counts steps.
 
-    The first save is after this process's first step, so that a run that cannot save does not go on for days.
-    `state` is what the last `resume` found the loop's own state to be.
+    The first save is after this process's first step, so that a run that cannot save does not train for days. `state`
+    is what the last `resume` found the loop's own state to be.
     """
 
     def __init__(self, engine: Any, directory: Optional[str] = None, every: Optional[int] = None):

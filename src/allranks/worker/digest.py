@@ -147,7 +147,7 @@ DATA_PARALLEL = frozenset((
 """Names of a device mesh's dimensions over which the data is divided; over any other, ranks share a batch."""
 
 OTHERS = ("megatron.core.parallel_state", "torch.distributed.pipelining")
-"""Modules that nobody imports who trains with data parallelism alone."""
+"""Modules that are not imported by a script that uses only data parallelism."""
 
 
 @guard.guarded

@@ -77,7 +77,7 @@ def is_full(error: Exception, folder: str) -> bool:
     """Whether a save failed only because the disk is full: then this save is left out."""
     if isinstance(error, OSError) and error.errno is not None:
         return error.errno in FULL
-    if "PytorchStreamWriter failed" in str(error):  # torch.save's word for any failed write
+    if "PytorchStreamWriter failed" in str(error):  # torch.save's message for any failed write
         there = free(os.path.abspath(folder))
         return there is not None and there < BESIDE_BYTES
     return _FULL_TEXT.search(str(error)) is not None

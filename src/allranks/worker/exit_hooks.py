@@ -1,4 +1,4 @@
-"""How a rank ends: an exception nobody caught, or Python's own end. Both are told before the process goes.
+"""How a rank ends: an uncaught exception, or the regular end of Python. Both are reported before the process ends.
 
 Not seen from here: a signal, and the code of a bare `raise SystemExit(n)` (told as 0). torchrun's own codes,
 which the supervisor reads, are the authority.

@@ -16,7 +16,7 @@ from allranks.worker import guard, recorder_pickle
 from allranks.worker.rank_reporter import Rank
 
 GROUPS = 16
-"""Process groups told of: pipelines and tensor parallelism make several, thousands are nobody's."""
+"""The most process groups that are reported: pipelines and tensor parallelism make several, but never thousands."""
 
 SIZES = 4
 READERS = ("_dump_nccl_trace_json", "_dump_fr_trace_json")
@@ -29,11 +29,11 @@ PICKLED = "_dump_nccl_trace"
 def report(rank: Rank, wait_seconds: float = 0.0) -> None:
     """Reads it in its own thread and tells the newest collective as `flight`.
 
-    NCCL's recorder asks CUDA for the state of its events; should that ever wait, the beats go on. `wait_seconds` is
-    for a rank that ends: as long at most it waits for its own answer.
+    NCCL's recorder asks CUDA for the state of its events; if it ever waits, the beats continue. `wait_seconds` is for
+    a rank that ends: as long at most it waits for its own answer.
     """
     if rank.is_in("compiling"):
-        return  # a CUDA graph may be recorded: who asks for an event's state meanwhile would spoil it
+        return  # a CUDA graph may be recorded: a query of an event's state would spoil it
     if any(thread.name == "allranks-flight" for thread in threading.enumerate()):
         return  # the last question still waits for its answer
     reading = threading.Thread(target=guard.guarded(_tell), args=(rank,), name="allranks-flight", daemon=True)

@@ -91,7 +91,7 @@ def _ranks(parameter: Any) -> int:
 
 
 def _own(parameter: Any) -> Any:
-    """The checksum of this rank's part, without its padding: what that holds is nobody's."""
+    """The checksum of this rank's part, without its padding, whose content has no meaning."""
     import torch
 
     length = int(parameter.ds_tensor.ds_numel)
@@ -145,7 +145,7 @@ def differing(
 
 
 def _first_wrong(gathered: Any, parameter: Any, theirs: List[int]) -> Optional[int]:
-    """The first rank whose checksum is not that of its place in what was gathered."""
+    """The first rank whose checksum differs from that of its place in the gathered values."""
     if gathered.dtype != parameter.ds_tensor.dtype or gathered.numel() != parameter.ds_numel:
         return 0
     ours = sums(gathered.reshape(-1), int(parameter.ds_tensor.ds_numel)).tolist()

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, List
 
 TROUBLE: List[str] = []
-"""What failed in allranks' own code, at most MOST entries; `heartbeat.beat` takes it from here."""
+"""Failures in allranks' own code, at most MOST entries; `heartbeat.beat` takes it from here."""
 
 MOST = 8
 
@@ -41,7 +41,7 @@ def guarded(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def nothing(*_: Any) -> None:
-    """What `around` does by default."""
+    """The default of `around`."""
 
 
 def around(

@@ -1,4 +1,4 @@
-"""The heartbeat: one daemon thread that writes what the rank has to say, and dumps stacks when asked.
+"""The heartbeat: one daemon thread that writes the rank's events, and dumps stacks when asked.
 
 It alone touches the disk. It never touches a GPU: a call into CUDA from here could wait for the very
 collective that hangs, and the beats would stop when they are needed most.
@@ -26,7 +26,7 @@ SHORTEST_SECONDS = 0.1
 """Between two beats, however often something changes."""
 
 WITH_PROGRESS = ("importing", "loading", "preparing", "evaluating")
-"""The phases whose length nobody knows; in the others the newest bar is the training's own."""
+"""The phases whose length is not known; in the others the newest bar is the training's own."""
 
 UNSENT_KEPT = 256
 
@@ -77,7 +77,7 @@ class Heartbeat:
             flight_recorder.report(self.rank)
 
     def flush(self) -> bool:
-        """Writes the queued events in their order; what cannot be written is kept for the next time."""
+        """Writes the queued events in their order; lines that cannot be written are kept for the next time."""
         events = self.rank.events
         while events:
             self.unsent.append(line(self.rank, *events.popleft()))

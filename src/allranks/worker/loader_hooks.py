@@ -45,7 +45,7 @@ class Loader:
             self.note("loader stock: this version of transformers loads in a way not known here")
             return
         pretrained = model.__dict__["from_pretrained"].__func__
-        # Since 5.23 only rank 0 reads values. Before, whoever asks for `meta` wants to look at the names.
+        # Since 5.23 only rank 0 reads values. Before, a caller that asks for `meta` only wants to see the names.
         places = ("cpu", "meta") if "broadcast" in names_of(into) else ("cpu",)
 
         def load_state_dict(checkpoint_file: Any, *args: Any, **kwargs: Any) -> Any:
@@ -133,7 +133,7 @@ class Loader:
         return original(cls, *args, **kwargs)
 
     def is_due(self, kwargs: Dict[str, Any]) -> bool:
-        """Alike on every rank, since it asks only what the script said."""
+        """The same on every rank, since it depends only on the script's arguments."""
         return (
             os.environ.get(VARIABLE, STOCK) == OWN
             and bool(self.module.is_deepspeed_zero3_enabled())

@@ -72,7 +72,7 @@ class Lockstep:
             group.module.ds_id = FIRST_ID + number
 
     def mark(self) -> None:
-        """Takes the blocks back from whoever made leaves of them: LLaMA-Factory, DeepSpeed's own list, a script."""
+        """Takes the blocks back if LLaMA-Factory, DeepSpeed's own list or a script has made leaves of them."""
         for block in self.blocks:
             block.module._z3_leaf = False
             block.experts._z3_leaf = not block.trains

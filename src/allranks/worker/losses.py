@@ -1,4 +1,4 @@
-"""The loss of each step, taken from what the script backpropagates."""
+"""The loss of each step, taken from the values that the script backpropagates."""
 
 from __future__ import annotations
 

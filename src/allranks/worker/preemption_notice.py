@@ -55,7 +55,7 @@ class Notice:
                     self.hear()
                     return
             except OSError:
-                pass  # nobody has asked
+                pass  # no rank has been asked
             time.sleep(LOOK_SECONDS)
 
     def hear(self) -> None:

@@ -26,8 +26,8 @@ class Journal:
         self._torn = False
 
     def write(self, line: str) -> bool:
-        """Writes one line; False if the file refuses it (full, gone, forbidden) and nobody else takes it. Raises
-        nothing."""
+        """Writes one line; False if the file refuses it (full, removed, forbidden) and the supervisor does not take
+        it either. Raises nothing."""
         data = line.encode("utf-8", "backslashreplace")
         return self._to_file(data) or self._to_supervisor(data)
 
@@ -63,7 +63,7 @@ class Journal:
             try:
                 os.close(self._descriptor)
             except OSError:
-                pass  # somebody closed all descriptors; it is closed
+                pass  # the script closed all descriptors; it is closed
             self._descriptor = None
 
     def _open(self) -> int:

@@ -1,8 +1,9 @@
-"""The rank's own log: stdout and stderr go to `rank-<R>.log`, line by line, and a full disk hurts nobody.
+"""The rank's own log: stdout and stderr go to `rank-<R>.log`, line by line, and a full disk does not disturb the
+training.
 
-`print` on a full disk raises OSError and would end a training that has nothing to do with that disk. So
-Python's two streams get a bottom that drops what cannot be written. What native code writes goes to the
-same file through the same descriptors.
+`print` on a full disk raises OSError and would end a training that has nothing to do with that disk. So Python's two
+streams get a lowest layer that drops text that cannot be written. The output of native code goes to the same file
+through the same descriptors.
 """
 
 from __future__ import annotations

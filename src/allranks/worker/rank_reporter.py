@@ -120,8 +120,8 @@ class Rank:
             self.reach("training")
 
     def enter(self, phase: str, at_once: bool = True) -> Tuple[str, float]:
-        """Begins a phase that is on top of the present one; `leave` takes what this returns. `at_once` brings a beat
-        forward that tells of it."""
+        """Begins a phase that is on top of the present one; `leave` takes what this returns. With `at_once` a beat
+        reports it at once."""
         self._over.append(phase)
         self.exit_code = None
         if at_once and self.is_here:
@@ -228,7 +228,8 @@ class Rank:
             self.wake.set()
 
     def drain(self, seconds: float) -> None:
-        """Waits until what was queued is written, at most that long: a dead disk must not keep a process."""
+        """Waits until the queued events are written, but not longer than that: a dead disk must not hold a
+        process."""
         if self.is_here:
             ticket = threading.Event()
             self.tickets.append(ticket)

@@ -26,7 +26,7 @@ def on_distributed(rank: Rank, module: Any) -> None:
 
 
 def in_background(rank: Rank, original: Callable[..., Any], later: Set[Optional[str]]) -> Callable[..., Any]:
-    """`async_save`: its save goes on in another thread or process, and is told when it has ended well."""
+    """`async_save`: its save continues in another thread or process, and is reported when it has ended well."""
     watch = guard.guarded(watch_future)
 
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -55,7 +55,9 @@ def watch_future(rank: Rank, path: Optional[str], answer: Any, later: Set[Option
     future = getattr(answer, "upload_completion", answer)
     begun, step = time.monotonic(), rank.step
     if path is None or not hasattr(future, "add_done_callback") or not rank.is_here:
-        later.discard(path)  # nobody would do it later, and the next save to that path would not be told
+        later.discard(
+            path
+        )  # it would not be done later, and the next save to that path would not be reported
         return
     where = os.path.abspath(path)[:2000]
     rank.emit(Saving(step=step, path=where))

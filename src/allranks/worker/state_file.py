@@ -57,7 +57,7 @@ def entries(held: Tuple[Flat, ...]) -> List[Entry]:
     ]
 
 
-# ---- who writes ----
+# ---- the writing ranks ----
 
 
 def _begin(path: Optional[str], head: bytes, size: int) -> Tuple[Optional[int], Optional[OSError]]:
@@ -98,7 +98,7 @@ def _sees(told: Dict[str, Any]) -> bool:
 
 
 def _open(path: str) -> Tuple[Optional[int], Optional[OSError]]:
-    """Who may not write there (another user) sends its part."""
+    """A rank that may not write there (another user) sends its part."""
     try:
         return os.open(path, os.O_WRONLY | os.O_CLOEXEC), None
     except OSError:
@@ -135,8 +135,8 @@ def _write_piece(
     direct: List[bool],
     trouble: Optional[OSError],
 ) -> Optional[OSError]:
-    """This rank's part of a piece; on rank 0 also the parts of those who cannot write. A rank whose disk fails goes
-    through the rest all the same: others may wait for its word."""
+    """This rank's part of a piece; on rank 0 also the parts of those who cannot write. A rank whose disk fails still
+    does the rest: others may wait for its message."""
     import torch
 
     tensor, me = flat.tensor(kind).view(-1), optimizer_state.rank()

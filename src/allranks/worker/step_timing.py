@@ -69,7 +69,8 @@ class StepTimer:
 
     @guard.guarded
     def end(self) -> Optional[float]:
-        """A step ends: its own seconds (with a GPU those of the last that was measured), None if nobody knows."""
+        """A step ends: its own seconds (with a GPU those of the last step that was measured), None if they are not
+        known."""
         if self._pair is None:
             return self._seconds if self._arrived and self._start is None else None
         cuda, pair = gpu.cuda(), self._pair

@@ -93,7 +93,7 @@ class PlainLoop:
 
 
 def watch_optimizers(rank: Rank) -> None:
-    """Who makes an optimizer is about to train."""
+    """A script that makes an optimizer is about to train."""
     optimizer = guard.loaded("torch.optim.optimizer").Optimizer
 
     def made(kept: Any) -> None:

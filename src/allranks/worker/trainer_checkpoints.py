@@ -105,7 +105,7 @@ def saving_model(stock: Any) -> Any:
         gathered, able = Gathered(None, 0, {}), True
         try:
             gathered = gather(model, engine, bool(self.args.should_save))
-        except NotExact:  # on every rank: stock's gathers are no better, and nobody would look at them
+        except NotExact:  # on every rank: the library's own gathers are not better, and would not be checked
             raise
         except CannotSave:  # before any rank gathered: stock's way is still open to all
             able = False

@@ -24,7 +24,7 @@ SAMPLES, SAMPLE_BYTES = 256, 4096
 
 
 class CannotRead(RuntimeError):
-    """A file of weights that nobody can load right: it is missing, cut short, damaged or was replaced."""
+    """A file of weights that cannot be loaded: it is missing, cut short, damaged or was replaced."""
 
 
 class Stored(NamedTuple):

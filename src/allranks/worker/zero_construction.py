@@ -1,4 +1,4 @@
-"""A model built under `zero.Init` whose parameters are about to be read: nobody needs rank 0's values of them.
+"""A model built under `zero.Init` whose parameters are about to be read: rank 0's values of them are not needed.
 
 DeepSpeed sends every parameter from rank 0 to all ranks as soon as it is made, so the network carries the model once
 before a file is opened. While `skipping`, each rank cuts its own, and the values come from the files.

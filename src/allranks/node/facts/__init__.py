@@ -59,7 +59,7 @@ def collect(request: Mapping[str, Any]) -> Facts:
     """Reads every family at once and waits for none past its limit.
 
     `taken_at` is when the reading began, on this node's clock; `values["collection"]` holds how long it took
-    by family. Never raises because of what a node is like.
+    by family. The state of a node never makes it raise.
     """
     began_at, began = time.time(), time.monotonic()
     asked = mapping(request.get("limits"))
@@ -103,7 +103,7 @@ def _task(module: Any, request: Mapping[str, Any]) -> Any:
 def _merge(
     name: str, outcome: "_reader_processes.Outcome", values: Dict[str, Any], unreadable: Dict[str, str]
 ) -> None:
-    """Puts what a family sent before it ended, or was abandoned, into its places."""
+    """Stores the values that a family sent before it ended or was abandoned."""
     family: Dict[str, Any] = {}
     for message in outcome.messages:
         fact = str(message.get("fact"))

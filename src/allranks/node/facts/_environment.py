@@ -44,7 +44,7 @@ def run_python(
 ) -> Dict[str, Any]:
     """The last JSON object that `script` printed; warnings of libraries before it do not matter.
 
-    Raises `Unreadable` with what the Python said instead.
+    Raises `Unreadable` with that Python's message otherwise.
     """
     python = python_of(request)
     done = _commands.run([python, "-c", script, *words], seconds, environment(request), cwd="/", stdin=stdin)

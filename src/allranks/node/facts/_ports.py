@@ -81,7 +81,7 @@ def try_port(port: int) -> Optional[str]:
 
 
 MOST_LISTENING = 512
-"""A desktop or a head node listens on some dozens; what is beyond these is counted, not told."""
+"""A desktop or a head node listens on some dozens; further ones are counted, not listed."""
 
 
 def listening(listeners: List[Dict[str, Any]]) -> Dict[str, Any]:

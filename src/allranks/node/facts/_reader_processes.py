@@ -1,7 +1,7 @@
-"""Functions run in processes that can be abandoned: nobody waits past a limit, whatever hangs.
+"""Functions run in processes that can be abandoned: whatever hangs, the caller does not wait past a limit.
 
 A process in uninterruptible sleep (a dead NFS server, a wedged driver) cannot be killed, not even by
-SIGKILL. So the parent does not wait for it: it keeps what was sent so far and goes on.
+SIGKILL. So the parent does not wait for it: it keeps the values that were sent so far and continues.
 
 The only processes signalled here are children of the caller that it has not reaped: their pid cannot have
 been given to another process.
@@ -195,13 +195,14 @@ def _receive(child: _Child) -> None:
 
 def _end(child: _Child) -> None:
     """Nothing more is read from it. Its group is killed also if it has ended by itself: a program that it
-    started and gave up may have left children. Until `_reap` its pid, and so the group's, is nobody else's."""
+    started and gave up may have left children. Until `_reap`, no other process can get its pid, and so the
+    group's."""
     child.ended = True
     child.outcome.seconds = time.monotonic() - child.began
     try:
         os.killpg(child.pid, signal.SIGKILL)
     except OSError:
-        pass  # nobody is left, or may not be signalled: it is abandoned then
+        pass  # no process is left, or it may not be signalled: it is abandoned then
 
 
 def _give_up(child: _Child, reason: str) -> None:

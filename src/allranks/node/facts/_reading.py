@@ -1,4 +1,5 @@
-"""How a family says what it read: values and reasons, sent one by one, so that a hang loses only itself."""
+"""How a family reports the facts that it read: values and reasons are sent one by one, so that a hang loses only
+one."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ class Reading:
         self._send({"begin": fact})
         try:
             return function(*arguments)
-        except Exception as error:  # whatever a node's files or programs cause is a reason
+        except Exception as error:  # any error that a node's files or programs cause is a reason
             self.miss(fact, why(error))
             return None
 

@@ -1,8 +1,8 @@
 """Digests of the code that this node will run, so that nodes can be compared without sending the code.
 
-Three places: LLaMA-Factory's own package (often a git clone that somebody patched), the folder of the user's
-script, and the Python files beside the model (they run with `trust_remote_code`). A version number says nothing
-about any of them. Nothing is imported; the environment's Python is not started.
+Three places: LLaMA-Factory's own package (often a patched git clone), the folder of the user's script, and the Python
+files beside the model (they run with `trust_remote_code`). A version number says nothing about any of them. Nothing
+is imported; the environment's Python is not started.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 torch 2.13 `utils/file_baton.py`: who builds creates the file `lock` with O_EXCL and keeps it open until it is
 removed; everybody else waits, without a limit and without a word, until it is gone. A builder that was killed
-leaves it behind. So the holder is the process that has the file open, and a lock that nobody has open is stale.
+leaves it behind. So the holder is the process that has the file open, and a lock that no process has open is stale.
 """
 
 from __future__ import annotations

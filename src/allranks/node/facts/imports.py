@@ -221,7 +221,8 @@ def _model_state(request: Mapping[str, Any]) -> Any:
 
 
 def digest(request: Mapping[str, Any], names: List[str]) -> str:
-    """Of all that an import's outcome hangs on: interpreter, installed packages, variables, boot, question."""
+    """Of everything that an import's outcome depends on: interpreter, installed packages, variables, boot,
+    question."""
     about = _environment.run_python(request, _ENVIRONMENT, [])
     about["asked"] = names
     about["env"] = sorted(_environment.environment(request).items())

@@ -52,7 +52,8 @@ MOST_OTHERS = 64
 
 
 def others() -> List[Dict[str, Any]]:
-    """The launchers that belong to no run of allranks: `launcher`, and what `_processes.described` tells of each."""
+    """The launchers that do not belong to a run of allranks: `launcher`, and the facts of `_processes.described`
+    about each."""
     owned = _processes.owners(paths.home())
     found = []
     for pid in processes.pids():

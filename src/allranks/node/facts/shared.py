@@ -1,7 +1,7 @@
 """Whether a folder of several nodes is one folder: a file of a random name, made on one node, looked for on others.
 
-It takes part only in a second look (`runs/shared_storage.py`), since the first must be written before anybody looks:
-an NFS client that once asked for a name that was not there goes on believing so for up to a minute.
+It takes part only in a second look (`runs/shared_storage.py`), since the first file must be written before any node
+looks: an NFS client that once asked for a missing name keeps reporting it as missing for up to a minute.
 
 The request's `nonce` is `{"token": 32 hexadecimal digits, "do": "write" | "look" | "remove", "folders": [...]}`.
 """
@@ -28,7 +28,7 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
 
 
 def carried_out(nonce: Mapping[str, Any]) -> Dict[str, Dict[str, Any]]:
-    """By folder `done` (written, seen, or removed), and `reason` where that could not be told."""
+    """By folder `done` (written, seen, or removed), and `reason` if that is unknown."""
     token = str(nonce.get("token"))
     work = {"write": write, "look": sees, "remove": remove}.get(str(nonce.get("do")))
     folders: List[str] = [str(folder) for folder in nonce.get("folders") or []]

@@ -145,7 +145,7 @@ def required_name(need: str) -> str:
 
 
 def launcher(answer: Mapping[str, Any]) -> Optional[str]:
-    """LLaMA-Factory's entry point under torchrun, where it is installed with one."""
+    """LLaMA-Factory's entry point under torchrun, if its installation has one."""
     folders = answer.get("folders")
     for folder in (folders.get("llamafactory") or []) if isinstance(folders, Mapping) else []:
         path = os.path.join(str(folder), "launcher.py")

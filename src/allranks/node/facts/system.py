@@ -99,7 +99,7 @@ def cgroup_memory() -> Optional[int]:
 
 
 def container() -> Optional[str]:
-    """What kind of container this process is in, None if no sign of one is seen."""
+    """The kind of container that this process is in; None if there is no sign of one."""
     if os.path.exists("/.dockerenv"):
         return "docker"
     if os.path.exists("/run/.containerenv"):

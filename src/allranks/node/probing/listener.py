@@ -1,4 +1,4 @@
-"""The verb `probe listen`: takes connections until its time is over or nobody reads its answer any longer.
+"""The verb `probe listen`: accepts connections until its time is over or its answer is no longer read.
 
 It listens on the ports that the run will use (the rendezvous port on the head) on every address, as torch's TCPStore
 does. It also listens on one free port of the address of the ranks' interface, as gloo and NCCL do for the data.
@@ -199,7 +199,7 @@ def count(sock: socket.socket, seconds: float) -> Dict[str, float]:
 
 
 def fill(sock: socket.socket, seconds: float) -> None:
-    """Sends zeros for `seconds`, or until the peer closes; what is still unsent then is thrown away."""
+    """Sends zeros for `seconds`, or until the peer closes; unsent data is then thrown away."""
     pour(sock, seconds)
     abandon(sock)
 

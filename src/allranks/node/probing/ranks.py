@@ -1,7 +1,7 @@
 """The verb `probe ranks`: this node's ranks of one short collective, in the training environment's Python.
 
-Prints a line for each thing that a rank says, and one at the end. The ranks end when they are done, at the
-limit, or when nobody reads our answer any longer; none is left.
+Prints a line for each thing that a rank says, and one at the end. The ranks end when they are done, at the limit, or
+when the answer is no longer read; none is left.
 """
 
 from __future__ import annotations

@@ -66,7 +66,7 @@ def run(wanted: Mapping[str, Any]) -> Dict[str, Any]:
 
 
 def argv(device: str, port: int, seconds: int, host: Optional[str]) -> List[str]:
-    """-D measures for so many seconds, -F goes on where the processors' frequency varies (perftest's README)."""
+    """-D measures for so many seconds, -F continues even if the processors' frequency varies (perftest's README)."""
     words = [PROGRAM, "-d", device, "-p", str(port), "-D", str(seconds), "-F", "--report_gbits"]
     return [*words, host] if host is not None else words
 

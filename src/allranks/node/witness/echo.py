@@ -1,7 +1,7 @@
 """Whether other machines answer on the job's own network: asked only if a connection of the job has no answer.
 
-A datagram goes to a port that nobody uses, as traceroute's do; the other kernel answers that nobody does. No process
-there sees it. A firewall may drop it, so silence alone proves nothing: it is compared with what others hear.
+A datagram goes to an unused port, as traceroute's do; the other kernel answers that it is unused. No process there
+sees it. A firewall may drop it, so silence alone proves nothing: it is compared with what others hear.
 """
 
 from __future__ import annotations

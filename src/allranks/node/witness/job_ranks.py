@@ -66,8 +66,8 @@ def job_key(env: Mapping[str, str], world_size: int) -> Tuple[str, ...]:
 
 
 def identity(environ: Mapping[str, str]) -> Optional[Tuple[int, int, Optional[int], str]]:
-    """(rank, world size, local rank, which variable says so); None if it is not a rank. A
-    scheduler's step of one task may as well be somebody's shell."""
+    """(rank, world size, local rank, which variable says so); None if it is not a rank. A scheduler's step of one
+    task may also be a user's shell."""
     for rank, size, local in SIZES:
         number, of = _whole(environ.get(rank)), _whole(environ.get(size))
         if number is not None and of is not None and number < of and (of > 1 or rank == "RANK"):
@@ -126,8 +126,8 @@ def find(pid: Optional[int] = None, slurm_job: str = "") -> Found:
 
 
 def callers() -> Set[int]:
-    """Whose processes are read: the caller's own, and with sudo those of who called it, since a kernel may let root
-    alone read a process (kernel.yama.ptrace_scope)."""
+    """The users whose processes are read: the caller, and with sudo also the user that called it, since a kernel may
+    let only root read a process (kernel.yama.ptrace_scope)."""
     own = os.getuid()
     by = os.environ.get("SUDO_UID", "")
     return {own, int(by)} if own == 0 and by.isdigit() else {own}

@@ -194,7 +194,7 @@ def group(pid: int) -> Dict[str, Any]:
 
 
 def dump(one: JobRank) -> Optional[Dict[str, str]]:
-    """The recorder's dump, if the rank has written one since it began: nobody is asked to write it."""
+    """The recorder's dump, if the rank has written one since it began: it is not asked to write one."""
     names = [one.env[name] for name in DUMP_FILES if name in one.env] + [DUMP_DEFAULT]
     try:
         began = os.stat("/proc/%d" % one.pid).st_mtime
@@ -218,7 +218,7 @@ def dump(one: JobRank) -> Optional[Dict[str, str]]:
 
 
 def kernel() -> Dict[str, Any]:
-    """The kernel's lines of the last hour, by its own clock, that tell of memory, disks, links and GPUs."""
+    """The kernel's lines of the last hour, by its own clock, about memory, disks, links and GPUs."""
     lines: List[str] = []
     try:
         descriptor = os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -244,7 +244,7 @@ def kernel() -> Dict[str, Any]:
 
 
 class Gpus:
-    """nvidia-smi in a thread: a driver that hangs holds who asks it."""
+    """nvidia-smi in a thread: a driver that hangs blocks its callers."""
 
     QUERY = "index,uuid,utilization.gpu,memory.used,memory.total,ecc.errors.uncorrected.volatile.total"
 

@@ -35,7 +35,8 @@ class Looks(NamedTuple):
 
 
 class Reading:
-    """Readers at work, one for each Python that runs here. `start` begins, `end` waits for what they have read."""
+    """The running readers, one for each Python that runs here. `start` begins, `end` waits for what they have
+    read."""
 
     def __init__(self, pids: Sequence[int], at: Sequence[float], text: str):
         self.pids, self.at = list(pids), list(at)
@@ -117,7 +118,7 @@ def not_here(pid: int, path: str) -> str:
 
 
 def _trusted(path: str) -> bool:
-    """Whether we may run it: it is root's or the caller's, and nobody else may change it."""
+    """Whether we may run it: it belongs to root or the caller, and no other user may change it."""
     try:
         status = os.stat(path)
     except OSError:
@@ -135,7 +136,7 @@ def _scope() -> str:
 
 
 class Spying:
-    """py-spy, where it is installed, at processes that nothing else can read: at once, in threads of its own."""
+    """py-spy, if it is installed, for processes that nothing else can read: all at once, in its own threads."""
 
     def __init__(self, those: Mapping[int, int]):
         """`those`: pids with their start times."""
