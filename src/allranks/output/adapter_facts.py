@@ -1,6 +1,7 @@
-"""A checkpoint's folder → what its page shows, from the files in the folder alone: its run may be far away or gone.
+"""Collects the data of a checkpoint's page from the files in its folder alone: its run may be on another machine, or
+gone.
 
-Whatever is missing or damaged is named in `unreadable`, never guessed. Nothing is unpickled.
+Missing or damaged parts are listed in `unreadable`, never guessed. Nothing is unpickled.
 """
 
 from __future__ import annotations
@@ -25,10 +26,10 @@ from allranks.core.untrusted import integer, listing, mapping, mappings, number,
 from allranks.output.report_series import Series, flat
 
 RESULTS = ("all_results.json", "train_results.json", "eval_results.json")
-"""Written beside a final adapter by transformers' and LLaMA-Factory's scripts."""
+"""Files that transformers' and LLaMA-Factory's scripts write beside a final adapter."""
 
 CURVES = ("loss", "eval_loss", "learning_rate", "grad_norm")
-"""Of a row of trainer_state.json's `log_history`."""
+"""The curves in a row of trainer_state.json's `log_history`."""
 
 SCALARS = (
     "max_steps", "num_train_epochs", "epoch", "train_batch_size", "logging_steps", "save_steps", "eval_steps",
@@ -39,14 +40,15 @@ MOST_README = 1 << 16
 
 
 def chosen(folder: str) -> str:
-    """The checkpoint that is meant: the newest whole one of a run's output folder, else the newest, else the folder
+    """The checkpoint to show: the newest whole one in a run's output folder, else the newest one, else the folder
     itself. Raises BadInput if there is no folder."""
     candidates = existing(folder)
     return next((path for path in candidates if verify(path).whole), candidates[0] if candidates else folder)
 
 
 def collect(folder: str, report: Report, of: str | None = None) -> dict[str, Any]:
-    """JSON-able facts of the checkpoint in `folder`, which `report` judged; `of` is the folder that was named."""
+    """The facts of the checkpoint in `folder`, as JSON values. `report` is its verification; `of` is the folder that
+    the user named."""
     unreadable: list[str] = []
     held = {name: document(folder, name, unreadable) for name in (MANIFEST, CONFIG, TRAINER_STATE, *RESULTS)}
     config, state, manifest = held[CONFIG], held[TRAINER_STATE], held[MANIFEST]
@@ -92,7 +94,7 @@ def is_plain(value: Any) -> bool:
 
 
 def document(folder: str, name: str, unreadable: list[str]) -> dict[str, Any]:
-    """A JSON object of the folder; empty if there is none, with the reason in `unreadable` if it cannot be read."""
+    """A JSON object from the folder. Empty if there is none; if it cannot be read, `unreadable` gets the reason."""
     try:
         with Folder(folder) as held:
             return held.read_json(name)
@@ -115,7 +117,7 @@ def readme(folder: str) -> str:
 
 
 def curves_of(state: Mapping[str, Any]) -> dict[str, Any]:
-    """Of the trainer's log: each curve's points for a chart, and the values that are not finite numbers."""
+    """The curves in the trainer's log: each curve's points for a chart, and the values that are not finite numbers."""
     series = Series(CURVES)
     for row in mappings(listing(state.get("log_history"))):
         if integer(row.get("step")) is not None:
@@ -128,7 +130,7 @@ def curves_of(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def vllm(folder: str, config: Mapping[str, Any], report: Report) -> dict[str, Any]:
-    """`rank`: the smallest --max-lora-rank that takes the adapter; or `refused`: why vLLM does not. Empty if the
+    """`rank`: the smallest --max-lora-rank that takes the adapter; or `refused`: why vLLM refuses it. Empty if the
     adapter was not read."""
     if report.kind != "adapter" or not report.whole:
         return {}
@@ -144,7 +146,7 @@ def vllm(folder: str, config: Mapping[str, Any], report: Report) -> dict[str, An
 
 
 def files(folder: str, covered: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The folder's files with their sizes, and the digest of those that the manifest covers."""
+    """The folder's files with their sizes, and the digests of those that the manifest covers."""
     try:
         names = copying.files_below(folder)[:MOST_FILES]
         return [
@@ -160,7 +162,7 @@ def files(folder: str, covered: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def others(folder: str, around: str) -> list[dict[str, Any]]:
-    """The other checkpoints of the folder that was named; they are not read."""
+    """The other checkpoints in the folder that the user named. They are not read."""
     real = os.path.realpath(folder)
     found = [path for path in existing(around) if os.path.realpath(path) != real]
     return [

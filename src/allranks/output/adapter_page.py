@@ -1,4 +1,4 @@
-"""The page of a checkpoint: one HTML file without the network. All text of the folder is data, and escaped."""
+"""The page of a checkpoint: one HTML file that needs no network. All text from the folder is data, and escaped."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ TASKS = {
     "QUESTION_ANS": "AutoModelForQuestionAnswering",
     "FEATURE_EXTRACTION": "AutoModel",
 }
-"""PEFT's task types (`peft/utils/peft_types.py`) to transformers' classes; anything else is a causal model."""
+"""transformers' classes for PEFT's task types (`peft/utils/peft_types.py`); any other type is a causal model."""
 
 SAME = {"train_batch_size": "micro_batch", "num_train_epochs": "epochs"}
-"""Names of trainer_state.json, and the manifest's for the same."""
+"""Names in trainer_state.json, and the manifest's names for the same values."""
 
 
 def render(data: Mapping[str, Any]) -> str:
@@ -71,7 +71,7 @@ def sentence(data: Mapping[str, Any]) -> str:
 
 
 def base_name(data: Mapping[str, Any]) -> str:
-    """The last part of a path; a name of the hub as it is."""
+    """The last part of a path; a name from the Hub stays as it is."""
     base = str(data["base_model"])
     return one_line(Path(base).name if base.startswith(("/", ".", "~")) else base, 200)
 
@@ -142,7 +142,7 @@ def training(data: Mapping[str, Any]) -> str:
 
 
 def settings(data: Mapping[str, Any]) -> str:
-    """Those of the manifest and of trainer_state.json; of a setting in both, the manifest's."""
+    """The settings in the manifest and in trainer_state.json. If both have a setting, the manifest counts."""
     trainer = {SAME.get(name, name): value for name, value in data["trainer"].items() if name != "epoch"}
     told = {**trainer, **data["settings"]}
     if data["world_size"]:
@@ -153,7 +153,7 @@ def settings(data: Mapping[str, Any]) -> str:
 
 
 def shown(value: Any) -> str:
-    """Whole numbers with their thousands, others in four digits, words as they are."""
+    """A value as text: whole numbers with thousands separators, others with four digits, words unchanged."""
     if number(value) is None:
         return str(value)
     return count(value) if number(value) == int(value) else short(value)
@@ -164,7 +164,7 @@ def results(data: Mapping[str, Any]) -> str:
     return section("results", "Results", facts(rows[:60]), "as the training script wrote them")
 
 
-# ---- what it is ----
+# ---- what the adapter is ----
 
 
 def what(data: Mapping[str, Any]) -> str:
@@ -234,7 +234,7 @@ def findings(data: Mapping[str, Any]) -> str:
 
 
 def use(data: Mapping[str, Any]) -> str:
-    """Commands to copy, for this kind, with what does not work and why."""
+    """Commands to copy for this kind of adapter; if a command does not work, the reason."""
     if data["whole"] is False:
         return ""
     made = "".join(
@@ -247,7 +247,7 @@ def use(data: Mapping[str, Any]) -> str:
 
 
 def commands(data: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """(what it does, the command); without a command, why there is none."""
+    """(purpose, command); if there is no command, the reason instead."""
     path = shlex.quote(data["path"])
     if data["kind"] == "huggingface":
         return [("Serve it with vLLM:", f"vllm serve {path}"), check_of(path)]
@@ -271,13 +271,13 @@ def check_of(path: str) -> tuple[str, str]:
 
 
 def base_of(data: Mapping[str, Any]) -> str:
-    """The base model as it was named; `BASE` for none, and for what a command would take for an option."""
+    """The base model as it was named; `BASE` if there is no name, or if a command would read the name as an option."""
     base = str(data["base_model"] or "")
     return "BASE" if not base or base.startswith("-") else base
 
 
 def elsewhere(data: Mapping[str, Any]) -> str:
-    """The base model's path is of the machine that trained."""
+    """A note that the base model's path belongs to the machine that trained."""
     base = base_of(data)
     if base == "BASE":
         return " Put the base model's folder in the place of BASE."

@@ -1,4 +1,4 @@
-"""How far the ranks are with reading the base model, in bytes: of how many, at what rate, what is left."""
+"""How much of the base model the ranks have read, in bytes: the total, the rate, and the time left."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class BaseBytes:
         self._now: dict[int, tuple[float, int, int]] = {}
 
     def note(self, rank: int, at: float, progress: Any) -> None:
-        """A beat's `progress`; a smaller number than before begins another model."""
+        """Takes the `progress` of a heartbeat. A smaller number than before begins another model."""
         if not isinstance(progress, Mapping) or progress.get("what") != BASE_BYTES:
             self._first.pop(rank, None)
             self._now.pop(rank, None)

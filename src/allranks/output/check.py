@@ -1,4 +1,4 @@
-"""What `allranks check` prints: the findings, the nodes folded into one line a kind, and the count."""
+"""The output of `allranks check`: the findings, the nodes folded into one line per kind, and the count."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from allranks.output.table import print_fine, total_width
 from allranks.spec import Run
 
 MOST_ROWS = 40
-"""A table of nodes that all differ would be too long: `--json` has each of them."""
+"""The most rows of the table of nodes. If more nodes differ, the table would be too long; `--json` has each of them."""
 
 READY = "ready"
 STATE_STYLES = {**{CALLED[verdict]: style for verdict, style in STYLES.items()}, READY: "green"}
@@ -48,13 +48,13 @@ class Checked:
     seconds: float | None = None
     verbose: bool = False
     hidden: Sequence[str] = field(default_factory=tuple)
-    """Ids that --only or --skip left out although they have something to say."""
+    """Ids that --only or --skip left out although they have a finding."""
 
     narrowed: bool = False
-    """Whether --only or --skip was given: then the output does not say whether the nodes are ready."""
+    """Whether --only or --skip was given. If so, the output does not say whether the nodes are ready."""
 
     accept: Collection[str] = ()
-    """Ids that the user accepts: they stop nothing."""
+    """Ids that the user accepts: they do not stop anything."""
 
 
 def print_check(checked: Checked, out: Out | None = None) -> None:
@@ -94,7 +94,7 @@ def sentence(checked: Checked) -> list[str | tuple[str, str]]:
     return [text, ("Ready to run." if total == 1 else "All nodes are ready.", "bold green")]
 
 
-# ---- while it is looked ----
+# ---- while the nodes are asked ----
 
 MOST_NAMED = 4
 
@@ -103,8 +103,9 @@ MOST_NAMED = 4
 def waiting(
     run: Run, quiet: bool = False, out: Out | None = None
 ) -> Iterator[Callable[[list[str], float], None]]:
-    """Names the silent nodes while others answer. Gives the function that takes them: on a terminal it changes one
-    line, in a pipe it writes a line to stderr whenever the silent nodes change. Nothing with --json."""
+    """Names the silent nodes while others answer. It yields the function that takes them. On a terminal that function
+    changes one line; in a pipe it writes a line to stderr whenever the silent nodes change. With --json it prints
+    nothing."""
     names = [node.name for node in run.cluster.nodes]
     if quiet:
         yield lambda _names, _seconds: None
@@ -120,7 +121,7 @@ def waiting(
 
 
 class Repeated:
-    """For a log: each set of silent nodes once."""
+    """For a log: prints each set of silent nodes once."""
 
     def __init__(self, out: Out):
         self.out, self.said = out, frozenset[str]()
@@ -135,7 +136,7 @@ class Repeated:
 
 
 def print_nodes(standings: Sequence[Standing], out: Out) -> None:
-    """One line for nodes with the same facts and the same verdict; worst first, below the shared facts."""
+    """One line for all nodes with the same facts and the same verdict. The worst come first, below the shared facts."""
     rows = node_rows(standings)
     heads = ["nodes", "", "findings", *COLUMNS]
     shared = shared_columns(rows)
@@ -144,7 +145,7 @@ def print_nodes(standings: Sequence[Standing], out: Out) -> None:
         out.line(("every node that answered  ", "dim"), text) if text else None
     empty = set(shared) if len(rows) > 1 else {n for n, value in shared.items() if value == "—"}
     keep = [n for n in range(len(heads)) if n not in empty and any(row[n] for row in rows)]
-    # A narrow terminal loses first what tells least about the run.
+    # A narrow terminal first loses the columns that matter least for the run.
     for n in range(len(heads) - 1, 2, -1):
         if out.live and n in keep and total_width([heads, *rows], keep) > out.width:
             keep.remove(n)
@@ -166,7 +167,7 @@ def print_nodes(standings: Sequence[Standing], out: Out) -> None:
 
 
 def shared_columns(rows: Sequence[Sequence[str]]) -> dict[int, str]:
-    """The columns about the machine in which all nodes that answered say the same, with what they say."""
+    """The columns about the machine in which all nodes that answered have the same value, with that value."""
     found = {}
     for n in range(3, 3 + len(COLUMNS)):
         values = {row[n] for row in rows if any(value != "?" for value in row[3:])}
@@ -189,7 +190,7 @@ def node_rows(standings: Sequence[Standing]) -> list[list[str]]:
 
 
 def state_of(one: Standing) -> str:
-    """`error`, `unknown`, `warning`, or `ready`: a note leaves a node ready."""
+    """`error`, `unknown`, `warning` or `ready`. A node with only a note is ready."""
     return READY if one.verdict in (OK, NOTE) else CALLED[one.verdict]
 
 
@@ -197,11 +198,11 @@ def ids_text(ids: Sequence[str], most: int = 3) -> str:
     return ", ".join(ids[:most]) + (f" +{len(ids) - most}" if len(ids) > most else "")
 
 
-# ---- what -v adds ----
+# ---- the additions of -v ----
 
 
 def print_settings(settings: Sequence[tuple[Line, Where]], out: Out) -> None:
-    """Every setting that the user wrote, what becomes of it and why; what needs a hand first."""
+    """Every setting that the user wrote, its effect, and the reason. Settings that need a change come first."""
     if not settings:
         return
     ordered = sorted(settings, key=lambda one: SETTINGS_ORDER.index(one[0].status))
@@ -244,7 +245,7 @@ def place_of(where: Where) -> str:
 
 
 def print_quiet(checked: Checked, out: Out) -> None:
-    """The checks that looked and found nothing."""
+    """The checks that ran and found nothing."""
     spoke = {finding.id for finding in checked.findings if finding.verdict != OK} | set(checked.hidden)
     quiet = [name for name in checked.applying if name not in spoke]
     if not quiet:

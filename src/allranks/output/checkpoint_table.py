@@ -1,4 +1,4 @@
-"""The checkpoints of a run or folder as a table, and how far a copy has come."""
+"""Prints the checkpoints of a run or folder as a table, and the progress of a copy."""
 
 from __future__ import annotations
 
@@ -56,7 +56,8 @@ def state_of(one: Mapping[str, Any]) -> str:
 
 @contextlib.contextmanager
 def progress(quiet: bool = False, out: Out | None = None) -> Iterator[Callable[[int, int], None]]:
-    """On a terminal how much has come; nothing in a pipe. Gives the function to call with bytes done and in all."""
+    """Shows the progress on a terminal, and nothing in a pipe. It yields the function to call with (bytes done, all
+    bytes)."""
     import sys
 
     out = out or Out(sys.stderr)

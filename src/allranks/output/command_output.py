@@ -1,4 +1,4 @@
-"""The output of a command on many nodes: equal answers once, with the nodes that gave them."""
+"""The output of a command on many nodes. Equal answers are printed once, with the nodes that gave them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from allranks.transport.commands import CommandResult
 
 
 def print_results(results: Sequence[CommandResult], out: Out | None = None) -> None:
-    """Groups of nodes in the order of the first of each; a group's output is indented below its names."""
+    """Prints the groups of nodes, ordered by the first node of each. A group's output is indented below its names."""
     out = out or Out()
     for names, one in alike(results):
         count = f" ({plural(len(names), 'node')})" if len(names) > 1 else ""
@@ -50,7 +50,7 @@ def signal_name(number: int) -> str:
 
 
 def summary(results: Sequence[CommandResult]) -> str:
-    """`exit code 0 on node[1,3]; exit code 2 on node2`: one line, the successes first, what is not known last."""
+    """`exit code 0 on node[1,3]; exit code 2 on node2`: one line, first the successes, last the unknown results."""
     ends: dict[str, list[str]] = {}
     for one in sorted(results, key=lambda one: (not one.is_known, abs(one.code or 0))):
         ends.setdefault("no answer" if one.error else how(one) or "exit code 0", []).append(one.node)

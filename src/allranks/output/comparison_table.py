@@ -1,4 +1,4 @@
-"""What `runs compare` prints: two columns, the verdict last."""
+"""The output of `runs compare`: two columns, with the verdict at the end."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Where text goes: one console with our rules. Everything that is printed passes through `Out`.
+"""The console for all text, with allranks' rules. Everything that is printed passes through `Out`.
 
-No markup is ever interpreted, no control character is ever sent, and what the terminal's encoding
-cannot show is spelt out instead of raising.
+It never interprets markup and never sends a control character. If the terminal's encoding cannot show a character,
+the character is spelt out, and nothing is raised.
 """
 
 from __future__ import annotations
@@ -50,17 +50,17 @@ class Out:
 
     @property
     def width(self) -> int:
-        """Columns to lay out for; a terminal may be resized while we look."""
+        """The number of columns for the layout. A terminal may be resized at any time."""
         return min(self._fixed_width or self.console.width, WIDEST)
 
     def fit(self, text: str) -> str:
-        """The text as this encoding can show it."""
+        """The text in a form that this encoding can show."""
         if not self.ascii:
             return text
         return text.translate(PLAIN).encode(self.encoding, "backslashreplace").decode(self.encoding)
 
     def text(self, *parts: str | tuple[str, str]) -> Text:
-        """A line from texts and (text, style) pairs; the texts may come from anywhere."""
+        """A line from texts and (text, style) pairs. The texts may come from any source."""
         line = Text(no_wrap=True)
         for part in parts:
             said, style = part if isinstance(part, tuple) else (part, "")
@@ -68,12 +68,12 @@ class Out:
         return line
 
     def line(self, *parts: str | tuple[str, str]) -> None:
-        """Prints one line, however long: a pipe gets it whole, a terminal wraps it by itself."""
+        """Prints one line of any length: a pipe gets it whole, a terminal wraps it by itself."""
         self.console.print(self.text(*parts), soft_wrap=True)
 
 
 def is_terminal(file: IO[str]) -> bool:
-    """A terminal that understands cursor movement. FORCE_COLOR does not make a pipe one."""
+    """Whether it is a terminal that understands cursor movement. FORCE_COLOR does not turn a pipe into one."""
     try:
         return file.isatty() and os.environ.get("TERM", "").lower() not in ("dumb", "unknown", "")
     except (AttributeError, ValueError):

@@ -1,4 +1,4 @@
-"""Values that JSON can hold: it has no NaN and no infinity."""
+"""Values for JSON, which has no NaN and no infinity."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def finite(data: Any) -> Any:
-    """The same with null in place of what is not a number in JSON, and keys as strings."""
+    """The same data with null in place of numbers that JSON does not have, and with keys as strings."""
     if isinstance(data, float):
         return data if math.isfinite(data) else None
     if isinstance(data, dict):

@@ -1,4 +1,4 @@
-"""Findings and the last words of a run, in the one form that every error has: where and what, why, do."""
+"""Prints findings and the last lines of a run, in the same form for every error: where and what, why, fix."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LONGEST_NAMES = 60
 
 
 def waits_for(names: Sequence[str], seconds: float) -> str:
-    """Who has not answered yet, by name as far as a line holds them."""
+    """The nodes that have not answered yet, with as many names as fit into a line."""
     who = fold(names)
     if len(who) > LONGEST_NAMES:
         who = f"{plural(len(names), 'node')}: {who[:LONGEST_NAMES].rpartition(',')[0] or names[0]}, …"
@@ -53,7 +53,8 @@ def waits_for(names: Sequence[str], seconds: float) -> str:
 def print_findings(
     findings: Sequence[Finding | Mapping[str, Any]], verbose: bool = False, out: Out | None = None
 ) -> None:
-    """All findings, folded over nodes, worst first, and the count; what is fine is listed when `verbose`."""
+    """Prints all findings, folded over nodes, worst first, and the count. With `verbose` it also lists the checks
+    that passed."""
     out = out or Out()
     groups = folded(f.as_json() if isinstance(f, Finding) else f for f in findings)
     say_findings(out, [g for g in groups if g.verdict != OK], verbose)
@@ -69,7 +70,7 @@ MOST_EXPLAINED = 6
 
 
 def counts(groups: Sequence[Folded]) -> list[str | tuple[str, str]]:
-    """`1 error, 2 warnings, 14 fine`, and the command that explains the worst of them; it ends the line."""
+    """`1 error, 2 warnings, 14 fine`, and at the end of the line the command that explains the worst of them."""
     parts: list[str | tuple[str, str]] = [count_text(groups)]
     ids = list(
         dict.fromkeys(g.text("id") for g in groups if g.verdict in (BLOCK, UNKNOWN, WARN) and g.text("id"))
@@ -81,14 +82,14 @@ def counts(groups: Sequence[Folded]) -> list[str | tuple[str, str]]:
 
 
 def say_findings(out: Out, groups: Sequence[Folded], verbose: bool = False) -> None:
-    """Each statement, with an empty line after it."""
+    """Prints each statement, with an empty line after it."""
     for group in groups:
         say_finding(out, group, verbose)
         out.line("")
 
 
 def first_word(raw: Mapping[str, Any]) -> dict[str, Any]:
-    """The keeper's first finding about a failure; its verdict follows as a separate finding."""
+    """The keeper's first finding about a failure. Its verdict follows as a separate finding."""
     found = diagnosis_of(raw) or {}
     said = found.get("evidence") or [found.get("cause") or ""]
     return {
@@ -100,7 +101,8 @@ def first_word(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def say_finding(out: Out, group: Folded, verbose: bool = False) -> None:
-    """`run.yaml:25  …`, then `  why  …` and `  fix  …`. A fix is never broken: it is copied."""
+    """Prints `run.yaml:25  …`, then `  why  …` and `  fix  …`. A fix is never broken into lines, so that it can be
+    copied."""
     place = group.place()
     first = out.text((f"{place}  " if place else "", STYLES[group.verdict]), group.text("saw"))
     wrapped(out, first, 0)
@@ -121,7 +123,7 @@ def say_finding(out: Out, group: Folded, verbose: bool = False) -> None:
 
 
 def wrapped(out: Out, line: Any, indent: int) -> None:
-    """A sentence, broken at words on a terminal with its rest indented; whole in a pipe."""
+    """Prints a sentence. A terminal breaks it at words and indents the rest; a pipe gets it whole."""
     if not out.live:
         out.console.print(out.text(" " * indent) + line, soft_wrap=True)
         return
@@ -136,9 +138,9 @@ def wrapped(out: Out, line: Any, indent: int) -> None:
 
 
 def print_summary(result: Mapping[str, Any], out: Out | None = None) -> None:
-    """The last lines: what became of the run, its adapter and what was proved of it, the report, the commands.
+    """Prints the last lines: the result of the run, its adapter and the proof, the report, the commands.
 
-    `result` is state.json with `directory` (and `report`) where they are known.
+    `result` is state.json with `directory` (and `report`) if they are known.
     """
     out = out or Out()
     state = str(result.get("state") or "unknown")
@@ -204,14 +206,14 @@ def rows(result: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def told_whole(save: Mapping[str, Any]) -> str:
-    """Whether a save is whole, in words."""
+    """Whether a save is whole, as text."""
     if save["whole"] is None:
         return f"not judged: {save['why']}" if save["why"] else "whether it is whole is not known"
     return "whole, as far as its files tell" if save["whole"] else "not whole"
 
 
 def report_path(result: Mapping[str, Any]) -> str:
-    """The report's path where it is known to this machine, shortened by the home folder."""
+    """The report's path if this machine knows it, shortened by the home folder."""
     text = str(result.get("report") or "")
     if not text and result.get("directory"):
         path = Path(str(result["directory"])) / "keeper" / "report.html"
@@ -221,7 +223,7 @@ def report_path(result: Mapping[str, Any]) -> str:
 
 
 def go_on(result: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The command that goes on from a whole adapter of a run that failed."""
+    """The command that continues from a whole adapter of a failed run."""
     adapter, file = adapter_of(result.get("adapter")), result.get("file")
     if (
         result.get("state") not in ("failed", "lost")
@@ -235,7 +237,7 @@ def go_on(result: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def commands(result: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Each command with what it is for."""
+    """Each command with its purpose."""
     ident = shlex.quote(str(result.get("id") or "RUN"))
     rank = where_of((diagnosis_of(result.get("diagnosis")) or {}).get("where"))["rank"]
     whose = f" --rank {rank}" if rank is not None else ""

@@ -1,7 +1,7 @@
-"""The state of runs as OpenMetrics families, by Prometheus' own client.
+"""The state of runs as OpenMetrics families, with Prometheus' own client.
 
-Names follow Prometheus' conventions: a unit at the end, base units, `_ratio` from 0 to 1. Labels are bounded: a run's
-id, and of it nodes, ranks and GPUs. No text of a log or an exception is a label.
+Names follow Prometheus' conventions: a unit at the end, base units, `_ratio` from 0 to 1. The number of labels is
+bounded: a run's id, and the nodes, ranks and GPUs of the run. Text from a log or an exception is never a label.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Followed:
     lock: Any = field(default_factory=RLock)
 
     def add(self, event: Event) -> None:
-        """Takes one event in; never raises on what a node sent."""
+        """Takes one event. Never raises, whatever a node sent."""
         with self.lock:
             if event.kind == "finding":
                 self.severities[text(event.data.get("verdict")) or ""] += 1
@@ -51,7 +51,7 @@ class Followed:
             event_handlers.apply(self.run, event)
 
     def begin_again(self) -> None:
-        """Before the journal is read from its beginning once more."""
+        """Call it before the journal is read again from its beginning."""
         with self.lock:
             self.run, self.severities, self.saves, self.cause = RunState(), Counter(), 0, ""
 
@@ -169,7 +169,7 @@ def of_node(node: NodeState, put: Any) -> None:
 
 
 def newest(values: Iterable[Any]) -> float | None:
-    """The last that is known: ranks of one run tell the same, or one alone tells it."""
+    """The last known value. Ranks of one run report the same value, or only one of them reports it."""
     known = [value for value in values if value is not None]
     return float(known[-1]) if known else None
 
@@ -180,7 +180,7 @@ def median(values: Iterable[float]) -> float | None:
 
 
 def tokens_per_second(ranks: Iterable[RankState]) -> float | None:
-    """The sum over the ranks that count tokens; each over its own last steps."""
+    """The sum over the ranks that count tokens, each over its own last steps."""
     found = [
         sum(rank.tokens) / sum(list(rank.seconds)[-len(rank.tokens) :])
         for rank in ranks

@@ -1,4 +1,5 @@
-"""The pages of `allranks explain ID`, from every room that makes findings. No room is listed by rule."""
+"""The pages of `allranks explain ID`, from every room that makes findings. Rooms offer their pages themselves; no
+rule is listed here."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from allranks.core.pages import TOPICS, Page, PageError
 
 
 def books() -> list[ModuleType]:
-    """The rooms that have pages: each offers `ids()` and `page(id)`, which is None for an id of another room."""
+    """The rooms that have pages. Each offers `ids()` and `page(id)`, which is None for an id of another room."""
     from importlib import import_module
 
     from allranks import checks, monitor, probe
@@ -36,7 +37,7 @@ def books() -> list[ModuleType]:
 
 @cache
 def known() -> dict[str, Page]:
-    """The page of every id. Raises PageError if two rooms have one for the same id."""
+    """The page of every id. Raises PageError if two rooms have a page for the same id."""
     found: dict[str, Page] = {}
     for book in books():
         for name in book.ids():

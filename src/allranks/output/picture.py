@@ -1,4 +1,4 @@
-"""The README's picture: the terminal view of a real run, drawn from that run's journal.
+"""Draws the README's picture: the terminal view of a real run, from that run's journal.
 
 `python -m allranks.output.picture RUN_DIRECTORY OUT.svg` writes it.
 """
@@ -54,16 +54,15 @@ font-size: {char_height}px; line-height: {line_height}px; font-variant-east-asia
 {matrix}
 </g></g></svg>
 """
-"""rich's own frame without its fonts, which would be fetched from a host on the Internet."""
+"""rich's own frame without its fonts, which a viewer would fetch from a host on the Internet."""
 
 
 def write_svg(
     events: Iterable[Event], path: str, state: Mapping[str, Any] | None = None, command: str = COMMAND
 ) -> None:
-    """Draws what the terminal shows at the end of the run that `events` tell of.
+    """Draws the terminal view at the end of the run whose events are `events`.
 
-    `state` is the run's state.json (the last lines show its id and adapter); without it they come from
-    the events.
+    `state` is the run's state.json (the last lines show its id and adapter). Without it they come from the events.
     """
     events = list(events)
     out = Out(file=io.StringIO(), width=WIDTH, live=True, record=True)
@@ -83,7 +82,7 @@ def write_svg(
 
 
 def state_from(events: Iterable[Event]) -> dict[str, Any]:
-    """The few things of state.json that the last lines need."""
+    """The parts of state.json that the last lines need."""
     state: dict[str, Any] = {"findings": [], "nodes": []}
     for event in events:
         data = dict(event.data)

@@ -16,16 +16,17 @@ from allranks.plan.smaller_settings import one_line
 from allranks.spec import Run
 
 SHOWN = 0.005
-"""A part of less than half a percent of the whole is left out: it decides nothing."""
+"""A part of less than half a percent of the whole is left out: it is not important."""
 
 Line = tuple[str, str]
-"""A name and its text; a line without a name continues the one above."""
+"""A name and its text. A line without a name continues the line above."""
 
 
 def print_plan(
     run: Run, plan: Plan, findings: Sequence[Finding], explain: bool = False, out: Out | None = None
 ) -> None:
-    """Findings first, since they may stop the run; then the numbers; with `explain` each value and its reason."""
+    """Prints findings first, since they may stop the run, then the numbers. With `explain` it also prints each value
+    and its reason."""
     out = out or Out()
     print_findings(list(findings), out=out)
     if findings:
@@ -43,7 +44,7 @@ def print_plan(
 
 
 def lines(run: Run, plan: Plan) -> Iterator[Line]:
-    """Names the unknown parts instead of leaving them out."""
+    """The lines of the plan. Unknown parts are named, not left out."""
     yield (
         "run",
         f"{run.name}: {plural(len(run.cluster.nodes), 'node')}, {plural(plan.world_size, 'rank')}{_zero(plan)}",
@@ -128,7 +129,7 @@ def _traffic(traffic: Mapping[str, Any]) -> Iterator[Line]:
 
 
 def _bytes(value: float) -> str:
-    """Decimal units, as networks are rated."""
+    """Decimal units, as for networks."""
     for unit in ("B", "kB", "MB", "GB"):
         if value < 999.5:
             return f"{value:.3g} {unit}"
@@ -216,7 +217,7 @@ def _figures(row: Mapping[str, Any]) -> str:
 
 
 def _ranks(plan: Plan) -> Iterator[Line]:
-    """One line a node: its ranks and their GPUs."""
+    """One line per node: its ranks and their GPUs."""
     by_node: dict[str, list[Mapping[str, Any]]] = {}
     for row in plan.ranks:
         by_node.setdefault(row["node"], []).append(row)
@@ -231,7 +232,7 @@ def _ranks(plan: Plan) -> Iterator[Line]:
 
 
 def explained(plan: Plan) -> Iterator[tuple[str, list[str]]]:
-    """Each value that will run, with its reason; what is refused, with its reason; where the speeds come from."""
+    """Each value of the plan with its reason; refused values with their reasons; and the source of the speeds."""
     config = plan.deepspeed
     if config is not None:
         reasons = plan.deepspeed_reasons.items()

@@ -1,7 +1,7 @@
-"""A run's report: one HTML file that asks the network for nothing, works without JavaScript, and prints.
+"""A run's report: one HTML file that loads nothing from the network, works without JavaScript, and can be printed.
 
-`collect` reads a run directory, `render` writes the page. Both run on the node, on the standard library
-alone: a report must be there also when the laptop that started the run is not.
+`collect` reads a run directory, `render` writes the page. Both run on the node with only the standard library: the
+report must exist even if the laptop that started the run is away.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["collect", "render"]
 
 
 def render(data: Dict[str, Any]) -> str:
-    """The page for what `collect` returned. All text in it is escaped: nothing a node said is markup."""
+    """The page for the result of `collect`. All text in it is escaped, so nothing that a node sent becomes markup."""
     parts = [
         report_failure.failure(data),
         report_plots.lead(data),
@@ -49,7 +49,7 @@ def render(data: Dict[str, Any]) -> str:
 
 
 def document(title: str, body: str) -> str:
-    """The whole page around `body`; both are HTML already."""
+    """The whole page around `body`. Both arguments are already HTML."""
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
@@ -80,7 +80,7 @@ TITLES: Tuple[Tuple[str, str], ...] = (
 
 
 def contents(parts: List[str]) -> str:
-    """Links to the parts that there are; `parts` are in the order of TITLES."""
+    """Links to the existing parts; `parts` are in the order of TITLES."""
     return links((one for one, part in zip(TITLES, parts) if part))
 
 

@@ -1,4 +1,4 @@
-"""Bars drawn inside a table: the chart and its table are one. Standard library alone."""
+"""Bars drawn inside a table, so that the chart and its table are one. Only the standard library."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from allranks.output.report_text import escape
 
 @dataclass
 class Bar:
-    """One row: the bar from `start` to `start + length` (0…1), its first `inner` part in another tone."""
+    """One row: the bar goes from `start` to `start + length` (0…1); its first `inner` part has another tone."""
 
     name: str
     length: float
@@ -20,11 +20,11 @@ class Bar:
     more: str = ""
     style: str = ""
     ticks: Sequence[float] = ()
-    """Moments, as parts of the width, in place of a bar."""
+    """Moments, as parts of the width, drawn in place of a bar."""
 
 
 def bars(caption: str, heads: Sequence[str], rows: Iterable[Bar], level: Optional[float] = None) -> str:
-    """A table whose second column is drawn: it is the chart and its table at once.
+    """A table whose second column contains the bars.
 
     `heads` names the columns (name, bar, value, more); `level` is a planned value as a part of the width.
     """

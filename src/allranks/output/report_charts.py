@@ -1,9 +1,8 @@
-"""Charts as inline SVG and HTML, without a library: they are drawn on the node by the standard library.
+"""Charts as inline SVG and HTML. The node draws them with only the standard library.
 
-A line chart is stretched to the page's width while its text is not: the plot is one SVG that scales
-without keeping its aspect, and other SVGs beside it hold the labels, at percentages. A table under each chart has
-its numbers; the hover values come from it, too. No `style` attribute is
-written anywhere: the page's policy forbids them.
+A line chart is stretched to the page's width, but its text is not: the plot is one SVG that scales without keeping
+its aspect ratio, and other SVGs beside it hold the labels, at percentages. A table under each chart has its numbers;
+the hover values also come from it. No `style` attribute is written anywhere, because the page's policy forbids them.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from allranks.output.report_text import count, escape
 WIDTH = 1000
 HEIGHT = 184
 CLIP = 4.0
-"""A value above four times the 98th percentile is drawn at the edge and named: the first step, which compiles
-and allocates, would otherwise press all others onto the axis."""
+"""A value above four times the 98th percentile is drawn at the edge, with its number. Otherwise the first step, which
+compiles and allocates, would press all others onto the axis."""
 
 Points = Sequence[Sequence[float]]
 """Rows of first x, last x, mean, low, high."""
@@ -37,7 +36,7 @@ class Line:
 
 @dataclass
 class LineChart:
-    """All that one line chart needs. `bands` are rows of `Series.bands`; `level` is a planned value."""
+    """The input of one line chart. `bands` are rows of `Series.bands`; `level` is a planned value."""
 
     id: str
     title: str
@@ -53,17 +52,17 @@ class LineChart:
     """Vertical marks: x, a label (may be empty), a class (`saved` or `end`)."""
     level: Optional[Tuple[float, str]] = None
     highest: Optional[float] = None
-    """Set when it is scaled."""
+    """Set when the chart is scaled."""
     binary: bool = False
-    """Whether the values are bytes: the axis is then divided in powers of 1,024."""
+    """Whether the values are bytes. If so, the axis is divided in powers of 1,024."""
     of: str = "ranks"
     who: Callable[[int], str] = "rank {}".format
-    """The parts of a band, and its name."""
+    """`of` names the parts of a band; `who` names one of them."""
 
 
 @dataclass
 class Scale:
-    """From the data to the plot: x to 0…WIDTH, y to HEIGHT…0."""
+    """Maps the data to the plot: x to 0…WIDTH, y to HEIGHT…0."""
 
     left: float
     right: float
@@ -84,7 +83,7 @@ class Scale:
 
 
 def line_chart(chart: LineChart, wide: bool = False) -> str:
-    """The figure with its plot, axes, key and table; a sentence where there is nothing to draw."""
+    """The figure with its plot, axes, key and table; a sentence if there is nothing to draw."""
     rows = [p for line in chart.lines for p in line.points]
     if not rows and not chart.bands:
         return figure(chart, f'<p class="none">{escape(nothing(chart))}</p>', wide)
@@ -173,7 +172,7 @@ def y_texts(chart: LineChart, ticks: Sequence[float]) -> List[str]:
 
 
 def x_ticks(left: float, right: float) -> List[float]:
-    """Whole numbers inside the range, its ends among them where they do not crowd the others."""
+    """Whole numbers inside the range, and its ends if they are not too close to the others."""
     if right <= left:
         return [left]
     inner = [t for t in nice_ticks(left, right, 5) if left < t < right and t == int(t)]
@@ -219,7 +218,7 @@ def middle_of(point: Sequence[float]) -> float:
 
 
 def trace(points: Points, bad: Sequence[Sequence[float]], scale: Scale) -> str:
-    """A path through the means, broken at values that are not numbers; a single point is a dot."""
+    """A path through the means, broken at values that are not numbers. A single point is a dot."""
     holes = sorted(b[0] for b in bad)
     out: List[str] = []
     last_x: Optional[float] = None
@@ -242,7 +241,7 @@ def ribbon(bands: Sequence[Dict[str, float]], upper: str, lower: str, scale: Sca
 
 
 def overlay(chart: LineChart, scale: Scale) -> str:
-    """Labels inside the plot: they keep their shape, so they have their own SVG."""
+    """Labels inside the plot. They must not be stretched, so they have their own SVG."""
     parts = []
     if chart.level is not None:
         y = 100 * scale.y(chart.level[0]) / HEIGHT
@@ -262,7 +261,7 @@ def overlay(chart: LineChart, scale: Scale) -> str:
 
 
 def exceeded(chart: LineChart) -> bool:
-    """Whether the last values are above the planned level: its label then comes below it."""
+    """Whether the last values are above the planned level. If so, the label of the level is drawn below it."""
     lasts = [line.points[-1][2] for line in chart.lines if line.points] + [b["p50"] for b in chart.bands[-1:]]
     return chart.level is not None and any(value > chart.level[0] for value in lasts)
 
@@ -292,7 +291,7 @@ def x_axis(chart: LineChart, scale: Scale) -> str:
 
 
 def described(chart: LineChart) -> str:
-    """The chart in a sentence, for who does not see it."""
+    """The chart as a sentence, for readers who cannot see it."""
     text = f"{chart.title} by {chart.x_name or 'time'}"
     points = (
         chart.lines[0].points if chart.lines else [(b["first"], b["last"], b["p50"]) for b in chart.bands]
@@ -339,7 +338,7 @@ def swatch(style: str, label: str) -> str:
 
 
 def table(chart: LineChart, scale: Scale) -> str:
-    """The drawn numbers, one row a bin. `data-p` is the row's place on the plot, in thousandths."""
+    """The drawn numbers, one row per bin. `data-p` is the row's place on the plot, in thousandths."""
     columns, rows = chart_rows(chart)
     head = "".join(f'<th scope="col">{escape(name)}</th>' for name in [chart.x_name or "time", *columns])
     body = []
@@ -355,7 +354,7 @@ def table(chart: LineChart, scale: Scale) -> str:
 
 
 def chart_rows(chart: LineChart) -> "Tuple[List[str], List[Tuple[Tuple[float, float], List[str]]]]":
-    """Column names, and for each bin in order its cells."""
+    """The names of the columns, and for each bin its cells, in order."""
     bins: Dict[Tuple[float, float], List[str]] = {}
     columns: List[str] = []
     if chart.bands:

@@ -1,6 +1,6 @@
-"""Events → what the report shows, in one pass and in bounded memory. Standard library alone.
+"""Collects the data of the report from events, in one pass and in bounded memory. Only the standard library.
 
-`Collector.add` takes each event of a journal once, in any order that is nearly that of time.
+`Collector.add` takes each event of a journal once, roughly in the order of time.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ MOST_RANKS = 20_000
 MOST_FINDINGS = 2_000
 MOST_MARKS = 200
 TRACED_STEPS = 3
-"""Steps in which ZeRO-3 still traces the model and gathers more than later."""
+"""In so many first steps ZeRO-3 still traces the model and gathers more than later."""
 MOST_PHASES = 20
 STEP = ("loss", "seconds", "data_seconds", "tokens", "learning_rate", "own_seconds", "gradient_norm")
-"""A heartbeat's row after the step's number, in the order of `core.rank_events.Step`."""
+"""The values of a heartbeat's row after the step's number, in the order of `core.rank_events.Step`."""
 
 SOFTWARE = ("torch", "transformers", "deepspeed", "peft", "accelerate", "llamafactory", "cuda", "nccl")
-"""Versions that a rank knows only once they are imported: they come with its settings."""
+"""Versions that a rank knows only after the import. They come with its settings."""
 
 MEMORY = ("rss", "gpu", "gpu_peak")
 
 
 class Collector:
-    """A run's events, folded."""
+    """The folded events of a run."""
 
     def __init__(self, origin: Optional[float] = None, bins: int = BINS) -> None:
         self.origin = origin
@@ -52,13 +52,13 @@ class Collector:
         self.pruned: Optional[Dict[str, Any]] = None
         self.total_steps: Optional[int] = None
         self.stacks: Dict[int, List[str]] = {}
-        """Of the last stall, innermost call first."""
+        """The stacks at the last stall, innermost call first."""
         self.kernel: Dict[str, Dict[str, Any]] = {}
         self.heard: Dict[str, List[float]] = {}
-        """When any rank was first and last heard in a phase of its own."""
+        """For each phase of the ranks: when any rank was first and last heard in it."""
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """One event as JSON; anything else is skipped."""
+        """Takes one event as JSON; other values are ignored."""
         at = number(event.get("at"))
         data = event.get("data")
         if at is None or not isinstance(data, dict):
@@ -66,7 +66,7 @@ class Collector:
         self.events += 1
         if self.origin is None or (at < self.origin and event.get("rank") is None):
             # The memory's axis counts from the first event; an earlier one only widens the header's times. A rank's
-            # word is the script's: an old time there is no beginning of the run.
+            # event may come from the script itself, so an old time in it is not the beginning of the run.
             self.origin = at
         if self.last_at is None or at > self.last_at:
             self.last_at = at
@@ -77,7 +77,7 @@ class Collector:
             handler(self, at, event, data)
 
     def rank(self, event: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
-        """The record of the event's rank, made when first seen."""
+        """The record of the event's rank, made at its first event."""
         rank = integer(event.get("rank"))
         if rank is None or rank < 0:
             return None
@@ -93,7 +93,7 @@ class Collector:
             }
         return record
 
-    # ---- one method a kind of event ----
+    # ---- one method per kind of event ----
 
     def _start(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
         record = self.rank(event)
@@ -133,7 +133,8 @@ class Collector:
             self.memory.put(rank, max(0.0, at - (self.origin or at)), memory)
 
     def _carry(self, record: Dict[str, Any], carried: Any) -> None:
-        """The node's counter at the end of an early step and of the newest: the steps between them are counted."""
+        """Notes the node's counter at the end of an early step and of the newest one: the traffic of the steps
+        between them is counted."""
         if not isinstance(carried, list) or len(carried) != 2:
             return
         step, value = integer(carried[0]), integer(carried[1])
@@ -145,7 +146,7 @@ class Collector:
         record["carried_to"] = (step, value)
 
     def _spend(self, record: Dict[str, Any], at: float, phase: Any) -> None:
-        """The time since the rank was last heard belongs to the phase that it was in then."""
+        """Adds the time since the rank was last heard to the phase that it was in then."""
         before, last = record.get("phase"), record.get("last_at")
         record["phase"], record["last_at"] = phase, at
         if isinstance(before, str) and last is not None:
@@ -186,14 +187,14 @@ class Collector:
     def _phase(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
         again = self.phases and self.phases[-1]["phase"] == str(data.get("phase"))
         if not again and len(self.phases) < 1000:
-            # The controller and the keeper both say `launch`: the first one is its beginning.
+            # The controller and the keeper both report `launch`; the first report is its beginning.
             self.phases.append({"phase": str(data.get("phase")), "at": at, "why": data.get("why") or ""})
 
     def _finding(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
         self.add_finding(data, at)
 
     def add_finding(self, data: Mapping[str, Any], at: Optional[float] = None) -> None:
-        """Once: the journal and state.json both hold it."""
+        """Adds a finding once: the journal and state.json both contain it."""
         found = finding_of(data)
         key = json.dumps([found[k] for k in ("id", "verdict", "where", "saw", "why", "fix")])
         if key not in self.said and len(self.findings) < MOST_FINDINGS:
@@ -201,7 +202,7 @@ class Collector:
             self.findings.append({**found, "at": at})
 
     def _diagnosis(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
-        if data.get("provisional") is not True:  # else state.json holds it until the verdict is there
+        if data.get("provisional") is not True:  # a provisional one is in state.json until the verdict comes
             self.diagnosis = data
 
     def _adapter(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
@@ -229,14 +230,14 @@ class Collector:
     def _pruned(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
         self.pruned = data
 
-    # ---- what the report draws ----
+    # ---- the drawn data ----
 
     def _settle(self) -> None:
         self.steps.settle()
         self.memory.settle()
 
     def charts(self) -> Dict[str, Any]:
-        """Each chart's points: small lists, whatever the run's size."""
+        """The points of each chart: small lists, whatever the run's size."""
         self._settle()
         return {
             "loss": self._one_line("loss"),
@@ -276,7 +277,7 @@ class Collector:
         }
 
     def _tokens(self) -> List[List[float]]:
-        """Tokens per second of all ranks together, bin by bin: their sum over the mean rank's time."""
+        """Tokens per second of all ranks together, bin by bin: their sum divided by the mean rank's time."""
         ranks = self.steps.reporting("tokens")
         pairs = [(self.steps.column(r, "tokens"), self.steps.column(r, "seconds")) for r in ranks]
         found = []
@@ -292,7 +293,7 @@ class Collector:
         return found
 
     def rank_phases(self) -> Dict[str, List[float]]:
-        """The ranks' own phases: first heard, last heard, the median rank's seconds in it."""
+        """The ranks' own phases: first heard, last heard, and the median rank's seconds in the phase."""
         found = {}
         for name, (first, last) in self.heard.items():
             spent = [r["spent"][name] for r in self.ranks.values() if name in r.get("spent", ())]
@@ -300,7 +301,7 @@ class Collector:
         return found
 
     def rank_rows(self) -> List[Dict[str, Any]]:
-        """Each rank's identity and its figures, in the order of ranks."""
+        """Each rank's identity and figures, in the order of ranks."""
         self._settle()
         rows = []
         for rank in sorted(set(self.ranks) | set(self.steps.ranks)):
@@ -320,7 +321,7 @@ class Collector:
         return rows
 
     def summary(self) -> Dict[str, Any]:
-        """The figures of the header, and what is held against the plan."""
+        """The figures of the header, and the values to compare with the plan."""
         self._settle()
         line = self._one_line("loss")
         loss, bad = line["points"], line["bad"]
@@ -353,7 +354,7 @@ class Collector:
 
 
 def _by_node(rows: List[Dict[str, Any]]) -> Dict[Any, float]:
-    """The peaks of a node's ranks together."""
+    """The sum of the peaks of a node's ranks."""
     found: Dict[Any, float] = {}
     for row in rows:
         if row.get("rss_bytes") is not None:
@@ -362,7 +363,7 @@ def _by_node(rows: List[Dict[str, Any]]) -> Dict[Any, float]:
 
 
 def _received(record: Mapping[str, Any]) -> Optional[float]:
-    """Bytes per step into the node of a local rank 0; None if too little was seen."""
+    """Bytes per step into the node of a local rank 0; None if there are too few values."""
     first, last = record.get("carried_from"), record.get("carried_to")
     if first is None or last is None or last[0] <= first[0]:
         return None

@@ -1,4 +1,4 @@
-"""What happened in a run besides its steps, as a list and as marks below the phases. Standard library alone."""
+"""The events of a run other than its steps, as a list and as marks below the phases. Only the standard library."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from allranks.output.report_text import compact_seconds, count, escape, one_line
 
 MOST_OF_A_KIND = 24
 SHOWN = 12
-"""Beyond that the list is folded."""
+"""A longer list is folded."""
 
 Said = Optional[str]
 
 
 class Story:
-    """`add` takes every event; of each kind the first ones are kept, the others counted."""
+    """`add` takes every event. The first ones of each kind are kept, the others only counted."""
 
     def __init__(self) -> None:
         self.events: List[Dict[str, Any]] = []
@@ -29,7 +29,7 @@ class Story:
         if said is None:
             return
         told_by = {"node": event.get("node"), "rank": event.get("rank"), **_place(data)}
-        where = "" if kind == "saved" else place([where_of(told_by)])  # all ranks tell of one save
+        where = "" if kind == "saved" else place([where_of(told_by)])  # all ranks report one save
         key = (kind, said, where)
         if key in self.seen:
             return

@@ -1,6 +1,7 @@
 """The report's first part for a failed run: the cause, the way to continue, and the evidence. Each is shown once.
 
-The guilty rank's last lines, the stacks of all ranks at a stall, the kernel's lines. Standard library alone.
+The evidence is the guilty rank's last lines, the stacks of all ranks at a stall, and the kernel's lines. Only the
+standard library.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from allranks.output.report_text import count, escape, moment, readable, seconds
 
 LINES = 30
 GROUPS = 6
-"""Stacks side by side; ranks with the same stack share one."""
+"""The most stacks side by side. Ranks with the same stack share one."""
 
 FRAMES = 16
 KERNEL_LINES = 40
@@ -26,7 +27,7 @@ _FRAME = re.compile(r'^\s*File "(?P<file>[^"]{1,1000})", line (?P<line>\d+)')
 
 
 def failure(data: Mapping[str, Any]) -> str:
-    """Nothing of a run that did not fail, or of which nobody knows why."""
+    """The part of a failed run; empty if the run did not fail, or if the cause is unknown."""
     found = blamed(data)
     if not found:
         return ""
@@ -61,11 +62,11 @@ def affected(found: Mapping[str, Any]) -> str:
     return f"{place(wheres)}: failed as a consequence" if wheres else ""
 
 
-# ---- how it goes on ----
+# ---- how to continue ----
 
 
 def saved(data: Mapping[str, Any]) -> str:
-    """What there is to go on from, and whether anybody has looked at it."""
+    """The save to continue from, and whether it was verified."""
     if state_of(data) not in ("failed", "lost"):
         return ""
     adapter, newest = data["adapter"], next(iter(saves_of(data["state"].get("saves"))), None)
@@ -94,7 +95,7 @@ def go_on_html(data: Mapping[str, Any]) -> str:
 
 
 def go_on(data: Mapping[str, Any]) -> Tuple[str, str]:
-    """The command that goes on from what was saved, and what it does."""
+    """The command that continues from the save, and its effect."""
     if state_of(data) not in ("failed", "lost"):
         return "", ""
     file = data["state"].get("file")
@@ -106,11 +107,11 @@ def go_on(data: Mapping[str, Any]) -> Tuple[str, str]:
     return words, "after the fix; it starts from the beginning" if words else ""
 
 
-# ---- what shows it ----
+# ---- the evidence ----
 
 
 def evidence(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    """The lines that say more than the page's first sentence and the log below."""
+    """The lines that add something to the page's first sentence and the log below."""
     said = " ".join([verdict_sentence(data), *(line for log in data["log_ends"] for line in log["lines"])])
     where = found.get("where") or {}
     place_said = f"{where.get('file')}:{where.get('line')} in "  # the sentence has it, and so has the log
@@ -121,7 +122,7 @@ def evidence(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 
 
 def last_lines(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    """The end of the guilty rank's log, the user's own frame marked."""
+    """The end of the guilty rank's log, with the user's own frame marked."""
     parts = []
     where = found.get("where") or {}
     for log in data["log_ends"][: 1 if where.get("rank") is not None else 4]:
@@ -139,7 +140,7 @@ def marked(line: str) -> str:
 
 
 def own_frame(lines: Sequence[str], where: Mapping[str, Any]) -> List[int]:
-    """The lines of the newest frame of the user's own code, in the last traceback: `File …` and the source below it."""
+    """The lines of the newest frame of the user's own code in the last traceback: `File …` and the source below it."""
     frames = [(n, found) for n, found in ((n, _FRAME.match(line)) for n, line in enumerate(lines)) if found]
     own = [n for n, found in frames if not LIBRARY.search(found["file"].replace("\\", "/"))]
     named = [
@@ -157,7 +158,7 @@ def own_frame(lines: Sequence[str], where: Mapping[str, Any]) -> List[int]:
 
 
 def stacks(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    """Each different stack once, side by side; the guilty rank's first, then the most common."""
+    """Each different stack once, side by side. The guilty rank's comes first, then the most common ones."""
     groups: Dict[Tuple[str, ...], List[int]] = {}
     for rank, frames in sorted(data["stacks"].items()):
         groups.setdefault(tuple(frames), []).append(rank)
@@ -172,7 +173,7 @@ def stacks(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 
 
 def stack(frames: Sequence[str], ranks: Sequence[int], guilty: Any) -> str:
-    """Frames as `file:line in function`; the newest of the user's own is marked."""
+    """Frames as `file:line in function`. The newest frame of the user's own code is marked."""
     own = next((n for n, frame in enumerate(frames) if not LIBRARY.search(frame.replace("\\", "/"))), None)
     body = "".join(marked(frame) if n == own else f"{escape(frame)}\n" for n, frame in enumerate(frames))
     style = ' class="guilty"' if guilty in ranks else ""
@@ -181,7 +182,7 @@ def stack(frames: Sequence[str], ranks: Sequence[int], guilty: Any) -> str:
 
 
 def stack_lines(frames: Any) -> List[str]:
-    """An event's frames (outermost first) → texts, innermost first."""
+    """Turns an event's frames (outermost first) into texts, innermost first."""
     found = []
     for frame in listing(frames)[-FRAMES:]:
         parts = [readable(part, 300) for part in listing(frame)[:3]]
@@ -195,7 +196,8 @@ def stack_lines(frames: Any) -> List[str]:
 
 
 def kernel(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    """The kernel's lines of the guilty node, or that there are none; without a guilty node, of all nodes."""
+    """The kernel's lines of the guilty node, or a note that there are none. Without a guilty node, those of all
+    nodes."""
     guilty = (found.get("where") or {}).get("node")
     told = data["kernel"]
     names = [guilty] if guilty in told else sorted(told) if guilty is None else []
@@ -223,7 +225,7 @@ def kernel(data: Mapping[str, Any], found: Mapping[str, Any]) -> str:
 
 
 def log_ends(document: Mapping[str, Any]) -> List[Dict[str, Any]]:
-    """The lines of logs that the keeper kept, as it writes them."""
+    """The lines of logs that the keeper kept, in the form in which it writes them."""
     found = []
     for log in mappings(document.get("logs"))[:8]:
         lines = lines_of(log.get("lines"), 200)

@@ -1,6 +1,7 @@
-"""Findings folded: the same statement about many nodes is one statement, the worst stands first. Pure.
+"""Folds findings: the same statement about many nodes becomes one statement. The worst comes first. Pure.
 
-Findings come from a journal here: `finding_of` and its like make of anything what we would have written.
+Findings come from a journal here. `finding_of` and similar functions turn any value into the form that allranks
+writes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ Wheres = List[Mapping[str, Any]]
 
 
 def where_of(raw: Any) -> Dict[str, Any]:
-    """A place as we write it, from whatever a journal holds: names are text, numbers are whole."""
+    """A place in the form that allranks writes, from any value in a journal: names are text, numbers are whole."""
     raw = raw if isinstance(raw, Mapping) else {}
     found: Dict[str, Any] = {name: integer(raw.get(name)) for name in ("rank", "gpu", "line")}
     for name in ("node", "file"):
@@ -35,7 +36,7 @@ def lines_of(raw: Any, most: int = 200) -> List[str]:
 
 
 def finding_of(raw: Any) -> Dict[str, Any]:
-    """A finding as allranks writes it; a verdict that allranks does not know is `unknown`, never fine."""
+    """A finding in the form that allranks writes. An unknown verdict becomes `unknown`, never `fine`."""
     raw = raw if isinstance(raw, Mapping) else {}
     found: Dict[str, Any] = {name: text_of(raw.get(name)) for name in ("id", "saw", "expected", "why", "fix")}
     said = raw.get("verdict")
@@ -46,7 +47,7 @@ def finding_of(raw: Any) -> Dict[str, Any]:
 
 
 def diagnosis_of(raw: Any) -> Optional[Dict[str, Any]]:
-    """A diagnosis as we write it; None where there is none."""
+    """A diagnosis in the form that allranks writes; None if there is none."""
     if not isinstance(raw, Mapping) or not raw:
         return None
     found: Dict[str, Any] = {name: text_of(raw.get(name)) for name in ("cause", "confidence", "why", "fix")}
@@ -59,7 +60,7 @@ def diagnosis_of(raw: Any) -> Optional[Dict[str, Any]]:
 
 
 def blamed(data: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
-    """What ended a run: its diagnosis; of one that failed without, its first finding that is an error."""
+    """The cause of a run's end: its diagnosis; if a failed run has no diagnosis, its first finding that is an error."""
     found = data.get("diagnosis")
     if found or data["state"].get("state") != "failed":
         return found
@@ -72,7 +73,8 @@ def blamed(data: Mapping[str, Any]) -> Optional[Dict[str, Any]]:
 
 
 def adapter_of(raw: Any) -> Dict[str, Any]:
-    """The adapter of a state; a bare path is one that was not verified, nothing is an empty mapping."""
+    """The adapter of a state. A bare path means an adapter that was not verified; without an adapter the mapping is
+    empty."""
     if isinstance(raw, str):
         return {"path": raw}
     if not isinstance(raw, Mapping):
@@ -87,7 +89,7 @@ def adapter_of(raw: Any) -> Dict[str, Any]:
 
 
 def saves_of(raw: Any) -> List[Dict[str, Any]]:
-    """The saves of a script, newest first, from whatever a state holds."""
+    """The saves of a script, newest first, from any value in a state."""
     found: List[Dict[str, Any]] = []
     for one in raw[:50] if isinstance(raw, (list, tuple)) else ():
         if isinstance(one, Mapping) and one.get("path"):
@@ -103,7 +105,7 @@ def text_of(raw: Any) -> str:
 
 @dataclass
 class Folded:
-    """One statement and every place it was made about."""
+    """One statement and all places that it is about."""
 
     finding: Mapping[str, Any]
     wheres: Wheres
@@ -113,7 +115,7 @@ class Folded:
         return str(self.finding["verdict"])
 
     def place(self) -> str:
-        """Where, without a rank that the statement itself names."""
+        """The place, without a rank that the statement itself names."""
         return place(unsaid(self.wheres, self.text("saw")))
 
     def text(self, name: str) -> str:
@@ -122,14 +124,14 @@ class Folded:
 
 TEXTS = ("saw", "expected", "why", "fix")
 SELF, ITS_ADDRESS = "\ue000", "\ue001"
-"""Stand for the node a finding is about while statements are compared; no text of allranks holds them."""
+"""Marks for the finding's own node while statements are compared. No text of allranks contains them."""
 
 
 def folded(findings: Iterable[Any], addresses: Optional[Mapping[str, str]] = None) -> List[Folded]:
-    """Worst first; within a verdict in the order they came.
+    """The folded findings, worst first; findings of one verdict keep their order.
 
-    Statements that differ only in their own node's name are one, and so, where `addresses` gives each node's
-    address, are those that differ in that: `node-[1-3] has driver 570.86.15`.
+    Statements that differ only in the name of their own node become one. The same holds for the node's address, if
+    `addresses` has it: `node-[1-3] has driver 570.86.15`.
     """
     groups: Dict[Tuple[str, ...], Folded] = {}
     for finding in map(finding_of, findings):
@@ -143,11 +145,11 @@ def folded(findings: Iterable[Any], addresses: Optional[Mapping[str, str]] = Non
 
 
 def nameless(finding: Mapping[str, Any], address: Optional[str]) -> Dict[str, str]:
-    """The finding's texts without its own node's name and address."""
+    """The finding's texts without the name and address of its own node."""
     node = finding["where"]["node"]
     texts = {name: str(finding[name]) for name in TEXTS}
     for own, sign in ((node, SELF), (address, ITS_ADDRESS)):
-        # A name of digits alone could be any number of the text.
+        # A name that consists of digits could be any number in the text.
         if own and not own.isdigit():
             pattern = _whole_word(own)
             texts = {name: pattern.sub(sign, text) for name, text in texts.items()}
@@ -156,7 +158,8 @@ def nameless(finding: Mapping[str, Any], address: Optional[str]) -> Dict[str, st
 
 @lru_cache(maxsize=4096)
 def _whole_word(word: str) -> "Pattern[str]":
-    """The word, and not a part of a longer name or address: node-1 is not in node-10, 10.0.0.1 not in 10.0.0.12."""
+    """Matches the word, but not as a part of a longer name or address: node-1 is not in node-10, 10.0.0.1 not in
+    10.0.0.12."""
     return re.compile(rf"(?<![\w.-]){re.escape(word)}(?![\w-]|\.\w)")
 
 
@@ -172,7 +175,8 @@ def named(group: Folded, addresses: Mapping[str, str]) -> Dict[str, Any]:
 
 
 def unsaid(wheres: Wheres, said: str) -> Wheres:
-    """The places without what the text says already: `node-1  rank 1 was killed`, not `node-1 rank 1  rank 1 …`."""
+    """The places without the parts that the text already contains: `node-1  rank 1 was killed`, not `node-1 rank 1
+    rank 1 …`."""
     return [_unsaid(where, said) for where in wheres]
 
 
@@ -184,7 +188,7 @@ def _unsaid(where: Mapping[str, Any], said: str) -> Mapping[str, Any]:
 
 
 def place(wheres: Wheres) -> str:
-    """`run.yaml:25`, `node-[0-2]`, `node-1 rank 8-15`: the places of one statement."""
+    """The places of one statement as text: `run.yaml:25`, `node-[0-2]`, `node-1 rank 8-15`."""
     parts = []
     for where in wheres[:1]:
         if where.get("file"):
@@ -209,7 +213,7 @@ def count_text(groups: Iterable[Folded]) -> str:
 
 
 def counted(groups: Iterable[Folded]) -> Dict[str, int]:
-    """How many statements of each verdict, worst first; a folded one counts once for each place."""
+    """The number of statements of each verdict, worst first. A folded statement counts once for each place."""
     amounts = {name: 0 for name in reversed(VERDICTS)}
     for group in groups:
         amounts[group.verdict] += len(group.wheres)

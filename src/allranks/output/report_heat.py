@@ -1,4 +1,4 @@
-"""Ranks × steps as a map of colours: who is slow, and when all are. Standard library alone."""
+"""Ranks × steps as a map of colours. It shows which rank is slow, and when all ranks are. Only the standard library."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ ROW_HEIGHT, LEAST_HEIGHT, MOST_HEIGHT = 14, 42, 320
 """Pixels."""
 
 LIMITS = (-0.2, 0.1, 0.25, 0.5, 1.0)
-"""More than the median of all by so many steps' time: the edges between the tones. A time that is long beside
-the others', but short beside a step, does not delay anybody."""
+"""The edges between the tones, as the difference from the median of all in units of the step time. A time that is
+long compared with the others', but short compared with a step, does not delay any rank."""
 
 NAMES = ("20 % of a step below", "about the median", "10 % of a step above", "25 %", "50 %", "100 % and more")
 SLOWEST = 12
@@ -22,9 +22,9 @@ NAME = "heat"
 
 
 def heat_of(series: Series) -> Dict[str, Any]:
-    """The map's values: of steps that share a cell the mean, of ranks that share one the slowest.
+    """The map's values. Steps that share a cell are averaged; of ranks that share a row, the slowest counts.
 
-    The rank's own work (`own_seconds`) if ranks reported it, since collectives make their steps equally long.
+    It uses the rank's own work (`own_seconds`) if ranks reported it, since collectives make their steps equally long.
     """
     own = series.reporting("own_seconds")
     name = "own_seconds" if len(own) > 1 else "seconds"
@@ -62,7 +62,7 @@ def heat_of(series: Series) -> Dict[str, Any]:
 
 
 def heat(data: Mapping[str, Any]) -> str:
-    """The figure; nothing of one rank, or of steps that nobody timed."""
+    """The figure; empty for a single rank, or if no step was timed."""
     found = data["charts"]["heat"]
     usual, step = (found.get("median"), found.get("step")) if found else (None, None)
     if usual is None or not step:
@@ -94,7 +94,7 @@ def tone(value: float, usual: float, step: float) -> int:
 
 
 def cells(values: Sequence[Sequence[Optional[float]]], usual: float, step: float) -> str:
-    """A path for each tone, of runs of cells: a thousand ranks cost no more than sixty-four rows."""
+    """A path for each tone, made of runs of cells, so that a thousand ranks cost no more than 64 rows."""
     paths: List[List[str]] = [[] for _ in NAMES]
     for y, row in enumerate(values):
         x = 0
@@ -111,7 +111,7 @@ def cells(values: Sequence[Sequence[Optional[float]]], usual: float, step: float
 
 
 def row_names(data: Mapping[str, Any], rows: Sequence[Tuple[int, int]], height: int) -> str:
-    """As many ranks' numbers as have room."""
+    """The numbers of the ranks, as many as fit."""
     every = -(-len(rows) * 14 // height)
     texts = [
         f'<text x="100%" y="{height * (n + 0.5) / len(rows) + 4:.0f}" dx="-8">{rows[n][0]}</text>'

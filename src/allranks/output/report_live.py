@@ -1,4 +1,4 @@
-"""The report of a run that is followed: its events are folded as they come, so no journal is read at the end."""
+"""The report of a run that is followed. Its events are folded as they come, so the journal is not read at the end."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ LEAST_BINS = 32
 
 
 class Live:
-    """`add` takes each event once, `live(root)` is the page."""
+    """`add` takes each event once; `live(root)` returns the page."""
 
     def __init__(self, world_size: int = 1):
         bins = max(LEAST_BINS, min(BINS, BINS * RANKS // max(1, world_size)))
         self.collector: Optional[Collector] = Collector(bins=bins)
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """Never raises: if an event cannot be folded, the journal is read at the end, as without this."""
+        """Never raises. If an event cannot be folded, the journal is read at the end instead."""
         if self.collector is not None:
             try:
                 self.collector.add(event)

@@ -1,4 +1,4 @@
-"""The report's charts of the machines: GPUs, processors, network, over time. Standard library alone."""
+"""The report's charts of the machines: GPUs, processors and network over time. Only the standard library."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ CHARTS: Tuple[Tuple[str, str, str, Form, Form], ...] = (
     ("cpu", "cpu", "Processors in use", percent, share),
 )
 NOISE_BYTES = 1 << 20
-"""A second: below that a network shows the run's own heartbeats and little else."""
+"""Bytes per second. Below that, a network carries little more than the run's own heartbeats."""
 
 
 def machines(data: Mapping[str, Any]) -> str:
-    """A chart of each quantity that nodes told; of a network only if something went over it."""
+    """A chart of each quantity that nodes reported. The network has a chart only if something went over it."""
     found = data["charts"]["nodes"]
     drawn = []
     for ident, name, title, axis, note in CHARTS:

@@ -1,4 +1,4 @@
-"""Memory planned and measured, as stacked bars. Standard library alone."""
+"""The planned and the measured memory, as stacked bars. Only the standard library."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def memory_bars(data: Mapping[str, Any]) -> str:
 
 
 def of_gpus(data: Mapping[str, Any]) -> List[Tuple[str, Stack]]:
-    """Of each node the rank with the highest peak; beside it what else was in use on its fullest GPU."""
+    """The rank with the highest peak of each node; beside it the memory that other programs used on its fullest GPU."""
     peaks: Dict[str, Tuple[float, int]] = {}
     for row in data["ranks"]:
         if row.get("gpu_peak_bytes"):
@@ -85,7 +85,7 @@ def of_hosts(rows: Sequence[Mapping[str, Any]]) -> List[Tuple[str, Stack]]:
 
 
 def largest(held: Mapping[str, Tuple[float, int]]) -> List[Tuple[str, Tuple[float, int]]]:
-    """The fullest nodes, in the order in which they came."""
+    """The fullest nodes, in their original order."""
     kept = sorted(held, key=lambda node: -held[node][0])[:MOST_NODES]
     return [(node, value) for node, value in held.items() if node in kept]
 
@@ -122,7 +122,7 @@ def row(name: str, parts: Stack, names: Sequence[str], top: float, usable: Optio
 
 
 def key(stacks: Sequence[Tuple[str, Stack]], names: Sequence[str]) -> str:
-    """Each part with its tone; its bytes, where it is the plan's."""
+    """Each part with its tone, and with its bytes if the plan has them."""
     planned = dict(stacks[0][1]) if stacks[0][0] == "plan" else {}
     items = []
     for n, name in enumerate(names):

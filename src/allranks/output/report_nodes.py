@@ -1,4 +1,4 @@
-"""The report's lower part: the rank map, versions, commands and environments, the run file, where more is."""
+"""The report's lower part: the rank map, versions, commands and environments, the run file, and links to more."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from allranks.output.report_parts import section, state_of
 from allranks.output.report_text import MISSING, count, escape, one_line, seconds, share, size
 
 OPEN_RANKS = 48
-"""Up to so many ranks the map stands open."""
+"""Up to so many ranks, the map is unfolded."""
 
 COMMANDS_BYTES = 1_000_000
-"""All nodes' commands together; what is beyond is named, not shown."""
+"""The limit for all nodes' commands together. The rest is named, not shown."""
 
 Row = Mapping[str, Any]
 
@@ -27,7 +27,7 @@ Row = Mapping[str, Any]
 
 
 def ranks(data: Mapping[str, Any]) -> str:
-    """One row a rank: where it ran and what it reached. A column that no rank fills is left out."""
+    """One row per rank: its place and its progress. A column without any value is left out."""
     rows = data["ranks"]
     if not rows:
         return ""
@@ -62,7 +62,7 @@ def gpu_text(row: Row) -> str:
 
 
 def end_text(row: Row) -> str:
-    """How the rank ended: its code or signal, and its own exception's first line."""
+    """How the rank ended: its exit code or signal, and the first line of its own exception."""
     if row.get("planned_only") or not row.get("starts"):
         return "never started"
     code = row.get("code")
@@ -110,7 +110,7 @@ COLUMNS: Tuple[Tuple[str, Callable[[Row], str]], ...] = (
 
 
 def versions(data: Mapping[str, Any]) -> str:
-    """Software by node; nodes that are equal share a column, what differs is marked."""
+    """Software by node. Equal nodes share a column; differences are marked."""
     by_node: Dict[str, Dict[str, str]] = {}
     for row in data["ranks"]:
         if row.get("node") is not None and row.get("starts"):
@@ -156,7 +156,7 @@ def versions_table(held: Sequence[Tuple[Dict[str, str], List[str]]]) -> str:
 
 
 def commands(data: Mapping[str, Any]) -> str:
-    """The command of each node, as a shell takes it, and the files written beside it."""
+    """The command of each node, as for a shell, and the files written beside it."""
     blocks, used, left = [], 0, []
     for node in data["nodes"]:
         text = command_text(node)
@@ -180,7 +180,7 @@ def commands(data: Mapping[str, Any]) -> str:
 
 
 def command_text(node: Row) -> str:
-    """`cd … && env NAME=value … torchrun …`, one option a line."""
+    """`cd … && env NAME=value … torchrun …`, one option per line."""
     argv = node["argv"]
     if not argv:
         return ""
@@ -202,7 +202,7 @@ def command_text(node: Row) -> str:
 
 
 def files(nodes: Sequence[Row]) -> str:
-    """The files that the jobs brought along, equal ones once."""
+    """The files that the jobs contained; equal ones are shown once."""
     groups: Dict[Tuple[str, str], List[str]] = {}
     for node in nodes:
         held = node.get("files")
@@ -216,7 +216,7 @@ def files(nodes: Sequence[Row]) -> str:
     return "".join(blocks)
 
 
-# ---- the run file, and where more is ----
+# ---- the run file, and links to more ----
 
 
 def run_file(data: Mapping[str, Any]) -> str:
@@ -234,7 +234,7 @@ def run_file(data: Mapping[str, Any]) -> str:
 
 
 def more(data: Mapping[str, Any]) -> str:
-    """Where the logs lie, and the commands that say more."""
+    """The places of the logs, and the commands that show more."""
     ident = str(data["state"].get("id") or os.path.basename(data["directory"].rstrip("/")))
     names = [str(node["node"]) for node in data["nodes"]]
     where = os.path.join(data["directory"], "nodes", "NODE", "logs")
@@ -274,7 +274,7 @@ def further(data: Mapping[str, Any], ident: str) -> List[Optional[str]]:
 
 
 def unread(data: Mapping[str, Any]) -> str:
-    """The parts that this report could not read, so that nobody takes them for absent."""
+    """The parts that this report could not read, so that a reader does not think that they do not exist."""
     if not data["unreadable"]:
         return ""
     lines = "\n".join(escape(line) for line in data["unreadable"][:100])

@@ -1,4 +1,4 @@
-"""The report's upper part: what happened, the adapter, the cause, the findings, the plan."""
+"""The report's upper part: the result, the adapter, the cause, the findings, the plan."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MOST_SHOWN = 200
 
 
 def section(ident: str, title: str, body: str, small: str = "") -> str:
-    """A part of the page; empty where there is nothing to say."""
+    """A part of the page; empty if it has no content."""
     if not body:
         return ""
     more = f" <small>{escape(small)}</small>" if small else ""
@@ -44,7 +44,7 @@ def section(ident: str, title: str, body: str, small: str = "") -> str:
 
 
 def facts(rows: Sequence[Tuple[str, str]]) -> str:
-    """A list of names and values; the values are HTML already."""
+    """A list of names and values. The values are already HTML."""
     inner = "".join(f"<dt>{escape(name)}</dt><dd>{value}</dd>" for name, value in rows if value)
     return f'<dl class="facts">{inner}</dl>' if inner else ""
 
@@ -54,7 +54,7 @@ def state_of(data: Mapping[str, Any]) -> str:
     return state if state in STATES else "unknown"
 
 
-# ---- what happened, in one sentence ----
+# ---- the result in one sentence ----
 
 
 def verdict_sentence(data: Mapping[str, Any]) -> str:
@@ -121,7 +121,7 @@ def adapter_sentence(data: Mapping[str, Any]) -> str:
 
 
 def saves_sentence(data: Mapping[str, Any]) -> str:
-    """Of the newest save of a script."""
+    """A sentence about the newest save of a script."""
     newest = next(iter(saves_of(data["state"].get("saves"))), None)
     if newest is None:
         return ""
@@ -130,7 +130,7 @@ def saves_sentence(data: Mapping[str, Any]) -> str:
 
 
 def cause_of(data: Mapping[str, Any]) -> str:
-    """The sentence of the diagnosis, else the worst finding, else the keeper's reason."""
+    """The sentence of the diagnosis, else of the worst finding, else the keeper's reason."""
     diagnosis = data.get("diagnosis") or {}
     groups = [group for group in folded(data["findings"]) if group.verdict == "block"]
     for group in groups:
@@ -144,7 +144,7 @@ def cause_of(data: Mapping[str, Any]) -> str:
 
 
 def joined(wheres: Sequence[Mapping[str, Any]], said: str) -> str:
-    """Where and what in one sentence, without saying a rank twice."""
+    """The place and the statement in one sentence, which names a rank only once."""
     where = place(unsaid(list(wheres), said))
     return f"{where}: {said}" if where and not said.startswith(where) else said
 
@@ -176,7 +176,7 @@ def header(data: Mapping[str, Any]) -> str:
 
 
 def figures(data: Mapping[str, Any]) -> str:
-    """The handful of numbers that everyone looks for first."""
+    """The few numbers that most readers look for first."""
     summary = data["summary"]
     step, total = integer(summary.get("last_step")), integer(data.get("total_steps"))
     broken = summary.get("loss_broken_at") is not None
@@ -286,7 +286,7 @@ def said_block(
 
 
 def findings(data: Mapping[str, Any]) -> str:
-    """All statements, worst first; what is fine is only counted."""
+    """All statements, worst first. Those that are fine are only counted."""
     groups = folded(data["findings"])
     if not groups:
         return section("findings", "Findings", '<p class="none">None.</p>')

@@ -1,4 +1,4 @@
-"""The plan held against what was measured, one row a quantity. Pure."""
+"""Compares the plan with the measurements, one row per quantity. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from allranks.core.untrusted import number
 
 WITH_ADAPTER = "all parameters, with the adapter"
-"""The plan counts the model's own; the trainer counts what it has in hand, the adapter among it."""
+"""The plan counts the model's own parameters; the trainer counts those of its model, which include the adapter."""
 
 STEPS, RECEIVED = ("summary", "last_step"), ("summary", "received_bytes_per_step")
 
@@ -55,13 +55,13 @@ ROWS = (
 
 
 LOOPBACK = "loopback"
-"""The network by whose name a plan says that all nodes are one machine (`allranks.plan.hardware`)."""
+"""If a plan has this network name, all its nodes are one machine (`allranks.plan.hardware`)."""
 
 NOT_OURS = "not comparable: the loopback also carries what other programs of the machine send"
 NOT_COMPLETE = "not comparable: the run did not complete"
 
 EXACT = "count"
-"""A unit whose numbers are equal or something is wrong; all others are estimates."""
+"""A unit whose numbers must be equal; all other units are estimates."""
 
 
 def compare(
@@ -74,8 +74,8 @@ def compare(
 ) -> List[Dict[str, Any]]:
     """Rows `{what, unit, planned, measured, difference, why, wrong}`; `difference` is (measured − planned) / planned.
 
-    A quantity that neither side names has no row; one that only one side names has an empty place. `why` says why the
-    two cannot be compared; then there is no difference. `wrong`: the two had to be equal and are not.
+    A quantity that neither side has gets no row; if only one side has it, the other cell is empty. `why` is the
+    reason if the two cannot be compared; then there is no difference. `wrong`: the two had to be equal and are not.
     """
     sources = {"plan": plan, "keep": keep, "settings": settings, "summary": summary, "adapter": adapter}
     rows = []
@@ -109,7 +109,7 @@ def compare(
 
 
 def _one_node(plan: Mapping[str, Any]) -> bool:
-    """Whether nothing of the run crosses a network: incoming traffic is then somebody else's."""
+    """Whether no traffic of the run crosses a network. If so, incoming traffic belongs to other programs."""
     ranks = plan.get("ranks")
     places = [one.get("node") for one in ranks if isinstance(one, Mapping)] if isinstance(ranks, list) else []
     return len(set(map(str, places))) == 1

@@ -1,4 +1,4 @@
-"""Which charts the report has, and their content: data → charts. `report_charts` draws them."""
+"""The charts of the report and their content: data → charts. `report_charts` draws them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LEAD = "loss"
 
 
 def lead(data: Mapping[str, Any]) -> str:
-    """The loss, and beside it the gradient norm where it was told: what everyone looks for first."""
+    """The loss, and beside it the gradient norm if it was reported: readers look for these first."""
     if not trained(data):
         return ""
     norm = data["charts"]["gradient_norm"]["points"]
@@ -33,7 +33,7 @@ def trained(data: Mapping[str, Any]) -> bool:
 
 
 def charts(data: Mapping[str, Any]) -> str:
-    """The other charts of the training; one sentence where no rank ever sent a heartbeat."""
+    """The other charts of the training; a sentence if no rank ever sent a heartbeat."""
     if not trained(data):
         return section("charts", "Training", '<p class="none">No rank started, so nothing was measured.</p>')
     drawn = [
@@ -50,7 +50,7 @@ def charts(data: Mapping[str, Any]) -> str:
 
 
 def phases(data: Mapping[str, Any]) -> str:
-    """The run's phases as bars on one axis of time; the ranks' own phases below the one they belong to."""
+    """The run's phases as bars on one time axis. The ranks' own phases are below the phase that they belong to."""
     rows = data["phases"]
     if not rows:
         return ""
@@ -79,9 +79,10 @@ def phase_bar(name: str, begin: float, spent: float, whole: float, style: str, w
 
 
 def rank_phase_bars(data: Mapping[str, Any], start: float, whole: float) -> List[Bar]:
-    """The phases of the ranks: each bar goes from the first event of any rank in a phase to the last.
+    """The phases of the ranks: each bar goes from the first event of any rank in a phase to the last one.
 
-    The seconds are the median rank's own in that phase: saving comes and goes, so its bar is longer.
+    The seconds are those of the median rank in that phase. Ranks may save several times, so the bar of saving is
+    longer than its seconds.
     """
     heard = sorted((span[0], name, span) for name, span in data["rank_phases"].items() if name != "done")
     found = []
@@ -163,7 +164,8 @@ def tokens(data: Mapping[str, Any]) -> LineChart:
 
 
 def memory(data: Mapping[str, Any]) -> LineChart:
-    """Over time, since a leak and the load of the model both show there; the GPU's where one was reported."""
+    """The memory over time, because it shows a leak and the load of the model; with the GPU's memory if one was
+    reported."""
     kind = "gpu" if data["charts"]["memory"]["gpu"]["ranks"] else "rss"
     found = data["charts"]["memory"][kind]
     planned = number(data["memory_plan"]["gpu"]) if kind == "gpu" else None
@@ -255,7 +257,7 @@ def memory_bars(data: Mapping[str, Any]) -> str:
 
 
 def ordered(rows: List[Dict[str, Any]], badness: Any) -> List[Dict[str, Any]]:
-    """All ranks where they fit; of many the farthest from the others, in the order of ranks again."""
+    """All ranks if they fit; otherwise those farthest from the others, again in the order of ranks."""
     if len(rows) <= MOST_BARS:
         return rows
     return sorted(sorted(rows, key=badness, reverse=True)[:MOST_BARS], key=lambda row: row["rank"])

@@ -1,6 +1,6 @@
-"""A run directory → the report's data. Whatever is missing or damaged is named in `unreadable`, never guessed.
+"""Reads the report's data from a run directory. Missing or damaged parts are listed in `unreadable`, never guessed.
 
-Standard library alone; reads files only.
+Only the standard library; it only reads files.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from allranks.output.report_text import one_line
 
 LARGEST_DOCUMENT = 16 * 2**20
 LARGEST_LINE = 4 * 2**20
-"""A beat of a thousand steps is 100 KiB; a longer line than this is another program's, or damage."""
+"""A heartbeat with a thousand steps is 100 KiB. A longer line than this comes from another program, or is damaged."""
 
 MOST_NODES = 4096
 
 
 def collect(directory: str, collector: Optional[Collector] = None) -> Dict[str, Any]:
-    """What `render` needs, JSON-able, from the run directory on the head (or on any node, for its part).
+    """The input of `render`, as JSON values, from the run directory on the head (or on any node, for its part).
 
-    Who has heard every event already (the keeper) hands over a `Collector` that was fed with them; the
-    journal is then not read again. 1,000 ranks × 10,000 steps are 620 MB of journal and 33 s to read.
+    A caller that has already heard every event (the keeper) passes the `Collector` that got them; then the journal is
+    not read again. 1,000 ranks × 10,000 steps are 620 MB of journal and take 33 s to read.
     """
     reader = Reader(directory)
     state = reader.document("keeper", "state.json")
@@ -84,7 +84,7 @@ def collect(directory: str, collector: Optional[Collector] = None) -> Dict[str, 
 
 
 class Reader:
-    """Reads below one run directory and remembers what could not be read."""
+    """Reads below one run directory and remembers the parts that could not be read."""
 
     def __init__(self, directory: str):
         self.directory = directory
@@ -94,7 +94,7 @@ class Reader:
         return os.path.join(self.directory, *parts)
 
     def document(self, *parts: str, missing_is_fine: bool = False) -> Dict[str, Any]:
-        """A JSON object of a file; empty, and the reason kept, where there is none."""
+        """A JSON object from a file. If there is none, it is empty, and the reason is kept."""
         try:
             with open(self.path(*parts), "rb") as file:
                 text = file.read(LARGEST_DOCUMENT + 1)
@@ -114,7 +114,7 @@ class Reader:
         return {}
 
     def nodes(self) -> List[Dict[str, Any]]:
-        """Each node's job, in the order of node ranks; secrets' values are never among them."""
+        """Each node's job, in the order of node ranks. The values of secrets are never in them."""
         names = sorted(self._names("nodes"), key=natural)[:MOST_NODES]
         found = []
         for name in names:
@@ -131,7 +131,7 @@ class Reader:
         return sorted(found, key=lambda node: _order(node.get("node_rank")))
 
     def events(self, nodes: List[Dict[str, Any]]) -> Iterator[Dict[str, Any]]:
-        """The keeper's journal; without one, what each node wrote by itself."""
+        """The keeper's journal; without one, the journals that each node wrote itself."""
         if os.path.exists(self.path("keeper", "journal.jsonl")):
             yield from self._lines("keeper", "journal.jsonl")
             return
@@ -167,7 +167,7 @@ class Reader:
 
 
 def _whole_lines(file: Any) -> Iterator[bytes]:
-    """Lines of at most LARGEST_LINE; of a longer one an empty line stands, so that it is counted."""
+    """Lines of at most LARGEST_LINE. A longer line becomes an empty one, so that it is counted."""
     while True:
         line = file.readline(LARGEST_LINE)
         if not line:
@@ -202,7 +202,7 @@ def _earliest(*moments: Optional[float]) -> Optional[float]:
 
 
 def _keep(nodes: List[Dict[str, Any]]) -> Dict[str, Any]:
-    """The expectations of the keeper, from the head's job; removed from the jobs, because their commands are shown."""
+    """The keeper's expectations, from the head's job. They are removed from the jobs, whose commands are shown."""
     kept: Dict[str, Any] = {}
     for node in nodes:
         task = node.pop("keep", None)
@@ -212,7 +212,7 @@ def _keep(nodes: List[Dict[str, Any]]) -> Dict[str, Any]:
 
 
 def _timed(collector: Collector, ended_at: Optional[float]) -> List[Dict[str, Any]]:
-    """Each phase with its seconds: up to the next one, the last up to the run's end."""
+    """Each phase with its seconds: until the next phase, the last one until the run's end."""
     phases = sorted(collector.phases, key=lambda phase: phase["at"])
     for this, following in zip(phases, phases[1:]):  # noqa: RUF007 (pairwise is of Python 3.10)
         this["seconds"] = following["at"] - this["at"]
@@ -223,7 +223,7 @@ def _timed(collector: Collector, ended_at: Optional[float]) -> List[Dict[str, An
 
 
 def _with_plan(rows: List[Dict[str, Any]], plan: Mapping[str, Any]) -> List[Dict[str, Any]]:
-    """The ranks that reported, and those that were planned and never did."""
+    """The ranks that reported, and those that were planned but never reported."""
     known = {row["rank"]: row for row in rows}
     for entry in _objects(plan.get("ranks")):
         rank = entry.get("rank")

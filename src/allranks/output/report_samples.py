@@ -1,6 +1,6 @@
 """The supervisors' samples of each node, folded over time: processors, GPUs, network.
 
-Standard library alone.
+Only the standard library.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from allranks.core.untrusted import mapping, mappings, number
 from allranks.output.report_series import BINS, LINES, Series, flat
 
 QUANTITIES = ("cpu", "received", "sent", "gpu_use", "gpu_celsius", "gpu_watts")
-"""Shares, bytes per second, shares, degrees, watts: of a node's GPUs the mean use, the hottest, the total power."""
+"""Shares, bytes per second, shares, degrees, watts. For a node's GPUs: the mean use, the hottest one, the total
+power."""
 
 MOST_NODES = 4096
 
@@ -45,7 +46,7 @@ class NodeSamples:
             self.gpu_bytes[node] = max(self.gpu_bytes.get(node, 0.0), *held)
 
     def charts(self) -> Dict[str, Any]:
-        """Of each quantity that any node told: a line a node, or of many nodes the spread."""
+        """For each quantity that any node reported: one line per node, or the spread if there are many nodes."""
         names = {place: node for node, place in self.places.items()}
         found: Dict[str, Any] = {}
         for name in QUANTITIES:

@@ -1,4 +1,4 @@
-"""The report's part about what a script saved: each place with its kind, and whether it is whole."""
+"""The report's part about a script's saves: each place with its kind, and whether it is whole."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Long series folded into bins as they are read, so that 1,000 ranks × 10,000 steps fit in memory.
+"""Folds long series into bins while they are read, so that 1,000 ranks × 10,000 steps fit in memory.
 
-A bin keeps count, sum, lowest and highest: a spike of one step is still drawn at its height when a
-pixel stands for fifty steps. All ranks share the bins' width, which doubles when a series outgrows
-them. Standard library alone.
+A bin keeps count, sum, lowest and highest value: a spike of one step is drawn at its full height, even if a pixel
+stands for fifty steps. All ranks share the bins' width, which doubles when a series becomes too long. Only the
+standard library.
 """
 
 from __future__ import annotations
@@ -14,20 +14,21 @@ from operator import add
 from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Sequence, Tuple
 
 BINS = 384
-"""At most. A plot is 450 to 1,000 pixels wide, so a bin is two or three pixels."""
+"""The most bins. A plot is 450 to 1,000 pixels wide, so a bin is two or three pixels."""
 
 LARGEST = 1e100
-"""A loss beyond this means nothing to a reader, and a computer cannot hold its square."""
+"""A larger loss has no meaning for a reader, and its square would overflow."""
 
 FURTHEST = 10**9
 """Larger values are not steps or seconds (30 years)."""
 
 
 LINES = 8
-"""Up to so many ranks or nodes each has a line of its own in a chart; above, the spread and the outliers are drawn."""
+"""Up to so many ranks or nodes, each has its own line in a chart. Above that, the chart shows the spread and the
+outliers."""
 
 TOGETHER = 128
-"""Rows of one rank that are folded at once: a thousand ranks hold 30 MiB of them."""
+"""The number of rows of one rank that are folded together: a thousand ranks hold 30 MiB of them."""
 
 
 class Bin(NamedTuple):
@@ -42,7 +43,7 @@ class Bin(NamedTuple):
 
 @lru_cache(maxsize=64)
 def _zeros(length: int) -> "Tuple[array, array, array, array]":
-    """Counts, sums, lows and highs of a column without a value. Nobody may write into them."""
+    """Counts, sums, lows and highs of a column without a value. They are shared, so they must not be changed."""
     return (
         array("L", [0]) * length,
         array("d", [0.0]) * length,
@@ -52,12 +53,13 @@ def _zeros(length: int) -> "Tuple[array, array, array, array]":
 
 
 class Column:
-    """One quantity of one rank. Values that are not finite numbers are counted in `bad`, None is skipped."""
+    """One quantity of one rank. Values that are not finite numbers are counted in `bad`; None is skipped."""
 
     __slots__ = ("bad", "counts", "highs", "lows", "own", "sums")
 
     def __init__(self, length: int):
-        """Empty; all columns of quantities that no rank reports share their zeros, and so need no memory."""
+        """Makes an empty column. All columns of quantities that no rank reports share their zeros, and so use no
+        memory."""
         self.counts, self.sums, self.lows, self.highs = _zeros(length)
         self.bad: Dict[int, int] = {}
         self.own = False
@@ -106,7 +108,7 @@ class Column:
                 self.bad[place] = self.bad.get(place, 0) + 1
 
     def halve(self) -> None:
-        """Joins each two neighbouring bins; the freed half is empty again."""
+        """Joins each two neighbouring bins. The second half becomes empty."""
         bad: Dict[int, int] = {}
         for place, amount in self.bad.items():
             bad[place // 2] = bad.get(place // 2, 0) + amount
@@ -145,11 +147,12 @@ class Series:
         self.waiting: Dict[int, List[Any]] = {}
 
     def put(self, rank: int, x: float, values: Sequence[Any]) -> None:
-        """One row, its values in the order of the names."""
+        """Takes one row, with its values in the order of the names."""
         self.put_rows(rank, [(x, *values)])
 
     def put_rows(self, rank: int, rows: Sequence[Any]) -> None:
-        """Rows `(x, value, …)`, kept until there are enough to be folded in one go: that is ten times quicker.
+        """Takes rows `(x, value, …)`. They are kept until there are enough to fold them together, which is ten times
+        faster.
 
         A row whose x is not a number from 0 to `FURTHEST` is skipped.
         """
@@ -160,7 +163,7 @@ class Series:
             self._fold(rank, held)
 
     def settle(self) -> None:
-        """Folds what is still waiting; every reading method begins with it."""
+        """Folds the waiting rows. Every reading method calls it first."""
         waiting, self.waiting = self.waiting, {}
         for rank, rows in waiting.items():
             self._fold(rank, rows)
@@ -203,13 +206,13 @@ class Series:
         return None if columns is None else columns[self.names.index(name)]
 
     def reporting(self, name: str) -> List[int]:
-        """The ranks that have at least one value, or one bad value, of this quantity."""
+        """The ranks that have at least one value of this quantity, or one that is not a finite number."""
         self.settle()
         place = self.names.index(name)
         return sorted(r for r, c in self.ranks.items() if c[place].bad or any(c[place].counts))
 
     def points(self, rank: int, name: str) -> List[Bin]:
-        """The values of one rank, bin by bin; a bin without a value is left out."""
+        """The values of one rank, bin by bin. Bins without a value are left out."""
         column = self.column(rank, name)
         if column is None:
             return []
@@ -232,7 +235,7 @@ class Series:
         return found
 
     def bands(self, ranks: Iterable[int], name: str) -> List[Dict[str, float]]:
-        """Each bin's spread over the ranks' means: x, p5, p50, p95, and the ranks at both ends."""
+        """The spread of each bin over the ranks' means: x, p5, p50, p95, and the ranks at both ends."""
         pairs = [(rank, self.column(rank, name)) for rank in ranks]
         columns = [(rank, c) for rank, c in pairs if c is not None]
         found = []
@@ -257,7 +260,7 @@ class Series:
         return found
 
     def bad(self, ranks: Iterable[int], name: str) -> List[Tuple[float, float, int]]:
-        """The values that were not finite numbers: first x, last x, how many."""
+        """The values that were not finite numbers: first x, last x, count."""
         amounts: Dict[int, int] = {}
         for column in (self.column(rank, name) for rank in ranks):
             for place, amount in (column.bad if column is not None else {}).items():
@@ -265,7 +268,7 @@ class Series:
         return [(*self.edges(i), amount) for i, amount in sorted(amounts.items())]
 
     def edges(self, place: int) -> Tuple[int, int]:
-        """The bin's first and last x, both within what was seen."""
+        """The bin's first and last x, limited to the values that occurred."""
         first = place * self.width
         return max(first, int(self.lowest)), min(first + self.width - 1, int(self.highest))
 
@@ -275,7 +278,7 @@ class Series:
 
 
 def _even(rows: List[Any], length: int) -> List[Any]:
-    """The rows that begin with a place on the axis, all of one length (short ones filled with None)."""
+    """The rows that begin with a place on the axis, all with the same length (short ones are filled with None)."""
     try:
         firsts = [row[0] for row in rows]
         inside = math.isfinite(sum(firsts)) and min(firsts) >= 0 and max(firsts) < FURTHEST
@@ -308,9 +311,10 @@ def median(values: Iterable[float]) -> Optional[float]:
 
 
 def outliers(by_rank: Dict[int, float], most: int = 6) -> List[int]:
-    """The ranks far above the others, worst first: over the median by 10 % and 5 median absolute deviations.
+    """The ranks far above the others, worst first: more than 10 % and 5 median absolute deviations above the median.
 
-    10 %: "Real stragglers were about 10 % slow" (Greyhound); 5 deviations keep an even field silent.
+    10 %: "Real stragglers were about 10 % slow" (Greyhound). With 5 deviations, ranks with normal noise are not
+    reported.
     """
     if len(by_rank) < 3:
         return []
@@ -322,7 +326,7 @@ def outliers(by_rank: Dict[int, float], most: int = 6) -> List[int]:
 
 
 def typical(series: Series, rank: int, name: str) -> Optional[float]:
-    """The median of the bins' means: the first step's warm-up does not move it."""
+    """The median of the bins' means, so that the first step's warm-up has no influence."""
     return median(point.mean for point in series.points(rank, name))
 
 

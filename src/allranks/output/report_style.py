@@ -1,6 +1,6 @@
 """The report's stylesheet and its script. The page works without the script, and loads nothing.
 
-The page's policy admits these two texts by their SHA-256 and nothing else.
+The page's policy allows these two texts by their SHA-256 and nothing else.
 """
 
 from __future__ import annotations
@@ -221,12 +221,13 @@ document.documentElement.dataset.ready = "1";
 
 
 def digest(text: str) -> str:
-    """The source expression of a policy that admits exactly this text."""
+    """The source expression of a policy that allows exactly this text."""
     return "'sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() + "'"
 
 
 def policy() -> str:
-    """Nothing may be loaded, sent or framed; only our two texts apply. `data:` is the empty icon."""
+    """The page's policy: nothing may be loaded, sent or framed; only these two texts apply. `data:` is for the empty
+    icon."""
     return (
         f"default-src 'none'; style-src {digest(STYLE)}; script-src {digest(SCRIPT)}; img-src data:; "
         "base-uri 'none'; form-action 'none'"

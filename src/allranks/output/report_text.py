@@ -1,7 +1,7 @@
-"""Words and numbers for people, shared by the report and the terminal. Standard library alone.
+"""Words and numbers for people, shared by the report and the terminal. Only the standard library.
 
-Whatever came from a node, a log or a file is data. `readable` makes it safe for a terminal, `escape`
-for HTML; both show what they replace.
+All text from a node, a log or a file is data. `readable` makes it safe for a terminal, `escape` for HTML. Both show
+the characters that they replace.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from allranks.core.untrusted import number
 MISSING = "—"
 
 LONGEST = 4000
-"""Characters of one text that are shown. A page of traceback fits; a log of one endless line does not."""
+"""The most characters that are shown of one text. A page of traceback fits; a log with one endless line does not."""
 
 PHASES = {
     "check": "checking",
@@ -35,7 +35,8 @@ PHASES = {
 
 
 def readable(text: Any, longest: int = LONGEST) -> str:
-    """Anything as text for people: spelt out, tabs as spaces, cut at `longest` characters with a word of it."""
+    """Any value as text for people: control characters spelt out, tabs as spaces, cut at `longest` characters with a
+    note about the rest."""
     text = str(text)
     left = len(text) - longest
     text = spelt_out(text[:longest]).expandtabs(4)
@@ -43,7 +44,7 @@ def readable(text: Any, longest: int = LONGEST) -> str:
 
 
 def one_line(text: Any, longest: int = LONGEST) -> str:
-    """`readable`, with line ends shown as ⏎ as well."""
+    """Like `readable`, but line ends are shown as ⏎, too."""
     return readable(text, longest).replace("\n", " ⏎ ")
 
 
@@ -113,7 +114,7 @@ def short(value: Any) -> str:
 
 
 def loss_text(value: Any) -> str:
-    """`short`, with its zeros: `5.930` under `5.942`."""
+    """Like `short`, but with trailing zeros: `5.930` under `5.942`."""
     found = number(value)
     return f"{found:#.4g}" if found is not None and 1e-3 <= abs(found) < 1000 else short(value)
 

@@ -1,7 +1,8 @@
-"""Two runs side by side: the settings that differ, the loss, the speed, and what follows from them.
+"""Compares two runs: the settings that differ, the loss, the speed, and the conclusion.
 
-Works on what `report.collect` gives of each run. A difference is called one only beyond the runs' own variation: of
-step times the middle half of the steps, of losses their way from one stretch of the curve to the next at its end.
+It uses the result of `report.collect` for each run. A difference counts only if it is larger than the runs' own
+variation. For step times, that is the middle half of the steps; for losses, the change from one stretch of the curve
+to the next near its end.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ SAMPLES_A_STEP = ("micro_batch", "accumulation", "world_size")
 
 @dataclass(frozen=True)
 class Row:
-    """One thing of both runs; None where a run does not tell it."""
+    """One quantity of both runs; None if a run does not report it."""
 
     name: str
     a: Any
@@ -40,7 +41,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Comparison:
-    """`settings` are those that differ. `common_step` is the last step that both have a loss of."""
+    """`settings` are those that differ. `common_step` is the last step for which both runs have a loss."""
 
     a: str
     b: str
@@ -56,7 +57,7 @@ class Comparison:
 
 
 def compared(a: Mapping[str, Any], b: Mapping[str, Any], names: tuple[str, str]) -> Comparison:
-    """`a` and `b` are what `report.collect` gave, `names` the runs' ids."""
+    """`a` and `b` are results of `report.collect`; `names` are the runs' ids."""
     told = [settings_of(one) for one in (a, b)]
     keys = list(dict.fromkeys([*told[0], *told[1]]))
     settings = [Row(key, told[0].get(key), told[1].get(key)) for key in keys]
@@ -96,7 +97,7 @@ SPEED = (
 
 
 def settings_of(data: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings in the run file, those that the ranks reported in effect, and their environment, by name."""
+    """The settings in the run file, the effective settings that the ranks reported, and their environment, by name."""
     found: dict[str, Any] = dict(written(str(mapping(data.get("run_file")).get("text") or "")))
     for key, value in mapping(data.get("settings")).items():
         if key not in IGNORED and value is not None:
@@ -116,7 +117,7 @@ def settings_of(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def written(text: str) -> dict[str, Any]:
-    """The run file's keys, as dotted paths. Lists are one value: their order has a meaning."""
+    """The run file's keys, as dotted paths. A list is one value, because its order has a meaning."""
     try:
         tree = parse(text, "run.yaml", Problems())
     except BadInput:
@@ -159,18 +160,18 @@ def common_step(a: Sequence[Sequence[float]], b: Sequence[Sequence[float]]) -> i
 
 
 def at(points: Sequence[Sequence[float]], step: int) -> float | None:
-    """The mean of the stretch that holds the step."""
+    """The mean of the stretch that contains the step."""
     return next((point[2] for point in reversed(points) if point[0] <= step), None)
 
 
 def wavering(points: Sequence[Sequence[float]], step: int) -> float | None:
-    """How far the curve goes from one stretch to the next, in the last quarter before the step: the median."""
+    """The median change of the curve from one stretch to the next, in the last quarter before the step."""
     until = [point[2] for point in points if point[0] <= step]
     tail = until[-max(len(until) // 4, 4) :]
     return median(abs(later - earlier) for earlier, later in pairwise(tail))
 
 
-# ---- what follows ----
+# ---- the conclusion ----
 
 
 def of_states(names: tuple[str, str], states: Sequence[Any]) -> list[str]:
@@ -197,9 +198,9 @@ def of_speed(names: tuple[str, str], a: Mapping[str, Any], b: Mapping[str, Any])
 
 
 def spread(data: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The middle half of the step times, stretch by stretch; None of fewer than four stretches."""
+    """The middle half of the step times, by stretch; None if there are fewer than four stretches."""
     chart = mapping(mapping(data.get("charts")).get("step"))
-    # With many ranks the lines are those of the outliers alone.
+    # With many ranks, the lines show only the outliers.
     values = [one["p50"] for one in mappings(chart.get("bands"))]
     values = values or [point[2] for line in mapping(chart.get("lines")).values() for point in line]
     if len(values) < 4:
@@ -223,7 +224,8 @@ def of_loss(names: tuple[str, str], curves: Sequence[Sequence[Sequence[float]]],
 
 
 def of_batch(differing: Sequence[Row], told: Sequence[Mapping[str, Any]]) -> list[str]:
-    """A step of more samples is another step: losses at equal steps are not those at equal data."""
+    """If a step has more samples, it is another step: losses at equal steps are then not losses at equal amounts of
+    data."""
     if not any(row.name in [f"told: {key}" for key in SAMPLES_A_STEP] for row in differing):
         return []
     samples = []

@@ -1,4 +1,4 @@
-"""Tables: the runs of `ps`, and what a check found fine. Columns line up; a pipe gets them whole."""
+"""Tables: the runs of `ps`, and the checks that found nothing. Columns are aligned; a pipe gets them whole."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Row = Sequence[str]
 
 
 def print_runs(runs: Sequence[Mapping[str, Any]], out: Out | None = None, now: float | None = None) -> None:
-    """One line a run: id, name, state, step, nodes, age, why it failed, adapter."""
+    """One line per run: id, name, state, step, nodes, age, cause of failure, adapter."""
     out = out or Out()
     if not runs:
         out.line("no runs are known here.")
@@ -36,7 +36,7 @@ def print_runs(runs: Sequence[Mapping[str, Any]], out: Out | None = None, now: f
     now = time.time() if now is None else now
     heads = ("id", "name", "state", "step", "nodes", "age", "cause", "adapter")
     rows = [run_row(run, now) for run in runs]
-    # A narrow terminal loses first the path, which is long, then the name, which the id begins with, then the cause.
+    # A narrow terminal first loses the path, which is long, then the name, with which the id begins, then the cause.
     keep = [0, 2, 3, 4, 5, 6, 1, 7]
     if all(row[6] == "" for row in rows):
         keep.remove(6)
@@ -68,7 +68,7 @@ def run_row(run: Mapping[str, Any], now: float) -> Row:
 
 
 def cause(run: Mapping[str, Any]) -> str:
-    """Why a run failed or is lost, and where: `cuda-oom, node-1 rank 3`; nothing of one that did neither."""
+    """Why a run failed or is lost, and where: `cuda-oom, node-1 rank 3`; empty for other runs."""
     if run.get("state") not in ("failed", "lost"):
         return ""
     found = diagnosis_of(run.get("diagnosis"))
@@ -93,7 +93,7 @@ def total_width(rows: Sequence[Row], keep: Sequence[int]) -> int:
 def columns(
     out: Out, heads: Row, rows: Sequence[Row], keep: Sequence[int], styles: Mapping[int, Mapping[str, str]]
 ) -> None:
-    """Prints the kept columns; on a terminal a line too long is cut, in a pipe it is whole."""
+    """Prints the kept columns. A terminal cuts a line that is too long; a pipe gets it whole."""
     widths = {i: max(cell_len(out.text(row[i]).plain) for row in [heads, *rows]) for i in keep}
     for number_of, row in enumerate([heads, *rows]):
         line = out.text()

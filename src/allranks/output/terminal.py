@@ -32,18 +32,18 @@ from allranks.output.terminal_ranks import ENDED, RankLine, rank_lines
 __all__ = ["LiveView", "print_findings", "print_summary"]
 
 EVERY_SECONDS = 10.0
-"""Between two progress lines in a pipe: a log of an hour has 360 of them."""
+"""The time between two progress lines in a pipe: the log of one hour has 360 of them."""
 
 FRESH_SECONDS = 0.4
 MOST_LOSSES = 512
 LAST = 1 << 60
-"""Where a node without ranks stands among the others."""
+"""The sort key that puts a node without ranks after the others."""
 
 
 class LiveView:
     """Shows a run from its events: `with LiveView(name) as view: view.add(event)`.
 
-    Events may come twice (the controller's, then the journal's copy): the second is passed over.
+    If an event comes twice (from the controller, then from its copy in the journal), the second one is ignored.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class LiveView:
         self.saved: tuple[int | None, float] | None = None
         self.log, self.noise, self.last_line = Lines(), Noise(), ""
 
-    # ---- life ----
+    # ---- start and end ----
 
     def __enter__(self) -> LiveView:
         if self.out.live and not self.quiet:
@@ -98,7 +98,7 @@ class LiveView:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Leaves the last frame on the screen. The verb says what stopped the launch."""
+        """Leaves the last frame on the screen. The verb reports what stopped the launch."""
         with self.lock:
             if kind is not None and issubclass(kind, Blocked):
                 self.pending.clear()
@@ -115,14 +115,14 @@ class LiveView:
             return Group(*frame(self.out, self.snapshot(), self.clock(), self.out.console.height - 1))
 
     def follows(self, run_id: str) -> None:
-        """From here on the run no longer needs us."""
+        """From here on the run no longer needs this process."""
         self.run_id, self.hint = (
             run_id,
             f"Ctrl-C detaches: the run continues.  Logs: allranks logs {run_id} -f",
         )
 
     def add_log(self, text: str) -> None:
-        """A piece of a rank's log, of which the last line is shown."""
+        """Takes a piece of a rank's log. The live area shows its last line."""
         with self.lock:
             for line in self.log.add(text):
                 if line.strip() and not self.noise.holds(line):
@@ -131,7 +131,7 @@ class LiveView:
     # ---- events ----
 
     def add(self, event: Event) -> None:
-        """Takes one event in. Never raises on what a node sent."""
+        """Takes one event. Never raises, whatever a node sent."""
         if self.quiet:
             return
         with self.lock:
@@ -169,8 +169,9 @@ class LiveView:
         return False
 
     def note(self, event: Event) -> None:
-        """Values that the frame needs beyond `watch`: the first moment, the loss's course, the shards read."""
-        # A rank's word is the script's: an old time there is no beginning of the run.
+        """Keeps values that the frame needs in addition to `watch`: the first moment, the course of the loss, the
+        shards that were read."""
+        # A rank's event may come from the script itself, so an old time in it is not the beginning of the run.
         if self.first_at is None or (event.rank is None and event.at < self.first_at):
             self.first_at = event.at
         if event.kind == "saved" and event.data.get("step") is not None:
@@ -192,7 +193,7 @@ class LiveView:
             self.losses = [(a + b) / 2 for a, b in zip(self.losses[::2], self.losses[1::2], strict=False)]
 
     def flush(self) -> None:
-        """Says the findings that came together, folded over nodes; what is fine is only counted."""
+        """Prints the findings that came together, folded over nodes. Those that are fine are only counted."""
         findings, self.pending = self.pending, []
         if not findings:
             return
@@ -212,19 +213,21 @@ class LiveView:
             self.checked = []
 
     def on_step(self, node: str, what: str) -> None:
-        """A node's next step of preparing: its own line in the live area, in a log a line when a step is new."""
+        """Shows a node's next step of preparation: in its own line of the live area; in a log, in a new line if the
+        step is new."""
         fresh = what not in self.preparing.values()
         self.preparing[node] = what
         if self.lines and fresh:
             self.out.line(("prepare  ", "dim"), what, ("  " + node, "dim"))
 
     def on_silent(self, names: list[Any], seconds: float) -> None:
-        """Who has not answered the check yet: a line each in the live area, in a log a line when they are others."""
+        """Shows which nodes have not answered the check yet: one line each in the live area; in a log, a line when
+        they change."""
         before, self.silent = self.silent, {str(name): seconds for name in names}
         if self.lines and self.silent and set(self.silent) != set(before):
             self.out.line(("check    ", "dim"), waits_for(list(self.silent), seconds))
 
-    # ---- what is shown ----
+    # ---- the shown values ----
 
     def snapshot(self) -> Snapshot:
         now = self.clock()
@@ -234,7 +237,7 @@ class LiveView:
         run, progress = self.run, self.progress
         ended = run.state in FINAL
         elapsed = (run.at or 0.0) - (self.first_at if self.first_at is not None else run.at or 0.0)
-        elapsed += 0.0 if ended else max(0.0, now - self.heard_at)  # it goes on while nothing is heard
+        elapsed += 0.0 if ended else max(0.0, now - self.heard_at)  # it continues while nothing is heard
         behind = min(self.shards.values(), key=lambda s: s[0] / max(s[1], 1), default=None)
         names = list(run.nodes)
         by_node: dict[str, dict[int, Any]] = {name: {} for name in names}
@@ -315,7 +318,7 @@ class LiveView:
         return "connection lost"
 
     def progress_line(self, last: bool = False) -> None:
-        """In a pipe: one line when what is done changes, then at most one in ten seconds."""
+        """In a pipe: prints a line when the current work changes, and otherwise at most one in ten seconds."""
         now, word = self.clock(), self.word()
         if self.run.phase is None or (word == self.line_doing and not (last or self.due(now))):
             return
@@ -336,8 +339,7 @@ class LiveView:
         phase = RANK_PHASES[behind] if behind < len(RANK_PHASES) else None
         now = Progress(phase=phase, **operator_of(self.run.ranks.values()))
         word = doing(Snapshot(phase=self.run.phase or "", progress=now))
-        # A save or the last rank's end comes and goes within seconds: it gets no line in a log.
-        # Neither does a graph that is compiled again after training has begun.
+        # A save or the last rank's end takes only seconds, so it gets no line in a log.
         brief = word in ("saving", "ending") or (phase == "compiling" and self.line_doing == "training")
         return "training" if brief else word
 
@@ -345,7 +347,7 @@ class LiveView:
         return now - self.line_at >= EVERY_SECONDS
 
     def turns(self, event: Event) -> bool:
-        """Whether the event may change what is being done: cheap, since it is asked for every event."""
+        """Whether the event may change the current work. This is cheap, because it is called for every event."""
         if event.kind in ("phase", "state"):
             return True
         rank = None if event.rank is None else self.run.ranks.get(event.rank)
@@ -357,14 +359,14 @@ def by_name(item: tuple[str, str]) -> Any:
 
 
 def is_loss(row: Any) -> bool:
-    """Whether a heartbeat's row has a loss: a number, `nan` and `inf` among them."""
+    """Whether a heartbeat's row has a loss: a number, including `nan` and `inf`."""
     if not isinstance(row, (list, tuple)) or len(row) < 2:
         return False
     return number(row[1]) is not None or (isinstance(row[1], float) and not math.isfinite(row[1]))
 
 
 def plain_line(snapshot: Snapshot, word: str) -> str:
-    """One line for a log: phase, how far, loss, step time, speed, time left."""
+    """One line for a log: phase, progress, loss, step time, speed, time left."""
     parts = [word]
     done, total, what = extent(snapshot)
     if done is not None:

@@ -1,4 +1,4 @@
-"""The live area: a pure function of the run's state and the width. No cursor, no clock."""
+"""The live area, as a pure function of the run's state and the width. It uses no cursor and no clock."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from allranks.output.terminal_ranks import RankLine, drawn
 SPINNER, SPINNER_ASCII = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏", "|/-\\"
 BLOCKS, BLOCKS_ASCII = "▁▂▃▄▅▆▇█", "_.-=^"
 MOST_NODES = 12
-"""Above, nodes that are alike share a line: thirty lines of the same would push everything else away."""
+"""If there are more nodes, equal ones share a line: thirty equal lines would push everything else off the screen."""
 
 Row = tuple[str, str, str]
 """Title, text, style."""
 
 USUAL = {"deepspeed_shm_comm": "1 to 3 min", "cpu_adam": "1 to 3 min"}
-"""The time to compile the operators of a run without a GPU on a free core. Measured (x86-64, g++, torch 2.13, DeepSpeed
-0.19): 58 s and 133 s of processor time; with eleven processes on two cores it was 139 s and 624 s."""
+"""The usual time to compile the operators of a run without a GPU, on a free core. Measured (x86-64, g++, torch 2.13,
+DeepSpeed 0.19): 58 s and 133 s of processor time; with eleven processes on two cores it was 139 s and 624 s."""
 
 BEFORE_STEPS = ("checking", "preparing", "probing", "starting", "importing", "loading")
 
 
 @dataclass(frozen=True)
 class NodeLine:
-    """One node, or several that are alike: the work of its ranks, their steps, the most memory of a rank."""
+    """One node, or several equal ones: the work of its ranks, their steps, the most memory of a rank."""
 
     names: tuple[str, ...]
     state: str
@@ -52,7 +52,7 @@ class NodeLine:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """All that one frame is drawn from. `shards` is (read, all) of the rank furthest behind."""
+    """The input of one frame. `shards` is (read, all) of the rank furthest behind."""
 
     name: str = ""
     phase: str = ""
@@ -65,19 +65,19 @@ class Snapshot:
     ended: bool = False
     run_id: str = ""
     gpus: Sequence[tuple[str, GpuSample]] = ()
-    """All GPUs of the last looks, each with its place in words."""
+    """All GPUs in the last samples, each with the name of its place."""
     ranks: Sequence[RankLine] = ()
     saved: str = ""
     base_bytes: str = ""
-    """How far the ranks are with reading the base model."""
+    """How much of the base model the ranks have read."""
     warnings: str = ""
     last_line: str = ""
     hint: str = ""
-    """What Ctrl-C does now."""
+    """The present effect of Ctrl-C."""
 
 
 def doing(snapshot: Snapshot) -> str:
-    """The phase in a word: the ranks' own one while they run."""
+    """The phase in a word. While the ranks run, it is their own phase."""
     if snapshot.phase == "watch" and snapshot.progress.phase:
         if snapshot.progress.phase == "compiling" and snapshot.progress.operator:
             return compiling(snapshot.progress.operator, snapshot.progress.operator_waits)
@@ -88,7 +88,8 @@ def doing(snapshot: Snapshot) -> str:
 
 
 def compiling(operator: str, waits: bool = False) -> str:
-    """The name of what is compiled, with its usual time if it was measured; or that another process compiles it."""
+    """The name of the operator that is compiled, with its usual time if it was measured; or a note that another
+    process compiles it."""
     if waits:
         return f"waiting for another process that compiles {operator}"
     usual = USUAL.get(operator)
@@ -96,8 +97,8 @@ def compiling(operator: str, waits: bool = False) -> str:
 
 
 def frame(out: Out, snapshot: Snapshot, tick: float = 0.0, height: int = 100) -> list[Text]:
-    """The lines of the live area, none wider than the terminal and at most `height`. `tick` (seconds) turns the
-    spinner."""
+    """The lines of the live area: none is wider than the terminal, and there are at most `height`. `tick` (seconds)
+    turns the spinner."""
     lines = [head(out, snapshot, tick)]
     figures = [
         *run_row(snapshot),
@@ -111,9 +112,7 @@ def frame(out: Out, snapshot: Snapshot, tick: float = 0.0, height: int = 100) ->
     last += [out.text("  ", (snapshot.hint, "dim"))] if snapshot.hint and not snapshot.ended else []
     nodes = node_lines(out, snapshot.nodes)
     room = height - len(lines) - len(nodes) - len(last)
-    is_said = (
-        len(snapshot.ranks) <= len(snapshot.nodes) <= MOST_NODES
-    )  # each rank's node has a line of its own
+    is_said = len(snapshot.ranks) <= len(snapshot.nodes) <= MOST_NODES  # each rank's node has its own line
     lines += [*nodes, *([] if is_said else drawn(out, snapshot.ranks, room)), *last]
     del lines[max(height, 1) :]
     for line in lines:
@@ -122,7 +121,7 @@ def frame(out: Out, snapshot: Snapshot, tick: float = 0.0, height: int = 100) ->
 
 
 def run_row(snapshot: Snapshot) -> list[Row]:
-    """Which run this is, its nodes and ranks, and for how long it has been going."""
+    """The run's name, its nodes and ranks, and how long it has been running."""
     if not snapshot.run_id:
         return []
     ranks = snapshot.progress.world_size or len(snapshot.progress.ranks)
@@ -139,7 +138,8 @@ def more_rows(snapshot: Snapshot) -> list[Row]:
 
 
 def gpu_row(gpus: Sequence[tuple[str, GpuSample]]) -> str:
-    """`96 % busy, 66 °C, 312 W; least busy 2 % (node-1 GPU 2); hottest 84 °C (node-1 GPU 3)`: medians of several."""
+    """`96 % busy, 66 °C, 312 W; least busy 2 % (node-1 GPU 2); hottest 84 °C (node-1 GPU 3)`; for several GPUs,
+    medians."""
     busy = [(gpu.utilization, place) for place, gpu in gpus if gpu.utilization is not None]
     hot = [(gpu.temperature, place) for place, gpu in gpus if gpu.temperature is not None]
     watts = [gpu.power_watts for _, gpu in gpus if gpu.power_watts is not None]
@@ -154,7 +154,7 @@ def gpu_row(gpus: Sequence[tuple[str, GpuSample]]) -> str:
 
 
 def head(out: Out, snapshot: Snapshot, tick: float) -> Text:
-    """Spinner, phase, how far, the bar, and what is left."""
+    """Spinner, phase, progress, the bar, and the time left."""
     mark, style = mark_of(out, snapshot, tick)
     line = out.text((mark, style), " ", (snapshot.state if snapshot.ended else doing(snapshot), "bold"))
     done, total, what = extent(snapshot)
@@ -190,7 +190,7 @@ def mark_of(out: Out, snapshot: Snapshot, tick: float) -> tuple[str, str]:
 
 
 def extent(snapshot: Snapshot) -> tuple[int | None, int | None, str]:
-    """How far of how much: shards while a model loads, steps from the first one on."""
+    """The progress and its goal: shards while a model loads, steps from the first one on."""
     if doing(snapshot) == "loading" and snapshot.shards is not None:
         return (*snapshot.shards, "shard")
     step, total = snapshot.progress.step, snapshot.progress.total_steps
@@ -211,7 +211,7 @@ def bar(out: Out, part: float, width: int) -> Text:
 
 
 def figure_rows(out: Out, snapshot: Snapshot) -> list[Row]:
-    """Loss with its course, learning rate, gradient norm; step time with its share of waiting, speed."""
+    """Loss with its course, learning rate, gradient norm; step time with the share of waiting, speed."""
     progress = snapshot.progress
     loss = ""
     if progress.loss is not None:
@@ -232,7 +232,7 @@ def figure_rows(out: Out, snapshot: Snapshot) -> list[Row]:
 
 
 def sparkline(values: Sequence[float], width: int, plain: bool = False) -> str:
-    """The values as blocks, lowest to highest; `!` for one that was not a finite number."""
+    """The values as blocks, from the lowest to the highest; `!` for a value that was not a finite number."""
     if len(values) < 2 or width < 2:
         return ""
     size_of = max(1, math.ceil(len(values) / width))
@@ -259,7 +259,7 @@ def fine(value: float) -> bool:
 
 
 def node_lines(out: Out, nodes: Sequence[NodeLine]) -> list[Text]:
-    """A line a node in columns; the troubled ones first when many are folded."""
+    """One line per node, in columns. If many are folded, nodes with trouble come first."""
     if not nodes:
         return []
     shown = nodes if len(nodes) <= MOST_NODES else fold_nodes(nodes)
@@ -296,7 +296,7 @@ def cells(node: NodeLine) -> tuple[str, ...]:
 
 
 def fold_nodes(nodes: Iterable[NodeLine]) -> list[NodeLine]:
-    """Nodes in the same state as one line, the bad ones first, then the largest group."""
+    """Nodes in the same state become one line. The bad ones come first, then the largest group."""
     groups: dict[tuple[str, bool], list[NodeLine]] = {}
     for node in nodes:
         groups.setdefault((node.state, node.bad), []).append(node)
@@ -323,7 +323,8 @@ def node_line(
     gpus: Sequence[GpuSample] = (),
     note: str = "",
 ) -> NodeLine:
-    """One node from its ranks. `trouble` is what its supervisor said (lost); `waiting` comes before any rank."""
+    """One node, from its ranks. `trouble` comes from its supervisor (lost); `waiting` is shown before any rank is
+    heard."""
     gone = [r for r in ranks.values() if r.code not in (None, 0)]
     behind = min((r.phase or "" for r in ranks.values()), key=order, default="")
     ended = bool(ranks) and all(r.code == 0 for r in ranks.values())
@@ -348,7 +349,7 @@ def node_line(
 
 
 def gpu_text(gpus: Sequence[GpuSample]) -> str:
-    """`GPUs 97 %  74 °C`: the middle of their use, the hottest."""
+    """`GPUs 97 %  74 °C`: the median use, and the hottest."""
     busy = [gpu.utilization for gpu in gpus if gpu.utilization is not None]
     hot = [gpu.temperature for gpu in gpus if gpu.temperature is not None]
     parts = [f"{median(busy):.0f} %"] if busy else []

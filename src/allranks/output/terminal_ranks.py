@@ -1,4 +1,4 @@
-"""The ranks in the live view: each one if there is room for all, else those that differ from the others. Pure."""
+"""The ranks in the live view: all ranks if they fit, else those that differ from the others. Pure."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from allranks.output.report_series import outliers
 from allranks.output.report_text import count, seconds, share, size
 
 SILENT_SECONDS = 15.0
-"""A rank speaks once a second; a node that is late by some seconds is normal."""
+"""A rank sends an event every second; a node may normally be late by some seconds."""
 
 BEHIND_SECONDS = 5.0
-"""Heartbeats come once a second, each at its own moment: so many seconds' steps apart two ranks may be in step."""
+"""Heartbeats come once per second, but not at the same moment. Two ranks may be in step although their heartbeats
+differ by the steps of so many seconds."""
 
 ENDED = 6
 """The weight of a rank that failed."""
@@ -34,7 +35,7 @@ LEFT = (0, 1, NOTE)
 
 @dataclass(frozen=True)
 class RankLine:
-    """One rank; `note` says how it differs, and `weight` how much that matters (0: it does not differ)."""
+    """One rank. `note` says how it differs, and `weight` how much that matters (0: it does not differ)."""
 
     rank: int
     cells: tuple[str, ...]
@@ -43,7 +44,7 @@ class RankLine:
 
 
 def rank_lines(progress: Progress, gpus: Mapping[int, GpuSample]) -> list[RankLine]:
-    """A line for each rank, in the order of ranks."""
+    """One line per rank, in the order of ranks."""
     notes = differences(progress, gpus)
     found = []
     for number, rank in progress.ranks.items():
@@ -75,7 +76,7 @@ Notes = dict[int, tuple[str, int]]
 
 
 def differences(progress: Progress, gpus: Mapping[int, GpuSample]) -> Notes:
-    """How single ranks differ from most; of several reasons the one that matters most."""
+    """How single ranks differ from most ranks. If there are several reasons, the most important one is shown."""
     found: Notes = {}
     for number, rank in progress.ranks.items():
         if rank.code not in (None, 0):
@@ -113,7 +114,8 @@ def behind(ranks: Mapping[int, RankProgress]) -> Notes:
 
 
 def slowest(ranks: Mapping[int, RankProgress]) -> Notes:
-    """By what a rank does alone before it meets the others: their steps are equally long."""
+    """The slowest ranks, by the work that a rank does alone before it meets the others: their steps are equally
+    long."""
     own = {n: r.own_seconds for n, r in ranks.items() if r.own_seconds is not None}
     waits = {n: r.data_seconds for n, r in ranks.items() if r.data_seconds is not None}
     paces = [r.step_seconds for r in ranks.values() if r.step_seconds]
@@ -126,7 +128,7 @@ def slowest(ranks: Mapping[int, RankProgress]) -> Notes:
 
 
 def elsewhere(ranks: Mapping[int, RankProgress]) -> Notes:
-    """In another phase than most of the others."""
+    """The ranks that are in another phase than most of the others."""
     phases = Counter(r.phase for r in ranks.values() if r.phase)
     if len(phases) < 2:
         return {}
@@ -150,11 +152,11 @@ def hungry(ranks: Mapping[int, RankProgress]) -> Notes:
     return {n: (f"memory {size(held[n])}, most have {size(usual)}", 1) for n in outliers(held)}
 
 
-# ---- drawn ----
+# ---- the table ----
 
 
 def drawn(out: Out, lines: Sequence[RankLine], room: int) -> list[Text]:
-    """As a table of at most `room` lines: all ranks, or those that differ, the worst first."""
+    """A table of at most `room` lines: all ranks, or those that differ, the worst first."""
     if not lines:
         return []
     if len(lines) < room:
@@ -169,7 +171,7 @@ def drawn(out: Out, lines: Sequence[RankLine], room: int) -> list[Text]:
 
 
 def table(out: Out, lines: Sequence[RankLine], note_at: int) -> list[Text]:
-    """The lines below their heads, without the columns that no line fills; `note_at` is the column of the note."""
+    """The lines below their heads, without columns that have no value; `note_at` is the column of the note."""
     rows = [(HEADS, None), *(((*line.cells, f"◂ {line.note}" if line.note else ""), line) for line in lines)]
     texts = [([out.fit(cell) for cell in row], line) for row, line in rows]
     widths = [max(cell_len(row[i]) for row, _ in texts) for i in range(len(HEADS))]

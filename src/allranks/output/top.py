@@ -1,4 +1,4 @@
-"""What `allranks top` shows: all followed runs, and all their nodes. Pure: no cursor, no clock."""
+"""The output of `allranks top`: all followed runs, and all their nodes. Pure: no cursor, no clock."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NODE_HEADS = ("node", "of the run", "ranks", "CPU", "memory free", "network in",
 
 @dataclass(frozen=True)
 class NodeRow:
-    """A node of a run; a smaller `calm` asks for a look first."""
+    """A node of a run. The rows with the smallest `calm` need attention first."""
 
     name: str
     cells: tuple[str, ...]
@@ -37,7 +37,7 @@ class NodeRow:
 
 
 def as_json(followed: Sequence[Followed]) -> dict[str, Any]:
-    """The same as one document: figures, not texts."""
+    """The same data as one document: numbers, not texts."""
     runs = []
     for one in followed:
         with one.lock:
@@ -85,7 +85,7 @@ def node_json(node: NodeState, run: RunState) -> dict[str, Any]:
 
 
 def frame(out: Out, followed: Sequence[Followed], height: int = 100) -> list[Text]:
-    """Both tables; of many nodes those that ask for a look, the others counted."""
+    """Both tables. If there are many nodes, it shows those that need attention and counts the others."""
     if not followed:
         return [out.text("No run is active. Start one: allranks run FILE")]
     runs, nodes = [], []
@@ -163,7 +163,7 @@ def node_row(one: Followed, node: NodeState) -> NodeRow:
 
 
 def received(sample: Sample) -> float | None:
-    """Bytes per second into the node, over the interface that brings most."""
+    """Bytes per second into the node, over the interface with the most traffic."""
     rates = [n.received_bytes_per_second for n in sample.nics if n.received_bytes_per_second is not None]
     return max(rates, default=None)
 
@@ -171,7 +171,7 @@ def received(sample: Sample) -> float | None:
 def table(
     out: Out, heads: Sequence[str], rows: Sequence[Sequence[str]], styles: Iterable[str] | None = None
 ) -> list[Text]:
-    """Columns that no row fills are left out; the first two stand left, figures right."""
+    """A table without columns that have no value. The first two columns are aligned left, figures right."""
     texts = [[out.text(cell).plain for cell in row] for row in (heads, *rows)]
     used = [i for i in range(len(heads)) if i == 0 or any(row[i] for row in texts[1:])]
     widths = [max(cell_len(row[i]) for row in texts) for i in range(len(heads))]

@@ -1,1 +1,1 @@
-"""The live page of `allranks ui`: its content, and who may read it."""
+"""The live page of `allranks ui`: its content, and the control of access to it."""

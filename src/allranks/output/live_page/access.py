@@ -1,7 +1,8 @@
-"""Who is answered: whoever knows the address, from this machine, asking for this very host.
+"""The control of access to the page. A request must know the address, come from this machine, and name this host.
 
-The token is the first part of the path. A cookie would be sent to every other port of 127.0.0.1 as well, where another
-user's program may listen; a path is not. So every request carries it, and nothing is kept in the browser.
+The token is the first part of the path. A browser would send a cookie to every other port of 127.0.0.1 as well, where
+another user's program may listen; it does not do so with a path. So every request carries the token, and the browser
+does not store it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ POLICY = "; ".join(
         "trusted-types 'none'",
     )
 )
-"""No inline script or style, nothing from elsewhere, and no text that a script could turn into markup."""
+"""No inline script or style, nothing from other hosts, and no text that a script could turn into markup."""
 
 HEADERS = (
     ("content-security-policy", POLICY),
@@ -45,12 +46,12 @@ HEADERS = (
 
 
 def new_token() -> str:
-    """256 bits."""
+    """A new random token of 256 bits."""
     return secrets.token_urlsafe(32)
 
 
 class Guard:
-    """Lets through what comes below `/TOKEN/`, with the token taken off the path; all else is an empty 404."""
+    """Accepts requests below `/TOKEN/`, and removes the token from the path. All other requests get an empty 404."""
 
     def __init__(self, app: App, token: str, port: int):
         self.app, self.token = app, token.encode()
@@ -72,8 +73,8 @@ class Guard:
         )
 
     def allowed(self, headers: Mapping[str, str]) -> bool:
-        """Whether the browser asked for this host (another name that points here does not count). Every request except
-        opening the page must come from the page itself."""
+        """Whether the browser asked for this host (another name that points here does not count). Every request,
+        except the one that opens the page, must come from the page itself."""
         origin = headers.get("origin")
         opens = headers.get("sec-fetch-dest") == "document" and origin is None
         return (
@@ -90,13 +91,13 @@ def headers_of(scope: Scope) -> dict[str, str]:
 
 
 async def refuse(send: Send) -> None:
-    """The same answer whatever is wrong: it tells nothing about the token."""
+    """Sends the same answer for every reason, so that it reveals nothing about the token."""
     await send({"type": "http.response.start", "status": 404, "headers": [(b"content-length", b"0")]})
     await send({"type": "http.response.body", "body": b""})
 
 
 def dressed(send: Send) -> Send:
-    """Adds the headers to whatever the application answers."""
+    """Adds the headers to every answer of the application."""
 
     async def sent(message: MutableMapping[str, Any]) -> None:
         if message["type"] == "http.response.start":

@@ -30,18 +30,18 @@ TYPES = {
     "svg": "image/svg+xml",
 }
 MOST_CHANNELS = 8
-"""Runs that are held at a time; one that nobody watches makes room."""
+"""The most runs that are followed at the same time. If there are more, runs without a watcher are dropped."""
 
 LONGEST_BODY = 64 << 10
 RUNS_SECONDS = 4.0
-"""So old an answer about all runs may be: asking their heads costs a process each."""
+"""The greatest age of an answer about all runs: each question to their heads costs a process per head."""
 
 COMPARE_SECONDS = 120.0
 MOST_POINTS = 2_000
 
 
 class Page:
-    """The server's state: the followed runs. `may_stop` says whether it can stop one."""
+    """The server's state: the followed runs. `may_stop` says whether the page can stop a run."""
 
     def __init__(self, may_stop: bool = True, first: str | None = None):
         self.may_stop, self.first = may_stop, first
@@ -56,7 +56,7 @@ class Page:
     # ---- runs ----
 
     async def channel(self, run_id: str) -> Channel:
-        """The run's channel, begun when first asked for. Raises BadInput for a run that nobody knows."""
+        """The run's channel. It is started at the first request. Raises BadInput for an unknown run."""
         found = self.channels.pop(run_id, None)
         if found is None:
             if not index.entry(run_id) and run_id not in {
@@ -69,7 +69,7 @@ class Page:
                 await self.channels.pop(name).close()
             found = Channel(run_id)
             found.start()
-        self.channels[run_id] = found  # the newest asked for stands last
+        self.channels[run_id] = found  # the most recently requested run is last
         return found
 
     async def all_runs(self, anew: bool = False) -> list[dict[str, Any]]:
@@ -79,7 +79,7 @@ class Page:
                 self.runs = (time.monotonic(), told)
         return self.runs[1]
 
-    # ---- what is answered ----
+    # ---- answers ----
 
     async def about(self, request: Request) -> Response:
         return answer({"first": self.first, "may_stop": self.may_stop})
@@ -92,7 +92,7 @@ class Page:
         return StreamingResponse(as_events(channel.watch()), media_type="text/event-stream")
 
     async def rank(self, request: Request) -> Response:
-        """A rank's steps in the coarse bins that are kept of every rank: first, last, seconds, waiting for data."""
+        """A rank's steps in the coarse bins that are kept of every rank: first, last, seconds, wait for data."""
         channel = await self.channel(run_of(request))
         steps, number = channel.record.collector.steps, int(request.path_params["rank"])
         waits = {point.first: short(point.mean) for point in steps.points(number, "data_seconds")}
@@ -162,7 +162,7 @@ class Page:
     # ---- stopping ----
 
     async def stop(self, request: Request) -> Response:
-        """Only for who types the run's name, on a page that may: a click is not enough."""
+        """Stops the run, if this page may, and only if the user types the run's name: a click is not enough."""
         if not self.may_stop:
             return refused("This page was started with --read-only.", 403)
         if request.headers.get("content-type", "").partition(";")[0] != "application/json":
@@ -206,7 +206,7 @@ def application(page: Page) -> Starlette:
 
 
 def guarded(what: Callable[[Request], Awaitable[Response]]) -> Callable[[Request], Awaitable[Response]]:
-    """Errors are answered in words."""
+    """Answers with a message if an error occurs."""
 
     async def asked(request: Request) -> Response:
         try:
@@ -220,7 +220,7 @@ def guarded(what: Callable[[Request], Awaitable[Response]]) -> Callable[[Request
 
 
 async def static(request: Request) -> Response:
-    """A file of the package; its names are looked up, never joined to a path."""
+    """A file of the package. Names are looked up, never joined to a path."""
     name = request.path_params.get("file") or "index.html"
     found = FILES.get(name)
     if found is None:
@@ -229,7 +229,7 @@ async def static(request: Request) -> Response:
 
 
 def files() -> dict[str, Any]:
-    """Every file that is served, by its path below `static/`."""
+    """Every file that the server offers, by its path below `static/`."""
     found: dict[str, Any] = {}
     folders = [("", resources.files("allranks.output.live_page").joinpath("static"))]
     while folders:
@@ -246,8 +246,8 @@ FILES = files()
 
 
 async def as_events(messages: AsyncIterator[bytes], last: str = "") -> AsyncIterator[bytes]:
-    """Server-sent events; an empty message is a comment that keeps the connection. `last` names the
-    message that ends the stream: without it a browser would ask again."""
+    """Server-sent events. An empty message is a comment that keeps the connection open. `last` names the message that
+    ends the stream: without it a browser would ask again."""
     async for message in messages:
         yield b"data: " + message + b"\n\n" if message else b": alive\n\n"
     if last:
@@ -279,7 +279,7 @@ def parsed(body: bytes) -> Any:
 
 
 def short_run(run: Mapping[str, Any]) -> dict[str, Any]:
-    """Of what `ps` knows of a run, what the list shows."""
+    """The part of a `ps` entry that the list shows."""
     diagnosis = mapping(run.get("diagnosis"))
     findings = [one.get("verdict") for one in mappings(run.get("findings"))]
     return {
@@ -300,7 +300,7 @@ def short_run(run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def kept(run_id: str, plan: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The expectations of the keeper, from the head's job."""
+    """The keeper's expectations, from the head's job."""
     names = [text(one.get("node")) for one in mappings(plan.get("ranks"))[:1]]
     async with index.connected_head(run_id) as head:
         name = names[0] if names and names[0] else head.node
@@ -308,7 +308,7 @@ async def kept(run_id: str, plan: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def as_collected(channel: Channel) -> dict[str, Any]:
-    """What `run_comparison` reads of a run, as `report.collect` names it."""
+    """The data that `run_comparison` reads of a run, with the names of `report.collect`."""
     collector = channel.record.collector
     return {
         "state": {"state": channel.record.state},
@@ -321,7 +321,7 @@ def as_collected(channel: Channel) -> dict[str, Any]:
 
 
 def thinned(columns: Mapping[str, Any]) -> dict[str, Any]:
-    """A run's loss by step, at most `MOST_POINTS` of it."""
+    """A run's loss by step, at most `MOST_POINTS` values."""
     width, loss = columns["width"], columns["loss"]
     every = max(1, -(-len(loss) // MOST_POINTS))
     points = [(place * width, value) for place, value in enumerate(loss) if value is not None]

@@ -1,6 +1,6 @@
-"""One run as the page sees it: its journal is followed as `allranks watch` does, and its watchers get the changes.
+"""One run for the page: it follows the run's journal like `allranks watch`, and sends the changes to its watchers.
 
-Without a watcher the journal is still read, and nothing else is done. A watcher that does not keep up gets everything
+Without a watcher the journal is still read, and nothing else is done. A watcher that is too slow gets everything
 again.
 """
 
@@ -24,20 +24,20 @@ from allranks.transport import NodeProgram
 JOURNAL = "keeper/journal.jsonl"
 TICK_SECONDS = 1.0
 AGAIN_SECONDS = 5.0
-"""After the connection to a head ended."""
+"""The wait after the connection to a head has ended."""
 
 LONGEST_LINE = 4 << 20
 MOST_DOCUMENT = 16 << 20
 WAITING = 8
-"""Messages that a watcher may be behind."""
+"""The most messages that a watcher may be behind."""
 
 FIRST_SECONDS = 1.5
 ALIVE_SECONDS = 15.0
-"""So often an idle watcher hears something, and a closed page is noticed."""
+"""How often an idle watcher gets a message, so that a closed page is noticed."""
 
 
 class Channel:
-    """`start` begins to follow; `watch` gives a watcher its messages."""
+    """`start` begins to follow; `watch` yields a watcher's messages."""
 
     def __init__(self, run_id: str):
         self.id = run_id
@@ -57,10 +57,10 @@ class Channel:
             task.cancel()
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
-    # ---- reading ----
+    # ---- reads the journal ----
 
     async def follow(self) -> None:
-        """To the journal's end; after a lost connection from where it was."""
+        """Follows the journal to its end. After a lost connection it continues from the same place."""
         while not self.record.ended:
             try:
                 async with index.connected_head(self.id) as head:
@@ -85,7 +85,7 @@ class Channel:
         self.record.ended = True
 
     async def prepare(self, head: NodeProgram) -> None:
-        """The run's plan, before its first event; how much there is to read."""
+        """Reads the run's plan before its first event, and the size of the journal."""
         if not self.documents:
             for name in ("plan", "run"):
                 self.documents[name] = await document(head, self.id, f"{name}.json")
@@ -124,7 +124,7 @@ class Channel:
             {"at": self.record.now(), "kind": "finding", "node": None, "rank": None, "data": finding}
         )
 
-    # ---- telling ----
+    # ---- tells the watchers ----
 
     async def tick(self) -> None:
         while True:
@@ -147,11 +147,12 @@ class Channel:
                 queue.put_nowait(message)
 
     async def watch(self) -> AsyncIterator[bytes]:
-        """Everything, and then what changes, a message each; an empty one says that nothing has. Without an end."""
+        """Yields everything, and then each change as one message. An empty message means that nothing has changed. It
+        never ends."""
         queue: asyncio.Queue[bytes | None] = asyncio.Queue(WAITING)
-        with contextlib.suppress(asyncio.TimeoutError):  # so that a short journal is drawn once, and whole
+        with contextlib.suppress(asyncio.TimeoutError):  # so that a short journal is drawn whole
             await asyncio.wait_for(self.caught_up.wait(), FIRST_SECONDS)
-        self.tell_changes()  # to the others: a snapshot sets back what counts as told
+        self.tell_changes()  # to the others, because a snapshot resets the record of what was sent
         self.watchers.add(queue)
         try:
             yield encoded(self.record.snapshot())
@@ -171,7 +172,7 @@ class Channel:
 
 
 async def document(head: NodeProgram, run_id: str, path: str) -> Mapping[str, Any]:
-    """A JSON object of a run's folder; empty if there is none."""
+    """A JSON object from a run's folder; empty if there is none."""
     parts, size = [], 0
     with contextlib.suppress(AllranksError, ValueError, RecursionError):
         async for part in pieces(head, run_id, path):

@@ -1,4 +1,4 @@
-"""The logs of a run's ranks for the page: what there is, a piece of one, and lines as they come."""
+"""Reads the logs of a run's ranks for the page: the list, a piece of one log, and new lines as they come."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from allranks.runs import index
 from allranks.transport import NodeProgram, Nodes
 
 LOG = re.compile(r"nodes/([A-Za-z0-9_][A-Za-z0-9._-]*)/logs/(rank-(\d{1,9})|torchrun|supervisor)\.log")
-"""The only files that the page may ask for."""
+"""The only files that the page may request."""
 
 CHUNK_BYTES = 256 << 10
 MOST_FOLLOWED = 16
 MOST_FOUND = 500
 SEARCHED_BYTES = 1 << 20
-"""Of each log, its end."""
+"""The end of each log in which the search looks, in bytes."""
 
 SEARCHED_LOGS = 64
 LONGEST_LINE = 4_000
@@ -28,18 +28,19 @@ COLOUR = re.compile(r"\x1b\[[0-9;:?]*[A-Za-z]")
 
 
 def known(paths: Iterable[str]) -> list[str]:
-    """Those that are logs of a rank, of torchrun or of a supervisor."""
+    """The paths that are logs of a rank, of torchrun or of a supervisor."""
     return [path for path in paths if LOG.fullmatch(path)]
 
 
 def line_of(raw: str) -> str:
-    """As a terminal would show it: the text after the last carriage return, without colours and control characters."""
+    """The line as a terminal would show it: the text after the last carriage return, without colours and control
+    characters."""
     shown = raw.rstrip("\r").rsplit("\r", 1)[-1]
     return spelt_out(COLOUR.sub("", shown[:LONGEST_LINE]))
 
 
 async def listed(run_id: str) -> list[dict[str, Any]]:
-    """`{path, node, rank, bytes}` of each log; a node that cannot be asked has none."""
+    """`{path, node, rank, bytes}` of each log. A node that cannot be asked has no logs in the list."""
     async with index.connected(run_id) as nodes:
         outcomes = await nodes.each(lambda _, program: program.call("read", "listing", run_id))
     found: dict[str, dict[str, Any]] = {}
@@ -56,15 +57,15 @@ async def listed(run_id: str) -> list[dict[str, Any]]:
 
 
 def program_of(nodes: Nodes, path: str) -> NodeProgram:
-    """Who has this log: its node, or the machine where the whole run lies."""
+    """The node that has this log, or the machine that has the whole run."""
     match = LOG.fullmatch(path)
     name = match[1] if match else ""
     return nodes.programs.get(name) or next(iter(nodes.programs.values()))
 
 
 async def piece(run_id: str, path: str, offset: int, most_bytes: int = CHUNK_BYTES) -> dict[str, Any]:
-    """Whole lines of one log from a byte on; a negative one counts from the end. `first` and `next` are the bytes where
-    they begin and end."""
+    """Whole lines of one log from a byte on; a negative offset counts from the end. `first` and `next` are the bytes
+    at which the lines begin and end."""
     async with index.connected(run_id) as nodes:
         return await read(program_of(nodes, path), run_id, path, offset, most_bytes)
 
@@ -75,7 +76,7 @@ async def read(program: NodeProgram, run_id: str, path: str, offset: int, most_b
     )
     first, after = integer(answer.get("offset")) or 0, integer(answer.get("next_offset")) or 0
     said, size = text(answer.get("text")) or "", integer(answer.get("size_bytes")) or 0
-    if first > 0 and "\n" in said:  # the first line may be the end of one
+    if first > 0 and "\n" in said:  # the first line may be the end of a line
         cut = said.index("\n") + 1
         first += len(said[:cut].encode("utf-8", "replace"))
         said = said[cut:]
@@ -96,7 +97,7 @@ async def read(program: NodeProgram, run_id: str, path: str, offset: int, most_b
 
 
 async def followed(run_id: str, places: dict[str, int]) -> AsyncIterator[dict[str, Any]]:
-    """`{path, lines}` as they come, of these logs from these bytes on, until the run has ended."""
+    """`{path, lines}` of these logs as new lines come, starting at these bytes, until the run has ended."""
     nodes = index.nodes_of(run_id)
     queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue(64)
     by_program: dict[NodeProgram, list[str]] = {}
@@ -138,7 +139,7 @@ async def followed(run_id: str, places: dict[str, int]) -> AsyncIterator[dict[st
 
 
 async def searched(run_id: str, words: str, paths: Iterable[str]) -> dict[str, Any]:
-    """The lines that hold these words, whatever their case, at the end of each log."""
+    """The lines at the end of each log that contain these words; upper and lower case are equal."""
     wanted = known(paths)
     nodes = index.nodes_of(run_id)
     gate = asyncio.Semaphore(8)

@@ -12,10 +12,10 @@ from allranks.output.live_page.step_curves import fine, short
 from allranks.output.report_series import outliers
 
 RECENT = 16
-"""Steps whose median is a rank's step time."""
+"""The step time of a rank is the median of so many steps."""
 
 WORTH = 0.05
-"""Of a step's time: a rank that costs less than this is not pointed at."""
+"""Share of a step's time. A rank that costs less than this is not named."""
 
 NAMES = {"owns": "own work", "waits": "waiting for data", "recent": "step time"}
 MOST_RANKS = 20_000
@@ -36,7 +36,7 @@ class Rank:
         self.recent: deque[float] = deque(maxlen=RECENT)
         self.waits: deque[float] = deque(maxlen=RECENT)
         self.owns: deque[float] = deque(maxlen=RECENT)
-        """Of each step, the time before its first collective: the rank's own work."""
+        """For each step, the time before its first collective: the rank's own work."""
         self.rss: float | None = None
         self.gpu: float | None = None
         self.gpu_peak: float | None = None
@@ -63,7 +63,7 @@ class Place:
 
 
 class RankTable:
-    """`start`, `beat`, `sample` and their like take events in; `columns` gives the page's table."""
+    """`start`, `beat`, `sample` and similar methods take events; `columns` returns the page's table."""
 
     def __init__(self) -> None:
         self.ranks: dict[int, Rank] = {}
@@ -71,7 +71,7 @@ class RankTable:
         self.step = -1
 
     def rank(self, number: Any, node: Any, local: Any = None) -> Rank | None:
-        """The record of a rank, made at its first event; None if it is not a rank."""
+        """The record of a rank, made at its first event. None if the number is not a rank."""
         found = integer(number)
         if found is None or found < 0:
             return None
@@ -122,7 +122,7 @@ class RankTable:
                 setattr(rank, name, value)
 
     def back_to(self, step: int) -> None:
-        """Another attempt begins at this step."""
+        """Removes later steps, because another attempt begins at this step."""
         self.step = min(self.step, step)
         for rank in self.ranks.values():
             rank.step = None if rank.step is None else min(rank.step, step)
@@ -146,7 +146,7 @@ class RankTable:
                 node.by_index[index] = gpu
 
     def gpu_of(self, rank: Rank) -> Mapping[str, Any]:
-        """The newest sample of the rank's GPU: by its UUID, else by its place on the node."""
+        """The newest sample of the rank's GPU, found by its UUID, else by its place on the node."""
         node = self.nodes.get(rank.node or "")
         if node is None:
             return {}
@@ -156,7 +156,7 @@ class RankTable:
         return found or {}
 
     def slowest(self) -> dict[str, Any] | None:
-        """The rank that holds the others up, if one stands out: `{rank, by, value, median}` in seconds per step.
+        """The rank that holds up the others, if one clearly does: `{rank, by, value, median}` in seconds per step.
 
         With collectives all ranks take the same time per step. So a rank's own work counts first, then its wait for
         data, and the whole step only if nothing else is known.
@@ -173,7 +173,8 @@ class RankTable:
         return {number: median(getattr(one, by)) for number, one in self.ranks.items() if getattr(one, by)}
 
     def explained(self, rank: int, by: str) -> dict[str, Any]:
-        """A rank's own work includes its wait for data: if the wait is most of the difference, the wait is named."""
+        """The reason for the difference. A rank's own work includes its wait for data: if the wait is most of the
+        difference, the wait is named."""
         values, waits = self.medians(by), self.medians("waits")
         more = values[rank] - median(values.values())
         if by == "owns" and rank in waits and waits[rank] - median(waits.values()) > more / 2:
@@ -186,7 +187,7 @@ class RankTable:
         }
 
     def columns(self) -> dict[str, Any]:
-        """One list a quantity, in the order of ranks; None stands for what is not known."""
+        """One list per quantity, in the order of ranks; None stands for unknown values."""
         numbers = sorted(self.ranks)
         ranks = [self.ranks[one] for one in numbers]
         names = list(dict.fromkeys(one.node or "?" for one in ranks))
@@ -215,6 +216,6 @@ class RankTable:
 
 
 def waiting(rank: Rank) -> float | None:
-    """The share of its last steps in which the rank waited for data."""
+    """The share of the rank's last steps in which it waited for data."""
     spent = sum(rank.recent)
     return round(min(1.0, sum(rank.waits) / spent), 3) if spent > 0 else None

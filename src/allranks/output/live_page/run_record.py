@@ -1,6 +1,6 @@
-"""A run's journal folded as it comes: everything that its live page shows, in bounded memory.
+"""Folds a run's journal as it comes: everything that its live page shows, in bounded memory.
 
-`add` takes each event once. `snapshot` is the whole, `delta` what has changed since the last of the two.
+`add` takes each event once. `snapshot` returns everything, `delta` the changes since the last call of either.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from allranks.output.report_series import BINS
 MOST_MARKS = 3_000
 MOST_FRAMES = 64
 MOST_STACKS = 64
-"""Different stacks that are shown; a thousand ranks at a stall have few different ones."""
+"""The most different stacks that are shown. A thousand ranks at a stall have few different ones."""
 
 
 class RunRecord:
-    """One run. `reached` says whether its head answers, `why` why not; `read_bytes` of `size_bytes` of its journal
-    were read."""
+    """The record of one run. `reached` says whether its head answers, `why` the reason if not. `read_bytes` of
+    `size_bytes` of its journal were read."""
 
     def __init__(self, run_id: str, name: str = "", plan: Mapping[str, Any] | None = None):
         self.id, self.name, self.plan = run_id, name, plan or {}
@@ -48,12 +48,13 @@ class RunRecord:
         self.stacks_at: float | None = None
         self.changed: set[str] = set()
         self.ahead: float | None = None
-        """How much our clock is ahead of the head's, the way of an event included: the least of what was seen."""
+        """How far this machine's clock is ahead of the head's, including the way of an event: the smallest value that
+        was seen."""
 
-    # ---- taking events in ----
+    # ---- takes events ----
 
     def add(self, event: Mapping[str, Any]) -> None:
-        """One event as JSON; what is none is passed over."""
+        """Takes one event as JSON; other values are ignored."""
         at, data, kind = number(event.get("at")), event.get("data"), event.get("kind")
         if at is None or not isinstance(data, dict) or not isinstance(kind, str):
             return
@@ -134,7 +135,7 @@ class RunRecord:
             self.stacks[rank] = frames
             self.changed.add("stacks")
 
-    # ---- what is told ----
+    # ---- the answers ----
 
     @property
     def state(self) -> str:
@@ -166,7 +167,7 @@ class RunRecord:
         }
 
     def snapshot(self) -> dict[str, Any]:
-        """Everything; what `delta` says next is what comes after it."""
+        """Everything. The next `delta` continues from here."""
         now = self.now()
         found = {
             "kind": "snapshot",
@@ -181,7 +182,7 @@ class RunRecord:
         return found
 
     def delta(self) -> dict[str, Any] | None:
-        """The changes since then; None if there are none."""
+        """The changes since the last snapshot or delta; None if there are none."""
         if not self.changed:
             return None
         now = self.now()
@@ -206,20 +207,21 @@ class RunRecord:
         self.marks_told, self.findings_told = len(self.marks), len(self.collector.findings)
 
     def now(self) -> float:
-        """The moment by the head's clock that ages are counted to: of a run that is over, its last word."""
+        """The present moment by the head's clock, for ages. For a run that has ended, the time of its last event."""
         if self.ended or self.run_state in FINAL:
             return self.collector.last_at or 0.0
         return time.time() - (self.ahead or 0.0)
 
     def heard(self, live: bool) -> None:
-        """Compares the clocks at the newest event. One that was read later than it was written tells only that our
-        clock is behind."""
+        """Compares the clocks at the newest event. An event that was read later than it was written only counts if
+        this machine's clock is behind."""
         ahead = time.time() - (self.collector.last_at or 0.0)
         if live or ahead < 0:
             self.ahead = ahead if self.ahead is None else min(self.ahead, ahead)
 
     def stack_groups(self) -> dict[str, Any]:
-        """Ranks grouped by the place they are at, the smallest group first: it is the one to look at."""
+        """Ranks grouped by their place in the code. The smallest group comes first, because it is the one to look
+        at."""
         groups: dict[tuple[Frame, ...], list[int]] = {}
         for rank, frames in sorted(self.stacks.items()):
             groups.setdefault(tuple(frames), []).append(rank)
@@ -237,7 +239,7 @@ class RunRecord:
 
 
 def frames_of(raw: Any) -> list[Frame]:
-    """The innermost frames of a stack as a journal holds it, outermost first."""
+    """The innermost frames of a stack from a journal, outermost first."""
     found = []
     for one in listing(raw)[-MOST_FRAMES:]:
         if isinstance(one, list | tuple) and len(one) >= 3 and isinstance(one[0], str):

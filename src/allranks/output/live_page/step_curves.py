@@ -1,7 +1,7 @@
 """Loss, gradient norm, learning rate, step time and tokens over the steps, in bounded memory and as changes.
 
-A bin stands for one step until there are more than `BINS` of them; then each two neighbours become one. Every bin keeps
-the lowest and highest value beside the mean, so that no spike is lost.
+A bin stands for one step until there are more than `BINS` of them; then each two neighbours become one. Every bin
+keeps the lowest and the highest value beside the mean, so that no spike is lost.
 """
 
 from __future__ import annotations
@@ -38,26 +38,26 @@ NUMBERS = (int, float)
 
 
 def fine(value: Any) -> bool:
-    """Whether it is a finite number of a sensible size; a comparison with NaN is false."""
+    """Whether it is a finite number of a sensible size. A comparison with NaN is false."""
     return value.__class__ in NUMBERS and -LARGEST < value < LARGEST
 
 
 class StepCurves:
-    """`put` takes a rank's rows in; `columns` gives what stands from a bin on. `dirty` is the first bin that has
-    changed since it was last set back."""
+    """`put` takes the rows of a rank; `columns` returns the bins from a given one on. `dirty` is the first bin that
+    has changed since it was last reset."""
 
     def __init__(self, bins: int = BINS):
         self.bins, self.width = bins, 1
         self.held: list[list[Any]] = []
         self.dirty = 0
         self.ranks: set[int] = set()
-        """Who tells step times: tokens per second are those of one rank, times their number."""
+        """The ranks that report step times. Tokens per second are those of one rank, times the number of ranks."""
         self.lead: int | None = None
-        """The rank whose words give each step its time and its learning rate."""
+        """The rank that provides the time and the learning rate of each step."""
 
     def put(self, rank: int, rows: Sequence[Any], at: float) -> None:
-        """`[step, loss, seconds, data_seconds, tokens, learning_rate, own_seconds, gradient norm]` a row; what is
-        shorter lacks the rest. `at`: when the last of them was told, in seconds since the epoch."""
+        """Takes rows `[step, loss, seconds, data_seconds, tokens, learning_rate, own_seconds, gradient norm]`;
+        shorter rows lack the last values. `at`: when the last row was reported, in seconds since the epoch."""
         self.lead = rank if self.lead is None else min(self.lead, rank)
         leads = rank == self.lead
         began = at - sum(row[2] for row in rows if len(row) > 2 and fine(row[2])) if leads else 0.0
@@ -121,14 +121,14 @@ class StepCurves:
         self.held = joined
 
     def cut(self, step: int) -> None:
-        """Forgets what came after a step: a restarted attempt takes those steps again."""
+        """Removes the values after a step: a restarted attempt takes those steps again."""
         keep = step // self.width + 1
         if keep < len(self.held):
             del self.held[keep:]
             self.dirty = min(self.dirty, keep)
 
     def columns(self, first: int = 0) -> dict[str, Any]:
-        """The bins from `first` to the last, one list a quantity; None stands for no value."""
+        """The bins from `first` to the last, one list per quantity; None stands for no value."""
         held = self.held[first:]
         ranks = len(self.ranks)
         found: dict[str, Any] = {
@@ -172,7 +172,7 @@ def mean(held: Sequence[Any], total: int, amount: int) -> float | None:
 
 
 def short(value: Any) -> float | None:
-    """Six digits: no pixel shows more."""
+    """Six digits; a pixel cannot show more."""
     return None if value is None else float(f"{value:.6g}")
 
 

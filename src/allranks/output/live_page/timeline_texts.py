@@ -15,7 +15,7 @@ Data = Mapping[str, Any]
 
 
 def of_event(kind: str, data: Data) -> Told:
-    """(tone, text), or None for an event that has no mark of its own."""
+    """(tone, text), or None for an event without a mark."""
     made = TEXTS.get(kind)
     told = made(data) if made else None
     return (told[0], told[1][:LONGEST]) if told else None
