@@ -1,4 +1,4 @@
-"""The command line: one file a verb in `verbs/`, found by its name. Heavy imports stay inside the verb."""
+"""The command line: one file per verb in `verbs/`, found by its name. Heavy imports stay inside the verb."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from allranks.cli import completion
 from allranks.core.errors import AllranksError, BadInput, Blocked, Problem
 
 ORDER = ("init", "check", "probe", "plan", "run", "ps", "watch", "logs", "stop", "diagnose", "checkpoints")
-"""How the help lists the verbs: in the order of a run's life; any other verb comes after them."""
+"""The order of the verbs in the help: that of a run's life. All other verbs come after them."""
 
 EPILOG = """exit codes: 0 fine, 1 an error was found or the run failed, 2 bad input, 3 unknown, 4 a fault of allranks.
 `allranks init` writes a run file; `allranks run FILE` does the rest, or `allranks run -- torchrun train.py`."""
 
 
 def verb_names() -> list[str]:
-    """The verbs there are."""
+    """The names of all verbs."""
     from allranks.cli import verbs
 
     names = [m.name.replace("_", "-") for m in pkgutil.iter_modules(verbs.__path__)]
@@ -34,7 +34,7 @@ def verb_module(name: str):
 
 
 class Parser(argparse.ArgumentParser):
-    """An error of usage is bad input like any other: exit code 2, and one document where --json was given."""
+    """Treats an error of usage like any other bad input: exit code 2, and one JSON document if --json was given."""
 
     as_json = False
     hint = ""
@@ -74,12 +74,12 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command line's entry. Every AllranksError ends here as its text and its exit code."""
+    """The entry point of the command line. Prints every AllranksError and returns its exit code."""
     if "_ARGCOMPLETE" in os.environ:
         completion.answer(build_parser())
     words = sys.argv[1:] if argv is None else list(argv)
     words, command = split_command(words)
-    # Set on the class: the error may be a verb's parser's, and it comes before there are options to look at.
+    # Set on the class: the error may come from a verb's own parser, and before there are options to look at.
     Parser.as_json = "--json" in words
     Parser.hint = ". The command comes after --" if takes_command(words) else ""
     try:
@@ -91,7 +91,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = called(parser, options)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader (head, less) has gone: nothing is left to say, and Python must not say it at exit.
+        # The reader (head, less) has gone: there is nothing left to print, and Python must not print an error at
+        # exit.
         with contextlib.suppress(OSError, ValueError):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -99,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def split_command(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str] | None]:
-    """The words for allranks, and those of another program after `--`; None if there is no `--`."""
+    """The words for allranks, and the words of another program after `--`; None if there is no `--`."""
     if "--" not in words or not takes_command(words):
         return words, None
     at = words.index("--")
@@ -107,14 +108,16 @@ def split_command(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str] | 
 
 
 def takes_command(words: Sequence[str]) -> bool:
-    """Whether the verb takes a command after `--` (its module's `TAKES_COMMAND`). Those words are another program's:
-    argparse does not see them, because it would look for allranks' options in them; they are `options.command`."""
+    """Whether the verb takes a command after `--` (its module's `TAKES_COMMAND`). Those words belong to another
+    program. argparse does not see them, because it would look for allranks' options in them; they are in
+    `options.command`."""
     verb = next((word for word in words if not word.startswith("-")), "")
     return verb in verb_names() and getattr(verb_module(verb), "TAKES_COMMAND", False)
 
 
 def unrecognized(options: argparse.Namespace, words: Sequence[str], rest: Sequence[str]) -> str:
-    """The complaint about words that no option takes; a command among them needs `--` before it."""
+    """The error about words that no option takes. If there is a command among them, the error says that `--` must
+    come before it."""
     said = f"unrecognized arguments: {' '.join(rest)}"
     named = getattr(options, "file", None)
     if takes_command(words) and named and not named.endswith((".yaml", ".yml")):
@@ -126,7 +129,7 @@ def unrecognized(options: argparse.Namespace, words: Sequence[str], rest: Sequen
 
 
 def called(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    """The verb's exit code; every error but a closed pipe as its text and its code."""
+    """The verb's exit code. Prints every error except a closed pipe, and returns its exit code."""
     if options.print_completion:
         print(completion.script(options.print_completion))
         return 0
@@ -154,19 +157,19 @@ def called(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
 
 def say_fault(error: Exception, as_json: bool) -> int:
-    """An unforeseen exception is a fault of allranks: prints its traceback for whoever fixes it."""
+    """Prints the traceback of an unforeseen exception, which is a fault of allranks, for the person who fixes it."""
     import traceback
 
     from allranks.core.text import spelt_out
 
-    # A message may hold what a node said: it is data here too, line by line.
+    # A message may contain text from a node, so it is data here, too, line by line.
     for line in "".join(traceback.format_exception(error)).splitlines():
         print(spelt_out(line), file=sys.stderr)
     return say_error(AllranksError(f"a fault of allranks: {type(error).__name__}: {error}"), as_json)
 
 
 def say_error(error: AllranksError, as_json: bool) -> int:
-    """One document on stdout with --json, plain text on stderr without."""
+    """With --json, prints one document on stdout; otherwise plain text on stderr."""
     if as_json:
         import json
 

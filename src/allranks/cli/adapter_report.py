@@ -1,4 +1,4 @@
-"""`report` of a checkpoint's folder, which may be far from its run."""
+"""`report` for a checkpoint's folder, which may be on another machine than its run."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ TOLD = (
 
 
 def folder_of(text: str | None) -> str | None:
-    """The folder that the text means; None if it means a run. A run of that very name comes first, unless the text is
-    a path. Raises BadInput for a place on another machine."""
+    """The folder that the text means; None if it means a run. If a run has this name, the run is meant, unless the
+    text is a path. Raises BadInput for a place on another machine."""
     if not text:
         return None
     if Path(text).is_dir():
@@ -42,12 +42,12 @@ def is_run(text: str) -> bool:
 
     try:
         return bool(index.entry(text)) or Path(RunDirectory(text).marker).is_file()
-    except BadInput:  # no name that a run can have
+    except BadInput:  # a run cannot have such a name
         return False
 
 
 def report_folder(folder: str, options: argparse.Namespace) -> int:
-    """Writes the page; the exit code is that of `checkpoints verify`: 0 whole, 1 damaged, 3 could not tell."""
+    """Writes the page. The exit code is the same as of `checkpoints verify`: 0 whole, 1 damaged, 3 unknown."""
     from allranks.checkpoints import verify
     from allranks.output import adapter_facts, adapter_page
     from allranks.output.terminal import print_findings

@@ -16,7 +16,7 @@ from allranks.runs.checkpoint_places import CheckpointPlace, of_text
 
 
 def opened(options: argparse.Namespace, file: bool = False) -> CheckpointPlace:
-    """The place that the words name; with `file` it may be a file."""
+    """The place that the arguments name. With `file` it may be a file."""
     from allranks.runs.node_targets import Access
 
     return of_text(options.path, Access(accept_new_hosts=options.accept_new_hosts), file)
@@ -34,8 +34,8 @@ def findings_of(answer: Mapping[str, Any]) -> list[Finding]:
 
 
 def local_folder(place: CheckpointPlace, newest: bool = False) -> tuple[Path, dict[str, Any]]:
-    """The folder of a place on this machine, with what its run promised; with `newest` where a script saved last.
-    Raises BadInput."""
+    """The folder of a place on this machine, and the properties that its run promised. With `newest`, the newest save
+    of a script. Raises BadInput."""
     from allranks.checkpoints import node_verbs
 
     folder, expect = (node_verbs.to_verify if newest else node_verbs.place)(place.request)
@@ -43,7 +43,7 @@ def local_folder(place: CheckpointPlace, newest: bool = False) -> tuple[Path, di
 
 
 def verify(options: argparse.Namespace) -> int:
-    """Exit code 0 only for a whole checkpoint, 1 for damage, 3 where it could not be looked at."""
+    """Exit code 0 only for a whole checkpoint, 1 for damage, 3 if it could not be read."""
     from allranks.output.terminal import print_findings
 
     place = opened(options, file=True)
@@ -92,7 +92,8 @@ def verified_here(place: CheckpointPlace, base: str | None) -> dict[str, Any]:
 
 
 def prune(options: argparse.Namespace) -> int:
-    """Shows what would go, asks, removes. Exit code 1 where something was refused, or nothing there is whole."""
+    """Shows the files to remove, asks, removes them. Exit code 1 if something was refused, or if no checkpoint there
+    is whole."""
     from allranks.output.terminal import print_findings
 
     place = opened(options)
@@ -120,7 +121,7 @@ def prune(options: argparse.Namespace) -> int:
 
 
 def listed(options: argparse.Namespace) -> int:
-    """Exit code 0 if a checkpoint is whole, or with --quick if there is one; else 1."""
+    """Exit code 0 if at least one checkpoint is whole, or with --quick if at least one exists; otherwise 1."""
     from allranks.output.checkpoint_table import print_checkpoints
 
     place = opened(options)
@@ -134,7 +135,7 @@ def listed(options: argparse.Namespace) -> int:
 
 
 def fetched(options: argparse.Namespace) -> int:
-    """Exit code 0 only for a copy whose digests are the source's, under its final name."""
+    """Exit code 0 only if the copy has the digests of the source and its final name."""
     from allranks.output.checkpoint_table import progress
     from allranks.output.report_text import size
     from allranks.runs.checkpoint_fetch import fetch

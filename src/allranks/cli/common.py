@@ -1,4 +1,4 @@
-"""What several verbs share: options, JSON on stdout, the question before something is changed."""
+"""Code that several verbs share: options, JSON on stdout, the question before a change."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def add_nodes(parser: argparse.ArgumentParser) -> None:
 
 
 def known_from_nodes(options: argparse.Namespace) -> None:
-    """Puts the runs of the nodes that `--nodes` names into the index, so that the verb knows them."""
+    """Puts the runs of the nodes in `--nodes` into the index, so that the verb knows them."""
     import asyncio
 
     from allranks.runs.node_targets import Access
@@ -78,7 +78,8 @@ def known_from_nodes(options: argparse.Namespace) -> None:
 
 
 def load_run(options: argparse.Namespace) -> Run:
-    """The run that was named, with --set and --accept; an id that no finding has is an error, with the nearest one."""
+    """The run file that was named, with --set and --accept. An unknown finding id is an error, which names the
+    nearest id."""
     run = loaded(options, options.sets)
     require_ids("accept", run.accept)
     if options.save_as:
@@ -94,14 +95,14 @@ def typed_of(options: argparse.Namespace) -> Typed:
 
 
 def loaded(options: argparse.Namespace, sets: Iterable[str]) -> Run:
-    """The run that was named, with `sets` in place of those of the command line."""
+    """The run file that was named, with `sets` in place of those of the command line."""
     from allranks import spec
 
     return spec.load_typed(typed_of(options), sets, options.accept, os.environ, gpus_here)
 
 
 def gpus_here() -> int | None:
-    """The GPUs of this machine; None if nvidia-smi could not tell."""
+    """The number of GPUs of this machine; None if nvidia-smi did not report it."""
     from allranks.node.facts._reading import Unreadable
     from allranks.node.facts.gpus import query
 
@@ -112,7 +113,7 @@ def gpus_here() -> int | None:
 
 
 def save_as(run: Run, name: str) -> None:
-    """Writes the run file that says what was typed. Never over another file."""
+    """Writes the run file of a run that was given by arguments. Never overwrites a file."""
     path = Path(name)
     if path.resolve().parent != Path(run.file or "run.yaml").resolve().parent:
         raise BadInput(
@@ -129,7 +130,7 @@ def save_as(run: Run, name: str) -> None:
 
 
 def require_ids(what: str, ids: Iterable[str]) -> None:
-    """Raises BadInput for ids that no finding has: a misspelt one would pass over everything in silence."""
+    """Raises BadInput for ids that no finding has: a misspelt id would otherwise have no effect without any message."""
     wanted = list(ids)
     if not wanted:
         return
@@ -148,7 +149,7 @@ def unknown_id(before: str, name: str, pages: Iterable[str]) -> Problem:
 
 
 def require_writable(path: str | Path, write: Callable[[Path], Any]) -> None:
-    """Calls `write` with the path; a file that the user named and that cannot be written is bad input."""
+    """Calls `write` with the path. If the user named a file that cannot be written, that is bad input."""
     try:
         write(Path(path))
     except OSError as error:
@@ -198,7 +199,7 @@ def print_json(data: Any) -> None:
 
 
 def agreed(question: str, yes: bool) -> bool:
-    """Asks on a terminal; elsewhere only `-y` is a yes."""
+    """Asks on a terminal. Without a terminal, only `-y` means yes."""
     if yes:
         return True
     if not sys.stdin.isatty():

@@ -1,7 +1,7 @@
-"""Completes run ids, finding ids and node names in a shell, by the name of an argument.
+"""Completes run ids, finding ids and node names in a shell, based on the name of an argument.
 
-argcomplete asks this program at each TAB. Nothing here touches a node: runs and their nodes come from the index of this
-machine, other names from the user's SSH configuration.
+argcomplete calls this program at each TAB. Nothing here contacts a node: runs and their nodes come from the index of
+this machine, other names from the user's SSH configuration.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def script(shell: str) -> str:
 
 
 def answer(parser: argparse.ArgumentParser) -> None:
-    """Answers the shell and ends the process. The caller has seen `_ARGCOMPLETE` in the environment."""
+    """Answers the shell and ends the process. The caller has found `_ARGCOMPLETE` in the environment."""
     import argcomplete
 
     attach(parser)
@@ -86,7 +86,7 @@ def ssh_hosts(config: Path) -> list[str]:
 
 
 def paths(prefix: str, endings: tuple[str, ...]) -> list[str]:
-    """Files with one of these endings (all if there is none), and folders to go on from."""
+    """Files with one of these endings (all files if there are no endings), and folders to continue from."""
     head = prefix.rpartition("/")[0]
     try:
         found = sorted(Path(head + "/" if prefix.startswith("/") and not head else head or ".").iterdir())
@@ -113,4 +113,5 @@ COMPLETERS = {
     "NODES": node_names,
     "nodes": node_names,
 }
-"""By an argument's metavar, else its name: an argument of a new verb with one of these names completes by itself."""
+"""By an argument's metavar, or else its name. An argument of a new verb with one of these names is completed
+automatically."""

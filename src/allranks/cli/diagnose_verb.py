@@ -1,4 +1,5 @@
-"""The verb `diagnose`: read logs from files, folders, runs or standard input; say what the catalogue says."""
+"""The verb `diagnose`: reads logs from files, folders, runs or standard input, and prints the causes that the
+catalogue finds."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ CUT_OFF = (
 
 
 def diagnose_command(options: argparse.Namespace) -> int:
-    """Exit code 1: a cause is named; 0: the training came to its end and nothing is wrong; 3: nothing is proved."""
+    """Exit code 1: a cause is named; 0: the training reached its end and nothing is wrong; 3: the cause is not
+    proved."""
     from allranks.diagnose import cause
 
     notes: list[str] = []
@@ -64,7 +66,7 @@ def diagnose_command(options: argparse.Namespace) -> int:
 
 
 class Answer(NamedTuple):
-    """The answer that logs give: the diagnosis, other causes as (cause, line), and the figures that they print."""
+    """The result of reading logs: the diagnosis, other causes as (cause, line), and the figures that the logs print."""
 
     diagnosis: Diagnosis
     also: Sequence[tuple[str, str]] = ()
@@ -74,8 +76,8 @@ class Answer(NamedTuple):
 
 
 def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) -> Answer:
-    """Of a run, of logs and of flight recorders' dumps. Files that were not read are added to `notes`. The figures are
-    compared with the plan of `run_file`."""
+    """The answer for a run, for logs and for dumps of flight recorders. Files that were not read are added to
+    `notes`. The figures are compared with the plan of `run_file`."""
     from allranks.diagnose import Evidence, cause, conclude, others
     from allranks.diagnose.figures import against, disagreements, figures, in_words
     from allranks.diagnose.stretches import Stretch
@@ -117,7 +119,8 @@ def of_dumps(files: list[str], notes: list[str]) -> Diagnosis | None:
 
 
 def of_lost_run(paths: list[str]) -> Diagnosis | None:
-    """A run whose keeper died wrote no verdict, and its logs tell the consequences alone; None of anything else."""
+    """The diagnosis of a run whose keeper died: it wrote no verdict, and its logs show only the consequences. None
+    for anything else."""
     if len(paths) != 1 or paths[0] == "-" or Path(paths[0]).exists():
         return None
     from allranks.node import run_reader
@@ -134,7 +137,8 @@ def of_lost_run(paths: list[str]) -> Diagnosis | None:
 
 
 def print_diagnosis(answer: Answer, paths: list[str]) -> None:
-    """What, how sure, where, by which lines; why, what to do, what else it may be, and the next command."""
+    """Prints the cause, the confidence, the place and the lines; then the reason, the fix, other possible causes, and
+    the next command."""
     from allranks.diagnose import title
     from allranks.diagnose.catalogue import similar
 
@@ -188,7 +192,7 @@ def log_line(where: Where) -> str:
 
 
 def affected(collateral: tuple[Where, ...]) -> str:
-    """Ranks as ranges, `0-3, 7`, and the machines of what has no rank."""
+    """Ranks as ranges, `0-3, 7`, and the machines of places without a rank."""
     ranks = sorted({where.rank for where in collateral if where.rank is not None})
     parts: list[list[int]] = []
     for rank in ranks:
@@ -203,19 +207,20 @@ def affected(collateral: tuple[Where, ...]) -> str:
 
 
 def following(diagnosis: Diagnosis, paths: list[str]) -> str:
-    """The command that says more."""
+    """The command that shows more."""
     if diagnosis.cause != UNPROVEN:
         return f"allranks explain {diagnosis.cause}"
     return "allranks diagnose " + " ".join(map(shlex.quote, paths[:3])) + " LOGS-OF-ALL-OTHER-RANKS"
 
 
 def scanned(logs: list[Log], notes: list[str]) -> Iterator:
-    """The content of all logs, read as it is needed: lines, and stretches of lines that say nothing."""
+    """The content of all logs, read when it is needed: lines, and stretches of lines without information."""
     return log_workers.scanned(logs, machines([log.name for log in logs]), notes, scanner())
 
 
 def scanner() -> log_workers.Scan:
-    """Scans logs, one after the other; what is learned of kinds of lines serves the next one too."""
+    """Returns a function that scans logs one after the other. It remembers the kinds of lines, also for the next
+    log."""
     from allranks.diagnose.kinds import Kinds
     from allranks.diagnose.scan import scan
 
@@ -233,8 +238,8 @@ def blocks(log: Log, notes: list[str]) -> Iterator[bytes]:
 
 
 def resolve(paths: list[str], notes: list[str]) -> tuple[list[Log], list[str]]:
-    """(logs, dumps of flight recorders): files as they are, folders as what is in them, anything else as a run known
-    here; every path that is nothing, in one error."""
+    """(logs, dumps of flight recorders). A file stands for itself, a folder for its contents, and any other path for
+    a run that is known here. All invalid paths are in one error."""
     found: list[Log] = []
     files: list[str] = []
     dumps: list[str] = []

@@ -1,4 +1,4 @@
-"""`checkpoints export`: the work is done by a Python that has torch, this one or another."""
+"""`checkpoints export`. A Python with torch does the work: this one or another."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ except OSError as error:
     answer = {"path": None, "error": "%s: %s" % (error.filename or "export", error.strerror or error)}
 said.write(json.dumps(answer))
 """
-"""The output of libraries goes to standard error; only the answer is on standard output."""
+"""Libraries print to standard error; only the answer is on standard output."""
 
 
 def export(options: argparse.Namespace) -> int:

@@ -1,4 +1,5 @@
-"""`diagnose --live`: look at a job that runs now and was not started by allranks; say whom its ranks wait for."""
+"""`diagnose --live`: looks at a running job that allranks did not start, and names the rank or node that its ranks
+wait for."""
 
 from __future__ import annotations
 
@@ -70,7 +71,7 @@ def targets(options: argparse.Namespace) -> Nodes:
 
 
 def nodes_of_slurm(job: str) -> Nodes:
-    """The nodes that SLURM gives to a job, reached by `srun --overlap`."""
+    """The nodes that SLURM assigned to a job, reached by `srun --overlap`."""
     from allranks.launch.launchers.slurm.job_nodes import nodes_of_job
 
     return asyncio.run(nodes_of_job(job))
@@ -83,7 +84,7 @@ def exit_code(verdicts: Sequence[Verdict]) -> int:
 
 
 def as_json(found: Sequence[Job], verdicts: Sequence[Verdict], looks: Sequence[NodeLook]) -> dict[str, Any]:
-    """The first diagnosis with the keys that `diagnose` always has, and all of them as `jobs`."""
+    """The first diagnosis, with the keys that `diagnose` always has, and all of them as `jobs`."""
     each = [
         {
             **verdict.diagnosis.as_json(),

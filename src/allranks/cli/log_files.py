@@ -1,4 +1,5 @@
-"""Log files as a user has them: folders, compressed, rotated, in UTF-16, from a pipe; what is not read is said."""
+"""Opens log files in all forms that users have: in folders, compressed, rotated, in UTF-16, from a pipe. Files that
+are not read are reported."""
 
 from __future__ import annotations
 
@@ -36,14 +37,14 @@ _NOT_LOGS = re.compile(
     r"|train_results|eval_results|dataset_info|index|requirements|license|readme)[\w.]*\.(?:json|jsonl|txt)$",
     re.IGNORECASE,
 )
-"""Files beside logs that have a log's ending but are not logs."""
+"""Files beside logs that have the ending of a log but are not logs."""
 
 _ROTATED = re.compile(rf"^(?P<name>.+?)[.-](?P<turn>\d{{1,10}})(?P<packed>{_PACKED})$")
 ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 READABLE = "run this as a user who may read it: a rank whose log is missing may be the one"
 PEEK = 4096
 BINARY_SHARE = 0.1
-"""Of the first bytes, control characters that no text has; a log with a few of them is still a log."""
+"""The share of control characters, which no text has, in the first bytes of a binary file. A log may contain a few."""
 
 NAMED_AT_MOST = 6
 
@@ -56,8 +57,8 @@ class Log(NamedTuple):
 
 
 def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> tuple[list[Log], list[str]]:
-    """The logs in a folder and below it, and the flight recorders' dumps; a folder that cannot be looked into is a
-    problem, not an empty one."""
+    """The logs in a folder and below it, and the flight recorders' dumps. A folder that cannot be read is a problem,
+    not an empty folder."""
     shut: list[OSError] = []
     found: list[str] = []
     dumps: list[str] = []
@@ -79,14 +80,14 @@ def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> tuple[
 def is_dump_file(file: str) -> bool:
     """Whether it is a dump of torch's flight recorder, by its first bytes."""
     if not Path(file).is_file():
-        return False  # a pipe would lose what is in it
+        return False  # reading a pipe would consume its content
     try:
         with open(file, "rb") as raw:
             head = raw.read(PEEK)
     except OSError:
         return False
     if head.lstrip()[:1] not in (b"\x80", b"{", b"["):
-        return False  # without the cost of importing what reads dumps
+        return False  # avoids the cost of importing the reader of dumps
     from allranks.monitor.flight_dumps import is_dump
 
     return is_dump(head)
@@ -104,8 +105,8 @@ def some(names: list[str]) -> str:
 
 
 def joined(files: list[str]) -> list[Log]:
-    """Rotated files (`x.log.2.gz`, `x.log.1`, `x.log`) as one log, the oldest first. Numbers that are dates or jobs
-    grow with time, those of a rotation the other way."""
+    """Joins rotated files (`x.log.2.gz`, `x.log.1`, `x.log`) into one log, the oldest first. Numbers that are dates
+    or jobs grow with time; numbers of a rotation grow with age."""
     turns: dict[str, list[tuple[int, str]]] = {}
     for file in files:
         found = _ROTATED.match(file)
@@ -123,7 +124,7 @@ def joined(files: list[str]) -> list[Log]:
 
 @contextmanager
 def opened(file: str, notes: list[str]) -> Iterator[Callable[[int], bytes] | None]:
-    """Gives a function that reads a log's text, unpacked and converted to UTF-8; None, with a note, if it is not
+    """Yields a function that reads a log's text, unpacked and converted to UTF-8; or None, with a note, if it is not
     text."""
     raw = sys.stdin.buffer if file == "-" else open(file, "rb", buffering=0)  # noqa: SIM115  # closed below
     try:
@@ -137,7 +138,8 @@ def opened(file: str, notes: list[str]) -> Iterator[Callable[[int], bytes] | Non
 
 
 class _Joined(io.RawIOBase):
-    """Bytes that were looked at already, and the rest of a stream; a damaged end is a note, and the end."""
+    """The bytes that were already read, then the rest of a stream. If the end is damaged, it adds a note and stops
+    there."""
 
     def __init__(self, head: bytes, rest: IO[bytes], name: str, notes: list[str]) -> None:
         self.head, self.rest, self.name, self.notes = head, rest, name, notes
@@ -151,7 +153,7 @@ class _Joined(io.RawIOBase):
         return len(part)
 
     def some(self, size: int) -> bytes:
-        """At most so many bytes; none at the end."""
+        """At most so many bytes; empty at the end."""
         part, self.head = self.head[:size], self.head[size:]
         if not part:
             try:
@@ -196,7 +198,7 @@ def _bzip2(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes]
 
 @contextmanager
 def _zstd(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes] | None]:
-    """By Python's own module (3.14), the package `zstandard`, else the program `zstd`."""
+    """Unpacks zstd with Python's own module (3.14), the package `zstandard`, or else the program `zstd`."""
     module = _module("compression.zstd")
     package = _module("zstandard")
     if module is not None:
@@ -254,7 +256,7 @@ def _text(stream: IO[bytes], name: str, notes: list[str]) -> Callable[[int], byt
 
 
 def encoding_of(head: bytes) -> str | None:
-    """UTF-16 by its mark or by the zeros of its letters, else UTF-8; None if it is not text."""
+    """UTF-16 if there is a byte order mark, or zeros between the letters; else UTF-8. None if it is not text."""
     if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "utf-16"
     if len(head) >= 4 and head.count(0) > len(head) // 4:
@@ -267,7 +269,7 @@ def encoding_of(head: bytes) -> str | None:
 
 def unreadable(file: str) -> Problem | None:
     if is_pipe(file):
-        return None  # opened twice, it would lose what is in it
+        return None  # opening it twice would lose its content
     try:
         with open(file, "rb"):
             return None
@@ -276,7 +278,7 @@ def unreadable(file: str) -> Problem | None:
 
 
 def is_pipe(file: str) -> bool:
-    """A process substitution, `<(kubectl logs …)`, is a pipe under /dev/fd."""
+    """Whether the file is a pipe. A process substitution, `<(kubectl logs …)`, is a pipe under /dev/fd."""
     try:
         mode = Path(file).stat().st_mode
     except OSError:
@@ -293,8 +295,9 @@ _NO_HOST = re.compile(
 
 
 def machines(names: list[str]) -> dict[str, str]:
-    """The machine of each log if one folder of its path is a machine's: that level alone has several names, each with
-    logs of the same names in it, as in `h1/rank-0.log`, `h2/rank-4.log`, `h1/train.log`, `h2/train.log`."""
+    """The machine of each log, if one folder level of the paths contains the machines' names. Only that level has
+    several names, and below each of them are logs with the same names, as in `h1/rank-0.log`, `h2/rank-4.log`,
+    `h1/train.log`, `h2/train.log`."""
     parts = {name: Path(name).parts[:-1] for name in names}
     depths = {len(folders) for folders in parts.values()}
     if len(depths) != 1 or len(names) < 2:

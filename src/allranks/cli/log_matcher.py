@@ -8,8 +8,8 @@ from functools import cache
 
 @cache
 def suspects() -> Callable[[bytes], list[int]] | None:
-    """A function that finds the ends of all matches in a text that may make a line more than plain text. None without
-    Hyperscan: then each new line is read by itself, with the same answers."""
+    """A function that finds the ends of all matches in a text; a match means that a line may be more than plain text.
+    None without Hyperscan: each new line is then read separately, with the same results."""
     try:
         import hyperscan
     except ImportError:
@@ -27,7 +27,7 @@ def suspects() -> Callable[[bytes], list[int]] | None:
             flags=[hyperscan.HS_FLAG_MULTILINE] * len(whole),
         )
         scratch = hyperscan.Scratch(database)
-    except hyperscan.error:  # a processor that it does not know
+    except hyperscan.error:  # an unknown processor
         return None
 
     def ends(text: bytes) -> list[int]:
@@ -39,5 +39,5 @@ def suspects() -> Callable[[bytes], list[int]] | None:
 
 
 def re_of(text: str) -> str:
-    """A text as it is, as an expression that PCRE reads."""
+    """A literal text, as an expression that PCRE reads."""
     return "".join(c if c.isalnum() or c in " _" or ord(c) > 127 else "\\" + c for c in text)

@@ -1,4 +1,5 @@
-"""The verb `logs`: whole lines, each with its node and rank; one node after the other, or all as they come."""
+"""The verb `logs`: prints whole lines, each with its node and rank; one node after the other, or all nodes as lines
+come."""
 
 from __future__ import annotations
 
@@ -21,17 +22,17 @@ CHUNK_BYTES = 1 << 20
 TAIL_BYTES = 64 << 10
 
 Wanted = dict[str, dict[str, int]]
-"""Node → path → size in bytes of each of its logs."""
+"""Node → path → size in bytes, for each of its logs."""
 
 
 @dataclass
 class Lines:
-    """Takes pieces of files, gives whole lines to `say(node, rank, text)`; rank None is torchrun's own log."""
+    """Takes pieces of files and gives whole lines to `say(node, rank, text)`; rank None is torchrun's own log."""
 
     say: Callable[[str, int | None, str], None]
     pattern: re.Pattern[str] | None = None
     noise: bool = True
-    """Whether known noise is said, too; else it is counted in `hidden`."""
+    """Whether to print known noise, too. Otherwise it is counted in `hidden`."""
     rests: dict[str, str] = field(default_factory=dict)
     filters: dict[str, Noise] = field(default_factory=dict)
     hidden: int = 0
@@ -42,7 +43,7 @@ class Lines:
             self._say(path, line)
 
     def end(self) -> None:
-        """The text after the last line break is a line, too."""
+        """Treats the text after the last line break as a line, too."""
         for path, rest in self.rests.items():
             if rest:
                 self._say(path, rest)
@@ -89,7 +90,7 @@ def logs_command(options: argparse.Namespace) -> int:
 
 
 def pattern_of(text: str | None) -> re.Pattern[str] | None:
-    """Raises BadInput for a pattern that is none."""
+    """The compiled pattern. Raises BadInput if the pattern is invalid."""
     try:
         return None if text is None else re.compile(text)
     except re.error as error:
@@ -98,7 +99,7 @@ def pattern_of(text: str | None) -> re.Pattern[str] | None:
 
 
 def fold_lines(said: Iterable[tuple[str, int | None, str]]) -> list[str]:
-    """(node, rank, text) → `(node[1-3], ranks 0-23) text`, each text once, in the order of its first time."""
+    """(node, rank, text) → `(node[1-3], ranks 0-23) text`, each text once, in the order of its first occurrence."""
     groups: dict[str, dict[tuple[str, int | None], None]] = {}
     for node, rank, text in said:
         groups.setdefault(text, {}).setdefault((node, rank))
@@ -106,7 +107,7 @@ def fold_lines(said: Iterable[tuple[str, int | None, str]]) -> list[str]:
 
 
 def who(those: Sequence[tuple[str, int | None]]) -> str:
-    """Whose line it is: nodes folded, and their ranks; torchrun's own log has no rank."""
+    """The source of a line: folded nodes, and their ranks. torchrun's own log has no rank."""
     names = fold(dict.fromkeys(node for node, _ in those))
     ranks = sorted(rank for _, rank in those if rank is not None)
     said = [] if len(ranks) == len(those) else ["torchrun"]
@@ -135,7 +136,7 @@ async def show(options: argparse.Namespace, lines: Lines) -> str:
 
 
 def require_node(asked: Iterable[str], run_id: str, known: set[str]) -> None:
-    """Raises BadInput for a node that was asked for and is not in the run."""
+    """Raises BadInput for a requested node that is not in the run."""
     names = sorted(known - {index.HERE.name})
     unknown = [name for name in asked if name not in names]
     if unknown:
@@ -144,7 +145,8 @@ def require_node(asked: Iterable[str], run_id: str, known: set[str]) -> None:
 
 
 async def logs_of(program: NodeProgram, name: str, run_id: str) -> dict[str, int]:
-    """The path and size of each log that this node answers for; all logs on this machine, for a run the index lacks."""
+    """The path and size of each log for which this node is responsible. If the run is not in the index, all logs on
+    this machine."""
     listing = await program.call("read", "listing", run_id)
     found = {str(entry["path"]): int(entry["size_bytes"]) for entry in listing["files"]}
     return {
@@ -161,7 +163,7 @@ def is_asked_for(path: str, options: argparse.Namespace) -> bool:
 
 
 async def read(nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Namespace, lines: Lines) -> None:
-    """Everything in the logs now. Raises BadInput for a rank that was asked for and has no log."""
+    """Reads everything that the logs contain now. Raises BadInput for a requested rank that has no log."""
     seen: set[int | None] = set()
     for name, logs in wanted.items():
         for path, size in logs.items():
@@ -179,7 +181,8 @@ async def read(nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Name
 
 
 async def read_tail(program: NodeProgram, run_id: str, path: str, size: int, most: int, lines: Lines) -> int:
-    """Says the last `most` lines that `lines` lets through; the byte after them. It reads as far back as it must."""
+    """Prints the last `most` lines that pass the filters of `lines`, and returns the byte after them. It reads back
+    as far as necessary."""
     back = min(size, max(TAIL_BYTES, most * 200))
     while True:
         kept: deque[tuple[str, int | None, str]] = deque(maxlen=most)
@@ -192,7 +195,7 @@ async def read_tail(program: NodeProgram, run_id: str, path: str, size: int, mos
 
         last = Lines(keep, lines.pattern, lines.noise)
         end = await read_file(program, run_id, path, range(size - back, size), last)
-        # The first line of what was read may be the end of one: it does not count, and is not said unless all was read.
+        # The first line may be incomplete. It does not count, and is not printed unless the whole file was read.
         if back >= size or amount > most:
             break
         back = min(size, back * 4)
@@ -204,8 +207,8 @@ async def read_tail(program: NodeProgram, run_id: str, path: str, size: int, mos
 
 
 async def read_file(program: NodeProgram, run_id: str, path: str, wanted: range, lines: Lines) -> int:
-    """These bytes, and what came behind them with the last piece: a rank may write faster than anybody asks. The byte
-    after them."""
+    """Reads these bytes, and those that came with the last piece, because a rank may write faster than this program
+    reads. Returns the byte after them."""
     offset = wanted.start
     while offset < wanted.stop:
         answer = await program.call("read", "chunk", run_id, path, str(offset), str(CHUNK_BYTES))
@@ -219,7 +222,7 @@ async def read_file(program: NodeProgram, run_id: str, path: str, wanted: range,
 async def follow(
     nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Namespace, lines: Lines
 ) -> None:
-    """All logs of all nodes together, as lines come, until the run has ended."""
+    """Prints the lines of all logs of all nodes as they come, until the run has ended."""
 
     async def one(name: str, logs: dict[str, int]) -> None:
         words = [f"nodes/{'*' if name == index.HERE.name else name}/logs/*.log"]

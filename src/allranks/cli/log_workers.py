@@ -1,8 +1,8 @@
-"""Many large logs on all cores: each process scans some of them and hands over what is in them.
+"""Scans many large logs on all cores. Each process scans some of the logs and passes on their content.
 
-A worker writes what it finds to a file in a private folder: lines, and stretches of lines that say nothing. The
-logs are still folded one after the other in their order, so the answer is that of one process. A log whose worker died
-is scanned here.
+A worker writes its results to a file in a private folder: lines, and stretches without information. The logs are
+still folded one after the other in their order, so the answer is the same as with one process. If a worker dies, its
+log is scanned here.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from typing import IO, Any
 from allranks.cli.log_files import Log, is_pipe
 
 WORTH_BYTES = 64 << 20
-"""Of all logs together, from which on a second process saves time."""
+"""The total size of the logs from which a second process saves time."""
 
 LOOK_SECONDS = 0.02
 BATCH = 256
-"""Lines and stretches that are written at once."""
+"""The number of lines and stretches that are written together."""
 
 Scan = Callable[[Log, "str | None", list[str]], Iterator[Any]]
-"""(log, its machine, notes) to what is in it."""
+"""(log, its machine, notes) → the content of the log."""
 
 
 def cores() -> int:
@@ -41,12 +41,13 @@ def size_of(log: Log) -> int:
 
 
 def may_fork() -> bool:
-    """A program with several threads is not forked: a lock that another thread holds would never be released."""
+    """Whether forking is safe. A program with several threads must not be forked: a lock that another thread holds
+    would never be released."""
     return hasattr(os, "fork") and threading.active_count() == 1
 
 
 class Workers:
-    """The processes, and which of them scans which logs. They end with the `with` block."""
+    """The processes, and the logs that each of them scans. They end with the `with` block."""
 
     def __init__(self, logs: list[Log], hosts: dict[str, str], count: int, scan: Scan) -> None:
         self.folder = tempfile.TemporaryDirectory(prefix="allranks-logs-")
@@ -62,7 +63,7 @@ class Workers:
             pid = os.fork()
             if not pid:
                 code = 1
-                with contextlib.suppress(BaseException):  # nothing of the parent's may run in the child
+                with contextlib.suppress(BaseException):  # no code of the parent may run in the child
                     work(
                         self.folder.name, [(n, logs[n], hosts.get(logs[n].name)) for n in sorted(share)], scan
                     )
@@ -76,12 +77,12 @@ class Workers:
 
     def __exit__(self, *_: object) -> None:
         for pid in self.alive:
-            os.kill(pid, signal.SIGKILL)  # our child, not waited for yet: its pid cannot be another process's
+            os.kill(pid, signal.SIGKILL)  # a child, not waited for yet: nobody else can have its pid
             os.waitpid(pid, 0)
         self.folder.cleanup()
 
     def found(self, number: int, notes: list[str]) -> Iterator[Any] | None:
-        """The content of this log from its worker; None if the worker died before it had read all of it."""
+        """The content of this log from its worker; None if the worker died before it had read the whole log."""
         done = Path(self.folder.name, f"{number}.done")
         while not done.exists():
             pid = self.of[number]
@@ -112,7 +113,7 @@ def scanned(logs: list[Log], hosts: dict[str, str], notes: list[str], scan: Scan
 
 
 def work(folder: str, logs: list[tuple[int, Log, str | None]], scan: Scan) -> None:
-    """One worker: these logs, one after the other."""
+    """The work of one process: scans these logs, one after the other."""
     for number, log, host in logs:
         notes: list[str] = []
         with Path(folder, str(number)).open("wb") as file:
@@ -135,7 +136,7 @@ def _pack(found: Iterator[Any], file: IO[bytes]) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Tuples of tuples, without their names."""
+    """Turns named tuples into plain tuples, at all levels."""
     return tuple(map(_plain, value)) if isinstance(value, tuple) else value
 
 
@@ -149,7 +150,7 @@ def _unpacked(path: Path) -> Iterator[Any]:
     size = path.stat().st_size
     with path.open("rb") as file:
         while file.tell() < size:
-            for one in marshal.load(file):  # our worker wrote it, in a folder that only we can write
+            for one in marshal.load(file):  # a worker wrote it, in a folder that only this user can write to
                 if len(one) == len(Line._fields):
                     yield Line._make(one)
                 else:

@@ -1,4 +1,4 @@
-"""`allranks metrics`: follows the journals of runs, and gives what they tell to Prometheus."""
+"""`allranks metrics`: follows the journals of runs, and serves their values to Prometheus."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from allranks.output.metrics import Followed, RunCollector
 from allranks.runs import index
 
 AGAIN_SECONDS = 5.0
-"""After the connection to a head ended."""
+"""The wait after the connection to a head has ended."""
 
 ONCE_SECONDS = 20.0
-"""How long one look may take at the heads of all runs."""
+"""The time limit for one look at the heads of all runs."""
 
 
 def metrics_command(options: argparse.Namespace) -> int:
@@ -63,8 +63,8 @@ async def follow(
     turn: Callable[[], None],
     say: Callable[[str], None] = complain,
 ) -> None:
-    """Fills `runs` with what the heads of these runs say (of all active ones if none is named), and calls `turn` every
-    so many seconds; with `once` a single time, when all have answered."""
+    """Fills `runs` with the events from the heads of these runs (of all active runs if no name is given), and calls
+    `turn` every `every` seconds. With `once` it calls it only once, when all heads have answered."""
     tasks: dict[str, asyncio.Task[None]] = {}
     try:
         while True:
@@ -85,7 +85,7 @@ async def follow(
 
 
 async def caught_up(runs: dict[str, Followed], tasks: dict[str, asyncio.Task[None]]) -> None:
-    """Until every head has answered, or could not be asked, and has had a second to send its journal."""
+    """Waits until every head has answered or failed to, and has had a second to send its journal."""
     clock = asyncio.get_running_loop().time
     end = clock() + ONCE_SECONDS
     while clock() < end and not all(one.reached or tasks[one.id].done() for one in runs.values()):
@@ -95,7 +95,7 @@ async def caught_up(runs: dict[str, Followed], tasks: dict[str, asyncio.Task[Non
 
 
 def write(path: str, registry: CollectorRegistry) -> None:
-    """Replaces the file, so that the exporter never reads half of it."""
+    """Replaces the file in one step, so that the exporter never reads half of it."""
     try:
         write_to_textfile(path, registry)
     except OSError as error:
@@ -104,7 +104,7 @@ def write(path: str, registry: CollectorRegistry) -> None:
 
 
 async def wanted(names: list[str]) -> list[tuple[str, str]]:
-    """Ids and names of the runs to follow. A run that was asked for and is not known is bad input."""
+    """Ids and names of the runs to follow. A named run that is unknown is bad input."""
     if names:
         found = [await index.find(name) for name in names]
         return [(run_id, str(index.entry(run_id).get("name") or "")) for run_id in found]
@@ -113,7 +113,8 @@ async def wanted(names: list[str]) -> list[tuple[str, str]]:
 
 
 async def one_run(followed: Followed, once: bool, say: Callable[[str], None] = complain) -> None:
-    """Reads the run's journal to its end. If the connection ends before, `run_reached` is 0 until it is back."""
+    """Reads the run's journal to its end. If the connection breaks before the end, `run_reached` is 0 until it is
+    back."""
     said = ""
     while followed.run.state not in FINAL:
         try:

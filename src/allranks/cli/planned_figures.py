@@ -1,4 +1,4 @@
-"""The figures that a run file's plan expects in the log of its training."""
+"""The figures that a run file's plan predicts for the log of its training."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import os
 from allranks.diagnose.figures import GIB, TOLERANCE, Planned
 
 ROUNDED = 0.01
-"""Logs round the number of parameters, and some count the adapter's."""
+"""A tolerance: logs round the number of parameters, and some include the adapter's."""
 
 
 def planned_figures(run_file: str) -> Planned:
-    """Each figure with its least and its most value. Figures that the plan does not know are left out."""
+    """Each figure with its smallest and its largest value. Unknown figures are left out."""
     from allranks import spec
     from allranks.runs.inspection import planned
 

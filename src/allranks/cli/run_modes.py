@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from allranks.plan import Plan
 
 SMOKE_STEPS = 5
-"""Past the first step, which compiles and allocates, and with a few more to see a loss move."""
+"""More than the first step, which compiles and allocates; enough to see the loss change."""
 
 DEBUG = {
     "NCCL_DEBUG": "INFO",
@@ -24,21 +24,22 @@ DEBUG = {
     "TORCH_NCCL_DESYNC_DEBUG": "1",
     "PYTHONFAULTHANDLER": "1",
 }
-"""NCCL user guide, "Environment Variables"; torch.distributed, "Debugging". DETAIL checks every collective against
-the other ranks' (`collective_mismatch`). CUDA_LAUNCH_BLOCKING is not among them: it hides the races one looks for."""
+"""NCCL user guide, "Environment Variables"; torch.distributed, "Debugging". DETAIL compares every collective with
+those of the other ranks (`collective_mismatch`). CUDA_LAUNCH_BLOCKING is not set: it would hide the races that the
+user is looking for."""
 
 OFFLOAD = ("deepspeed=zero3-offload", "network.fabric=tcp")
-"""The offload profile also has the small buckets (`plan/deepspeed.py`): 200 M elements where `zero3` has 500 M."""
+"""The offload profile also has the small buckets (`plan/deepspeed.py`): 200 M elements instead of 500 M in `zero3`."""
 
 RUNGS = (
     (OFFLOAD, "optimizer in host memory, collectives over TCP"),
     (("deepspeed=zero3", "network.fabric=tcp"), "optimizer on the GPUs: no traffic over PCIe in each step"),
     ((), "the run file unchanged: the fastest fabric that passes the probe"),
 )
-"""From careful to fast, each with what it gains over the one before."""
+"""The rungs from careful to fast, each with its gain over the previous one."""
 
 ON_TCP = ("Ethernet",)
-"""Of the networks that a plan compares, what a run over TCP has."""
+"""The networks of the plan's comparison that a run over TCP can use."""
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -56,7 +57,7 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def set_for(options: argparse.Namespace) -> None:
-    """Puts what the two options mean before the user's own --set, which wins."""
+    """Puts the settings of the two options before the user's own --set, which wins."""
     sets: list[str] = []
     if options.debug:
         sets += [f"env.{name}={value}" for name, value in DEBUG.items()]
@@ -67,7 +68,7 @@ def set_for(options: argparse.Namespace) -> None:
 
 
 def careful(options: argparse.Namespace) -> tuple[str, ...]:
-    """The lowest rung for this run file; raises BadInput for a script, whose steps only it can count."""
+    """The lowest rung for this run file. Raises BadInput for a script, because only the script can count its steps."""
     run = loaded(options, options.sets)
     if run.train.kind != "llamafactory":
         raise run.refuse(
@@ -76,12 +77,13 @@ def careful(options: argparse.Namespace) -> tuple[str, ...]:
             "allranks does not control the number of steps of your own script.",
             "give it its own option for a few steps in train.command",
         )
-    # Without a GPU there is nothing to offload from, and gloo is TCP.
+    # Without a GPU there is nothing to offload, and gloo uses TCP.
     return () if run.on_cpu else OFFLOAD
 
 
 def next_rung(options: argparse.Namespace, state: dict[str, Any]) -> list[str]:
-    """What to say after a smoke run: the next rung, with what it gains by the plan and the memory it needs."""
+    """The lines to print after a smoke run: the next rung, its gain according to the plan, and the memory that it
+    needs."""
     if state.get("state") != "succeeded":
         return ["the smoke run failed, so no faster setting can succeed. The cause is above."]
     smoked = set(options.sets)
@@ -101,7 +103,7 @@ def next_rung(options: argparse.Namespace, state: dict[str, Any]) -> list[str]:
 
 
 def planned_for(options: argparse.Namespace, sets: tuple[str, ...]) -> Plan:
-    """The plan of the run file with a rung's settings in place of the smoke run's."""
+    """The plan of the run file, with a rung's settings in place of the smoke run's."""
     from allranks.runs.inspection import planned
 
     own = [one for one in options.sets if one.partition("=")[0] not in CHANGED]
@@ -109,7 +111,7 @@ def planned_for(options: argparse.Namespace, sets: tuple[str, ...]) -> Plan:
 
 
 def buckets_of(plan: Plan, before: Plan | None) -> list[str]:
-    """The prefetch bucket, where it was another one before: it decides how much is gathered ahead."""
+    """The prefetch bucket, if it differs from the one before. It decides how much is gathered ahead."""
     now, then = (bucket(one) for one in (plan, before))
     return (
         [f"buckets of {now / 1e6:.0f} M elements instead of {then / 1e6:.0f} M"]
@@ -125,7 +127,7 @@ def bucket(plan: Plan | None) -> int | None:
 
 
 def speed_of(plan: Plan, sets: tuple[str, ...]) -> list[str]:
-    """The planned seconds of a step on the networks that this rung may use."""
+    """The planned seconds per step on the networks that this rung may use."""
     networks = (plan.traffic or {}).get("networks") or []
     if "network.fabric=tcp" in sets:
         networks = [one for one in networks if any(word in str(one.get("name")) for word in ON_TCP)]

@@ -29,11 +29,12 @@ from allranks.transport import NodeProgram
 
 JOURNAL = "keeper/journal.jsonl"
 LOG_BYTES = 4096
-"""Of a log that is there already, its end: one line of it is shown."""
+"""The end of an existing log that is read, in bytes: the view shows one line of it."""
 
 
 class Detached(Exception):
-    """Ctrl-C after the launch: we stop looking, the run goes on. `state` is what its head last said of it."""
+    """Ctrl-C after the launch: allranks stops watching, and the run continues. `state` is the last state that its
+    head reported."""
 
     def __init__(self, run_id: str, state: dict[str, Any]):
         super().__init__(run_id)
@@ -78,7 +79,7 @@ async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView
 
 
 async def looked_at(run: Run, accept_new_hosts: bool, excludes: bool = False) -> dict[str, Any]:
-    """The run as it would be; it keeps nothing, not even a SLURM job."""
+    """The inspection of the run for a dry run. It keeps nothing, not even a SLURM job."""
     found = await looking(run, accept_new_hosts)
     try:
         found = await exclusion.ready(found) if excludes else found
@@ -88,15 +89,15 @@ async def looked_at(run: Run, accept_new_hosts: bool, excludes: bool = False) ->
 
 
 def again(options: argparse.Namespace, *sets: str) -> list[str]:
-    """The command that starts this run once more, in a job that SLURM has queued again: it takes it up."""
+    """The command that starts this run once more. A job that SLURM has queued again uses it to continue the run."""
     return started_again(typed_of(options), options.sets, options.accept, options.probe, sets)
 
 
 def started_again(
     typed: Typed, own: Sequence[str], accept: Sequence[str], probe: bool | None, more: Sequence[str] = ()
 ) -> list[str]:
-    """The same for what was typed: with the `--set`s, the accepted ids and the probe of the first start, and `more`
-    sets."""
+    """The command that repeats what the user typed: with the `--set`s, the accepted ids and the probe of the first
+    start, and with `more` sets."""
     if typed.file is not None:
         typed = replace(typed, file=str(Path(typed.file).resolve()))
     words = [sys.executable, "-m", "allranks.cli", "run", "--yes", "--json"]
@@ -110,7 +111,7 @@ def started_again(
 
 
 async def submit_or_release(acquired: Acquired, view: LiveView, probe: bool | None):
-    """Submits; a run that does not start gives back what was acquired for it."""
+    """Submits the run. If it does not start, everything that was acquired for it is given back."""
     try:
         return await submit_or_abort(acquired, view, probe)
     except BaseException:
@@ -119,7 +120,7 @@ async def submit_or_release(acquired: Acquired, view: LiveView, probe: bool | No
 
 
 async def submit_or_abort(acquired: Acquired, view: LiveView, probe: bool | None = None):
-    """Submits; Ctrl-C cancels it, and the submission undoes itself."""
+    """Submits the run. Ctrl-C cancels this, and the submission then undoes itself."""
     task = asyncio.ensure_future(submit(acquired.nodes, acquired.run, view.add, probe, acquired.run_id))
     with interrupts(task.cancel):
         try:
@@ -129,7 +130,7 @@ async def submit_or_abort(acquired: Acquired, view: LiveView, probe: bool | None
 
 
 class interrupts:
-    """Inside, Ctrl-C calls `action` instead of raising somewhere in the middle of something."""
+    """Inside this context, Ctrl-C calls `action` and does not raise KeyboardInterrupt in the middle of other code."""
 
     def __init__(self, action):
         self.action = action
@@ -146,10 +147,10 @@ class interrupts:
 
 
 async def until_end(head: NodeProgram, run_id: str, view: LiveView) -> dict[str, Any]:
-    """Feeds the view from the run's journal until the run has ended; the state then."""
+    """Passes the run's journal to the view until the run has ended. Returns the state."""
 
     view.follows(run_id)
-    # Rank 0 is on the head, and its log is one more file of the stream that brings the journal.
+    # Rank 0 is on the head. Its log is one more file in the stream that brings the journal.
     log = f"nodes/{head.node}/logs/rank-0.log" if view.live is not None else ""
 
     async def feed() -> None:
@@ -166,7 +167,7 @@ async def until_end(head: NodeProgram, run_id: str, view: LiveView) -> dict[str,
 
 
 async def last_state(head: NodeProgram, run_id: str) -> dict[str, Any]:
-    """The state of a run whose journal has ended. Raises CouldNotTell if the run has not, as far as can be told."""
+    """The state of a run whose journal has ended. Raises CouldNotTell if the run has not ended, as far as is known."""
     state = await status(head, run_id)
     if "silent_seconds" in state:
         raise CouldNotTell(
@@ -187,7 +188,7 @@ async def status(head: NodeProgram, run_id: str) -> dict[str, Any]:
 
 
 async def status_or_nothing(head: NodeProgram, run_id: str) -> dict[str, Any]:
-    """For a last look: if it fails, nothing changes for the run, which no longer needs us."""
+    """The state for a last look. If this fails, it does not affect the run, which no longer needs this process."""
     try:
         return await status(head, run_id)
     except AllranksError:
@@ -197,8 +198,8 @@ async def status_or_nothing(head: NodeProgram, run_id: str) -> dict[str, Any]:
 async def journal(
     head: NodeProgram, run_id: str, log: str = "", add_log: Callable[[str], None] | None = None
 ) -> AsyncIterator[Event]:
-    """The events of a run's journal from the beginning, each once, until the run has ended. The end of the file `log`,
-    and what comes into it, goes to `add_log`."""
+    """The events of a run's journal from the beginning, each once, until the run has ended. The end of the file
+    `log`, and all text that is added to it, goes to `add_log`."""
     rest = ""
     words = [log, "--from", log, str(-LOG_BYTES)] if log and add_log is not None else []
     async for piece in head.follow(run_id, JOURNAL, *words):
@@ -213,7 +214,7 @@ async def journal(
 
 
 def unwritten(why: str) -> Event:
-    """A finding that the head cannot write into its own journal."""
+    """The event of a finding that the head cannot write into its own journal."""
     return Event(time.time(), "finding", None, None, journal_unwritten(f"on the head {why}").as_json())
 
 
@@ -225,7 +226,7 @@ def parsed(lines: Iterable[str]) -> Iterable[Event]:
             continue
 
 
-# ---- what is said at the end ----
+# ---- the last lines ----
 
 
 def say_stopped(stopped: StoppedBefore, as_json: bool) -> int:
@@ -274,7 +275,7 @@ def say_end(state: dict[str, Any], options: argparse.Namespace) -> int:
 
 
 def describe(inspection: Inspection) -> dict[str, Any]:
-    """What would run where: per node the command and its environment."""
+    """The commands that would run: per node the command and its environment."""
     from allranks.launch import jobs
     from allranks.node import bundle
     from allranks.runs.inspection import python_of

@@ -1,4 +1,4 @@
-"""`run` of a file with a `sweep`: all its runs as one job array, told in lines."""
+"""`run` for a file with a `sweep`: all its runs as one job array, reported in lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from allranks.spec import Run
 
 
 def sweep_command(run: Run, options: argparse.Namespace) -> int:
-    """Ctrl-C gives the tasks back that have not begun; those that run go on."""
+    """Runs the sweep. Ctrl-C cancels the tasks that have not begun; those that run continue."""
 
     def tell(one: One, run_id: str, event: Event) -> None:
         if not options.json and event.kind == "phase":
@@ -43,7 +43,7 @@ def sweep_command(run: Run, options: argparse.Namespace) -> int:
 
 
 async def started(acquired: Acquired, one: One, options: argparse.Namespace, tell: Any) -> dict[str, Any]:
-    """One task, from its nodes to its end, or to its start with --detach. The state then."""
+    """Runs one task, from its nodes to its end, or to its start with --detach. Returns the state."""
     run, run_id = acquired.run, str(acquired.run_id)
     try:
         hear = partial(tell, one, run_id)
@@ -53,7 +53,7 @@ async def started(acquired: Acquired, one: One, options: argparse.Namespace, tel
         if isinstance(error, StoppedBefore):
             findings = [f.as_json() for f in error.findings]
             return {"id": run_id, "name": run.name, "state": None, "why": str(error), "findings": findings}
-        if isinstance(error, Blocked):  # called off by `allranks stop`; the other tasks go on
+        if isinstance(error, Blocked):  # called off by `allranks stop`; the other tasks continue
             return {"id": run_id, "name": run.name, "state": "stopped", "why": str(error)}
         raise
     head = acquired.nodes[run.cluster.head.name]

@@ -1,4 +1,4 @@
-"""`allranks top`: follows the journals of all runs at work and shows them side by side."""
+"""`allranks top`: follows the journals of all active runs and shows them side by side."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from allranks.output.console import Out
 from allranks.output.metrics import Followed
 
 EVERY_SECONDS = 5.0
-"""Between two looks for new runs."""
+"""The time between two searches for new runs."""
 
 
 def top_command(options: argparse.Namespace) -> int:
@@ -34,7 +34,7 @@ def top_command(options: argparse.Namespace) -> int:
 
 
 def screen(out: Out, runs: dict[str, Followed], once: bool) -> contextlib.AbstractContextManager[object]:
-    """The whole window, given back as it was at the end."""
+    """Uses the whole terminal window, and restores it at the end."""
     if once:
         return contextlib.nullcontext()
     said = "Ctrl-C ends this view; the runs continue.  allranks watch RUN shows one of them"
@@ -47,4 +47,4 @@ def screen(out: Out, runs: dict[str, Followed], once: bool) -> contextlib.Abstra
 
 
 def nobody(said: str) -> None:
-    """The table shows a head that does not answer; a separate line would break the table."""
+    """Ignores the message. The table shows a head that does not answer; a separate line would break the table."""

@@ -18,7 +18,7 @@ from allranks.runs import index
 PORT = 9470
 HERE = "127.0.0.1"
 END_SECONDS = 1
-"""For open connections at Ctrl-C: the page's own never end by themselves."""
+"""Time for open connections at Ctrl-C: the page's own connections never end by themselves."""
 
 
 def ui_command(options: argparse.Namespace) -> int:
@@ -48,7 +48,7 @@ async def serve(options: argparse.Namespace) -> None:
         timeout_graceful_shutdown=END_SECONDS,
     )
     address = f"http://{HERE}:{port}/{token}/"
-    # On stdout and flushed: a program that starts the page reads its address there.
+    # On stdout and flushed, so that a program that starts the page can read its address.
     print(address, flush=True)
     print(
         "Keep this address to yourself: whoever has it can read your runs. Ctrl-C ends the page.",
@@ -64,7 +64,7 @@ async def serve(options: argparse.Namespace) -> None:
 
 
 def listen(wanted: int | None) -> socket.socket:
-    """On 127.0.0.1. Raises BadInput if the port that was asked for cannot be had."""
+    """A socket on 127.0.0.1. Raises BadInput if the requested port is not available."""
     listening = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -80,7 +80,8 @@ def listen(wanted: int | None) -> socket.socket:
 
 
 def open_page(folder: Path, address: str) -> None:
-    """By a file that only this user can read: the browser's command line is everybody's to see."""
+    """Opens the page through a file that only this user can read, because all users can see the browser's command
+    line."""
     folder.chmod(0o700)
     file = folder / "open.html"
     file.write_text(f'<!doctype html><meta http-equiv="refresh" content="0;url={address}">', encoding="utf-8")

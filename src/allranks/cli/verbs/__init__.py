@@ -1,1 +1,1 @@
-"""One file a verb. Each has a docstring (its help), `arguments(parser)` and `call(options) -> exit code`."""
+"""One file per verb. Each has a docstring (its help), `arguments(parser)` and `call(options) -> exit code`."""

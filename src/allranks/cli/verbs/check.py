@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 TAKES_COMMAND = True
-"""Behind `--` stands the training command, in place of a run file."""
+"""The training command comes after `--`, in place of a run file."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +91,7 @@ def call(options: argparse.Namespace) -> int:
 
 
 def summed_up(inspection: Inspection, options: argparse.Namespace, seconds: float | None) -> Checked:
-    """The findings that were asked for, how each node stands by them, and the settings line by line."""
+    """The requested findings, the standing of each node, and the settings line by line."""
     from allranks import checks
     from allranks.core import OK
     from allranks.output.check import Checked
@@ -127,7 +127,7 @@ async def looked_at(run: Run, late: Late, accept_new_hosts: bool) -> Inspection:
 
 
 def recorded(run: Run, folder: str) -> list[Facts]:
-    """The facts of DIR/<node>.json; a node without a file is unreadable, which is a verdict and no error."""
+    """The facts in DIR/<node>.json. A node without a file is unreadable, which gives a verdict and not an error."""
     from allranks.core import Facts
     from allranks.runs.inspection import facts_of
 
@@ -163,9 +163,10 @@ def write_hostfiles(checked: Checked, options: argparse.Namespace) -> None:
 
 
 def hostfile_lines(checked: Checked, passing: bool) -> Iterable[str]:
-    """One line a machine: its address, its slots, and as a comment its name and what was found there.
+    """One line per machine: its address, its slots, and as a comment its name and its findings.
 
-    Nodes of one address are one line, since a hostfile may name a host once; it passes where all of them do.
+    Nodes with the same address share a line, since a hostfile may name a host only once. The line passes if all these
+    nodes pass.
     """
     from allranks.core.text import fold
 

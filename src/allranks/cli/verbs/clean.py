@@ -37,7 +37,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def call(options: argparse.Namespace) -> int:
-    """3 if a node could not be looked at or cleaned, or if nobody can tell whether the named run has ended."""
+    """Returns 3 if a node could not be looked at or cleaned, or if it is unknown whether the named run has ended."""
     import asyncio
 
     from allranks.core.text import spelt_out

@@ -11,7 +11,7 @@ from allranks.core.errors import BadInput
 from allranks.core.pages import HEADINGS, Page
 
 WIDEST = 100
-"""Columns: longer lines of prose are hard to read."""
+"""The most columns: longer lines of prose are hard to read."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -51,7 +51,7 @@ def as_json(page: Page) -> dict[str, object]:
 
 
 def shown(page: Page) -> str:
-    """One page as wide as the terminal; its id and headings are bold there."""
+    """One page, as wide as the terminal. Its id and headings are bold there."""
     text = page.text(min(shutil.get_terminal_size((88, 24)).columns, WIDEST)).rstrip()
     if not sys.stdout.isatty():
         return text
@@ -60,7 +60,7 @@ def shown(page: Page) -> str:
 
 
 def list_all(as_json: bool) -> int:
-    """The catalogue: each topic, and under it one line for each id."""
+    """The catalogue: each topic, followed by one line for each id."""
     from allranks.output.pages import by_topic, known
 
     topics = by_topic()

@@ -79,7 +79,7 @@ def fresh(options: argparse.Namespace) -> str:
 
 
 def from_script(options: argparse.Namespace) -> tuple[str, tuple[Finding, ...]]:
-    """The run file that does what a script does, and what was found in it, which a person sees at once."""
+    """The run file that does the same as a script, and the findings about the script, which are shown at once."""
     from allranks import spec
     from allranks.output.terminal import print_findings
     from allranks.spec import text as files

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 TAKES_COMMAND = True
-"""Behind `--` stands the training command, in place of a run file."""
+"""The training command comes after `--`, in place of a run file."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -78,7 +78,7 @@ def call(options: argparse.Namespace) -> int:
         raise BadInput(
             Problem(f"{options.probe} is not a readable JSON object.", do="allranks probe FILE --json > JSON")
         )
-    # The scripts cannot run the experts in lockstep: they are planned, and written, with a leaf.
+    # The scripts cannot run the experts in lockstep, so they are planned and written with a leaf.
     goes = replace(run, train=replace(run.train, experts=LEAF)) if options.render else run
     plan = planned(goes, samples=options.samples, price=options.price, probe=probe)
     findings = [*run.notes, *plan.findings, *script_findings(run)]
@@ -97,7 +97,7 @@ def call(options: argparse.Namespace) -> int:
 
 
 def rendered(options: argparse.Namespace, run: Run, plan: Plan) -> dict[str, Any]:
-    """Writes the scripts and says what was written."""
+    """Writes the scripts and returns a list of them."""
     from allranks.core import BadInput, Problem
     from allranks.launch import scripts
     from allranks.launch.scripts import write

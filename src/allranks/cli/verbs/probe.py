@@ -26,7 +26,7 @@ def rounds(text: str) -> int | None:
 
 
 TAKES_COMMAND = True
-"""Behind `--` stands the training command, in place of a run file."""
+"""The training command comes after `--`, in place of a run file."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -140,7 +140,7 @@ def table(results) -> list[str]:
 
 
 def devices(results) -> list[str]:
-    """What each model of device computes and copies, from the slowest rank to the fastest."""
+    """The compute and copy rates of each device model, from the slowest rank to the fastest."""
     from allranks.probe.rules.device_slow import giga, tera
 
     ranks = [rank for one in results.collectives for rank in one.ranks if rank.flops and rank.copied]

@@ -56,7 +56,7 @@ def call(options: argparse.Namespace) -> int:
 
 
 async def of_head(run_id: str) -> str:
-    """The page that the keeper wrote where the run lies. Raises BadInput where there is none."""
+    """The page that the keeper wrote on the run's head. Raises BadInput if there is none."""
     from allranks.core import BadInput, Problem
     from allranks.runs.index import connected_head
     from allranks.runs.run_copy import pieces

@@ -14,7 +14,7 @@ from allranks.cli import run_modes
 from allranks.cli.common import add_file, add_hosts, add_json, load_run
 
 TAKES_COMMAND = True
-"""Behind `--` stands the training command, in place of a run file."""
+"""The training command comes after `--`, in place of a run file."""
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -61,6 +61,6 @@ def call(options: argparse.Namespace) -> int:
 
 
 def resume_of(text: str) -> str:
-    """A path that exists here is relative to the caller and not to the run file; quoted for YAML."""
+    """Quotes the text for YAML. A path that exists here is relative to the caller, not to the run file."""
     path = Path(text)
     return json.dumps(str(path.absolute()) if text != "auto" and path.exists() else text)

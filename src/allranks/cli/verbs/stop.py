@@ -69,7 +69,7 @@ def call(options: argparse.Namespace) -> int:
 
 
 def tell(result: Mapping[str, Any]) -> None:
-    """Prints what was stopped, saved and left."""
+    """Prints what was stopped and saved, and what is left."""
     from allranks.core.text import spelt_out
     from allranks.output.messages import print_findings
     from allranks.runs.last_save import saved_text
@@ -88,7 +88,7 @@ def tell(result: Mapping[str, Any]) -> None:
 
 
 async def is_quiet(run_id: str) -> bool:
-    """Whether the run has ended and nothing of it lives: there is nothing to ask about then."""
+    """Whether the run has ended and no part of it lives. If so, there is nothing to ask about."""
     from allranks.runs.cleanup import FINAL, sweep
     from allranks.runs.index import all_runs
 
@@ -99,7 +99,8 @@ async def is_quiet(run_id: str) -> bool:
 
 
 def describe(found: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What would be stopped: processes that are alike in one line, with their number on many nodes, else their pids."""
+    """The processes to stop. Equal processes share a line, with their number if they are on many nodes, or else their
+    pids."""
     from allranks.core.text import fold
     from allranks.transport import folded
 
