@@ -1,6 +1,6 @@
-"""The causes: one file each, found without being listed, also inside a zip, and what each says of itself.
+"""Finds the causes and reads what their files declare. Each cause is one file; nothing lists them. Works in a zip too.
 
-The folders are `symptoms/` here and what `include` adds: `monitor/detectors/`, of a room below.
+The folders are `symptoms/` here and those that `include` adds: `monitor/detectors/`, of a room below.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from allranks.diagnose import symptoms as _package
 from allranks.diagnose.symptom import Pattern
 
 SOURCE = "The logs of the ranks, of their launcher and of the node's kernel."
-"""Of a cause that names no other source."""
+"""The source of a cause that does not name another one."""
 
 SIMILAR = "Easily confused with "
-"""Begins the paragraph of a page that names causes which look alike."""
+"""The beginning of the paragraph on a page that names similar causes."""
 
 _packages: List[ModuleType] = [_package]
 _index: Dict[str, List[Tuple[str, Pattern]]] = {}
@@ -39,7 +39,8 @@ def modules(package: ModuleType = _package) -> Dict[str, ModuleType]:
 
 
 def cause(cause_id: str) -> Cause:
-    """How a cause behaves, as its file declares it. Nothing in particular, if it says nothing or there is none."""
+    """The properties of a cause, as its file declares them. The defaults if the file declares none or does not
+    exist."""
     if not _causes:
         for package in _packages:
             for name, module in modules(package).items():
@@ -49,8 +50,8 @@ def cause(cause_id: str) -> Cause:
 
 
 def index() -> Dict[str, List[Tuple[str, Pattern]]]:
-    """Patterns by the word they are looked up by: a line's words decide which patterns are tried at all, so
-    the cost of a line does not grow with the catalogue."""
+    """The patterns by their key word. Only patterns whose key word is in a line are tried on it, so the cost of a line
+    does not grow with the catalogue."""
     if not _index:
         for symptom_id, module in modules().items():
             for pattern in module.PATTERNS:
@@ -91,7 +92,7 @@ def section(cause_id: str, heading: str) -> str:
 
 
 def similar(cause_id: str) -> str:
-    """The causes that look alike, as the page names them, on one line; empty if it says nothing of it."""
+    """The similar causes that the page names, on one line; empty if it names none."""
     for paragraph in page(cause_id).sections[FOUND].split("\n\n"):
         if paragraph.startswith(SIMILAR):
             return " ".join(paragraph[len(SIMILAR) :].split())

@@ -1,4 +1,5 @@
-"""Lines told apart with every digit alike: what such lines have in common is found once for all of them."""
+"""Treats all digits as equal: properties that lines with different digits share are computed only once for all of
+them."""
 
 from __future__ import annotations
 

@@ -78,8 +78,8 @@ class Evidence(Store):
         self._look(line, seen, shape)
 
     def add_exception(self, told: Told, place: Line) -> None:
-        """One that a rank told in parts: it counts as a traceback in that place's log. The message's other lines are
-        read as lines, since a library may say the reason there."""
+        """Adds an exception that a rank reported in parts. It counts like a traceback in the log of that place. The
+        message's other lines are read like lines of a log, since a library may give the reason there."""
         first, *others = told.text.splitlines() or [""]
         line = place._replace(text=first)
         seen = self._count(line)
@@ -181,7 +181,7 @@ class Evidence(Store):
         self.last_step = (self.count, line)
 
     def _hit(self, symptom: str, weight: int, line: Line, match: Any, start: int = 0) -> None:
-        """Keeps the first few of each rank; a heavier one is kept besides, since it says more."""
+        """Keeps the first few hits of each rank and weight, so that a heavier one is never lost behind lighter ones."""
         rank, node = line.rank, line.node
         key = (symptom, rank, node, weight)
         kept = self._kept.get(key, 0)
@@ -268,12 +268,13 @@ class Evidence(Store):
         return Case(symptom, weight, tuple(kept), "certain" if weight >= STRONG else "likely")
 
     def later_steps(self, hit: "Hit | Raised") -> int:
-        """Steps that the same log shows after it: a run that went on for long did not die of it."""
+        """The number of steps that the same log shows after the hit. If a run trained many more steps, this was not the
+        reason for its end."""
         return self.sources[hit.line.source].steps - hit.steps
 
     def survived(self, hit: "Hit | Raised") -> bool:
-        """Whether the training went on for long after it, or came to its end in spite of it. If the training came
-        to its end, warnings and ranks that blame each other never count: ranks that leave one after the other print
+        """Whether the training continued for many steps after the hit, or completed in spite of it. If the training
+        completed, warnings and ranks that blame each other never count: ranks that end one after the other print
         them."""
         if self.later_steps(hit) >= LATER_STEPS:
             return True
@@ -287,8 +288,8 @@ class Evidence(Store):
 
     @property
     def ended_well(self) -> bool:
-        """Whether a rank says that the training ended, and no process failed: by its exit code, or by an exception
-        that nobody caught."""
+        """Whether a rank reports that the training is complete and no process has failed, with an exit code or an
+        uncaught exception."""
         if self._ended is None or self._ended[0] != self.count:
             failed = any(e.code for e in self.exits) or any(
                 self.later_steps(r) < LATER_STEPS and not self._before_end(r) for _, r in self.raised()

@@ -1,6 +1,6 @@
-"""Facts that are read from logs besides symptoms: exit codes, world sizes, collectives, versions, interfaces.
+"""Facts that logs contain besides symptoms: exit codes, world sizes, collectives, versions, interfaces.
 
-A fact names no cause by itself; the symptoms' `judge` functions compare facts over ranks and nodes.
+A single fact does not name a cause. The symptoms' `judge` functions compare facts over ranks and nodes.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _spawned_exit(seen: Store, line: Line, match: Any) -> None:
 
 
 def _raised_of(seen: Store, line: Line, match: Any) -> None:
-    """A launcher that repeats another process's exception says whose it was."""
+    """A launcher that repeats the exception of another process names that process's rank."""
     if all(known.rank != int(match.group(1)) for known in seen.exits):
         _exit(seen, line, 1, int(match.group(1)), None, None)
 
@@ -136,7 +136,7 @@ def _world_size(seen: Store, line: Line, match: Any) -> None:
 
 
 def _communicator(seen: Store, line: Line, match: Any) -> None:
-    """NCCL's communicators are of all ranks or of some: the largest tells the world size."""
+    """NCCL's communicators have all ranks or some of them, so the size of the largest one is the world size."""
     sizes = seen.world_sizes.setdefault(line.node, set())
     if int(match.group(1)) > max(sizes, default=0):
         sizes.clear()
@@ -209,8 +209,8 @@ def _address(seen: Store, line: Line, match: Any) -> None:
 
 
 def _operation(seen: Store, line: Line, match: Any) -> None:
-    """The collective in a rank's traceback, the last one of a line; torch's own frame says it better than the
-    script's line."""
+    """The collective in a rank's traceback, the last one on a line: torch's own frame, which comes last, is more exact
+    than the script's line."""
     rank = seen.rank_of(line)
     if rank is not None and len(seen.operations) < KEPT:
         for name in match.re.findall(line.text):
@@ -220,7 +220,7 @@ def _operation(seen: Store, line: Line, match: Any) -> None:
 
 
 def on_frame(seen: Store, rank: "int | None", file: str, function: str) -> None:
-    """The same of a frame that a rank told as data."""
+    """The same for a frame that a rank reported as data."""
     if any(word in function for word in WAITS_FOR_MAIN):
         seen.words.add("waits-for-main")
     name = function.replace("_", "").lower()

@@ -12,13 +12,13 @@ from allranks.diagnose.symptom import Pattern
 
 GIB = 1 << 30
 BYTES_OF_A_PARAMETER = 2
-"""Of a model held in bf16 or fp16."""
+"""Bytes per parameter of a model in bf16 or fp16."""
 
 TOLERANCE = 0.1
-"""ZeRO-3 keeps small parameters whole and pads each shard: a few percent more than the even share."""
+"""ZeRO-3 keeps small parameters whole and pads each shard, so a rank has a few percent more than the even share."""
 
 ADAPTER = 0.01
-"""If less than this share of the parameters trains, gradients and optimizer take no memory to speak of."""
+"""If less than this share of the parameters trains, the memory of gradients and optimizer is negligible."""
 
 MOST = 10**15
 
@@ -26,7 +26,7 @@ _UNITS = {"": 1, "K": 10**3, "M": 10**6, "B": 10**9, "T": 10**12}
 
 
 def _whole(name: str) -> Callable[[Store, Line, Any], None]:
-    """Keeps the largest value of a figure: ranks and attempts repeat it, and smaller ones are of parts."""
+    """Keeps the largest value of a figure: ranks and attempts repeat it, and smaller values belong to parts."""
 
     def keep(seen: Store, line: Line, match: Any) -> None:
         value = (

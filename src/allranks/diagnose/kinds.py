@@ -32,8 +32,8 @@ class Layout:
 
 
 class Kind:
-    """What raw lines that differ in digits alone have in common. `effect`: on a traceback; `timed`: such a line may
-    hold a time stamp; `start`: where its text begins, -1 if that is not known."""
+    """The common properties of raw lines that differ only in digits. `effect`: the effect on a traceback; `timed`: such
+    a line may have a time stamp; `start`: the index at which its text begins, -1 if it is not known."""
 
     __slots__ = ("effect", "ends", "layout", "shape", "speaks", "start", "timed")
 
@@ -56,8 +56,8 @@ class Case(NamedTuple):
 
 
 class Kinds:
-    """The kinds of raw lines, for logs that are read one after another. If the name of a log gives the rank, no rank
-    is searched in its lines: such logs have separate kinds."""
+    """The kinds of raw lines, for logs that are read one after another. If the name of a log gives the rank, its lines
+    are not searched for one, so such logs have separate kinds."""
 
     def __init__(self, matcher: "Optional[Callable[[], Optional[Suspects]]]" = None) -> None:
         self.shapes = Shapes()
@@ -152,7 +152,7 @@ LOOKED_FOR = 32
 
 
 def runs(raws: Sequence[bytes], among: List[Kind], begun: int) -> Iterator[Tuple[Layout, Any, Run]]:
-    """(layout, what tells the place, lines) of each place in a stretch."""
+    """(layout, the text that gives the place, lines) of each place in a stretch."""
     layouts: Dict[Layout, Set[Kind]] = {}
     for kind in set(among):
         layouts.setdefault(kind.layout, set()).add(kind)

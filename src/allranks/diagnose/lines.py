@@ -1,6 +1,7 @@
-"""Log lines: cut from streams in bounded memory, their prefixes read (rank, node, time), made safe to show.
+"""Log lines: splits streams into lines in bounded memory, reads their prefixes (rank, node, time), and makes them safe
+to show.
 
-Prefixes are taken off (`prefixes.py`); what is left is the text that symptoms look at. Every expression here is linear:
+The prefixes are removed (`prefixes.py`), and symptoms look at the rest of the line. Every expression here is linear:
 no nested repetition, bounded lengths.
 """
 
@@ -58,7 +59,7 @@ def split(chunks: Iterable[Union[bytes, str]]) -> Iterator[str]:
 
 
 def ends(line: str) -> Tuple[str, ...]:
-    """The line itself, or what is looked at of one that has no end: its first and its last `LINE_LIMIT` characters."""
+    """The line itself, or the first and the last `LINE_LIMIT` characters of a very long one; the rest is not read."""
     return (line,) if len(line) <= CHUNK_BYTES else (line[:LINE_LIMIT], "… " + line[-LINE_LIMIT:])
 
 
@@ -70,8 +71,8 @@ def read(file: IO[Any]) -> Iterator[str]:
 def parse(
     text: Union[str, bytes, Iterable[str], IO[Any]], source: "str | None" = None, node: "str | None" = None
 ) -> Iterator[Line]:
-    """Lines with their prefixes read: of a whole text, of an open file (in bounded memory whatever it holds), or
-    of an iterable of lines. `node` is their machine, if no line says another."""
+    """The lines of a whole text, of an open file (always in bounded memory), or of an iterable of lines, with their
+    prefixes read. `node` is their machine, unless a line names another."""
     if isinstance(text, (str, bytes)):
         lines: Iterable[str] = split((text,))
     else:
@@ -139,7 +140,7 @@ class Reader:
             self.before = ("-", "") if _RULE.match(raw) else ("", "")
 
     def line(self, raw: str, place: List[Any], number: int, spans: "Optional[Spans]" = None) -> Line:
-        """One line. `spans` takes where the characters stand that tell its place."""
+        """One line. The positions of the characters that give its place are added to `spans`."""
         if len(raw) > LINE_LIMIT:
             raw = raw[: LINE_LIMIT - 1024] + " … " + raw[-1024:]
         if "#0" in raw:
@@ -176,7 +177,7 @@ class Reader:
 _new: Any = tuple.__new__  # half the cost of Line(...), which is called for every line
 
 YEAR_SECONDS = 366 * 86400.0
-"""Of the table below, in which every February has 29 days."""
+"""The year's length in the table below, in which every February has 29 days."""
 
 _DAYS_BEFORE = (0, 31, 60, 91, 121, 152, 182, 213, 244, 274, 305, 335)
 

@@ -23,10 +23,10 @@ EARLIEST, LATEST = "14", "19"
 """First digits of seconds since 1970 from 2014 to 2033."""
 
 RANK, NODE, TIME, LOCAL, TASK = range(5)
-"""Where a place, a list of five, holds what a prefix says."""
+"""The indices of a place, which is a list of the five values that prefixes give."""
 
 Spans = List[Tuple[int, int]]
-"""Where in a line the characters stand by which a prefix names a rank or a machine."""
+"""The positions in a line of the characters that name a rank or a machine in a prefix."""
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _DATE = r"\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
@@ -35,9 +35,9 @@ _WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[ ]"
 _MONTH_DAY = r"(?:" + "|".join(_MONTHS) + r")[ ]{1,2}\d{1,2}[ ]\d\d:\d\d:\d\d"
 _HOST = r"[A-Za-z\d][\w.-]{0,80}"
 
-# One alternative a kind of prefix; the name of the last group says which. A host's name must hold a digit or
-# come in brackets: `RuntimeError: ` is none, `gpu-node-01: ` is. Names of files (`libnccl.so.2: cannot open`)
-# are none either.
+# One alternative per kind of prefix; the name of its last group is the kind. A host's name must contain a digit or be
+# in brackets: `gpu-node-01: ` is one, `RuntimeError: ` is not. Names of files (`libnccl.so.2: cannot open`) are not
+# hosts either.
 _LAYER = re.compile(
     r"[ \t]{0,8}(?:\x1b?\[\d{1,2}m)?(?:"
     r"\[(?:rank|Rank|RANK)[ :=]{0,2}(?P<rank>\d{1,6})\](?::|(?=\W))[ ]?"
@@ -98,9 +98,10 @@ def is_name(value: str) -> bool:
 
 
 def peel(raw: str, place: List[Any], start: int = 0, spans: "Optional[Spans]" = None) -> int:
-    """Takes the layers of prefixes off and notes in `place` what they say; returns where the text begins.
+    """Skips the layers of prefixes and stores their values in `place`; returns the index at which the text begins.
 
-    Whether a layer is one depends on no digit's value, so that lines that are alike but for digits have the same ones.
+    Whether something is a layer never depends on a digit's value, so lines that differ only in digits have the same
+    layers.
     """
     for _ in range(MAX_LAYERS):
         found = _LAYER.match(raw, start)
@@ -147,8 +148,8 @@ def _note(kind: str, found: "re.Match[str]", place: List[Any], start: int) -> bo
 
 
 def stamp(kind: str, value: str) -> str:
-    """A time in the form that all are compared in, `2026-01-05 10:11:12.25`; a year that is not told is 0000. Empty
-    if the number is not a time of these years."""
+    """A time in the form in which all are compared, `2026-01-05 10:11:12.25`; an unknown year is 0000. Empty if the
+    number is not a time in the years 2014 to 2033."""
     if kind == "epoch":
         if not EARLIEST <= value[:2] <= LATEST:
             return ""
@@ -163,7 +164,7 @@ def stamp(kind: str, value: str) -> str:
     return value
 
 
-# ---- what the names of files say ----
+# ---- the names of files ----
 
 _FILE_RANK = re.compile(
     r"(?:(?<!local)(?<!node)[/_.-]|^)(?:(?:global[_-]?)?rank|std_log_process)[_-]?(\d{1,6})(?=[._/-]|$)", re.I
@@ -183,7 +184,7 @@ _FILE_TASK = re.compile(r"(?:^|[/_.-])(?!20\d\d[_.-])\d{3,12}[_.-](\d{1,5})\.(?:
 def place_of_source(
     source: "str | None",
 ) -> "tuple[Optional[int], Optional[str], Optional[int], Optional[int]]":
-    """(rank, node, local rank, task) as the name of a log file tells: `node-1/logs/rank-3.log`, `48213_3.out`."""
+    """(rank, node, local rank, task) from the name of a log file: `node-1/logs/rank-3.log`, `48213_3.out`."""
     if not source:
         return None, None, None, None
     ranks, nodes, pod = _FILE_RANK.findall(source), _FILE_NODE.findall(source), _FILE_POD.search(source)

@@ -1,4 +1,4 @@
-"""Which lines report a training step, in the formats of many trainers.
+"""Recognizes lines that report a training step, in the formats of many trainers.
 
 A step line shows a quantity of the training (a loss, a learning rate, a gradient's norm) and a count (a step, an
 epoch, `10/100`), each with its number. So code in a traceback and warnings about a loss scale do not count.
@@ -48,7 +48,7 @@ _HEADING = re.compile(
 
 
 HEADING_WORDS = ("[step=", "[batch=", "[iter=", "[iteration=", "[global_step=", "] Batch [", "MLLOG")
-"""Every such line holds one of them."""
+"""Every heading of a step contains one of these."""
 
 
 def is_progress(text: str, words: List[bytes]) -> bool:

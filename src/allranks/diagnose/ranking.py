@@ -54,7 +54,7 @@ def weighed(seen: Evidence) -> Statement:
 
 
 def others(seen: Evidence, told: Diagnosis, most: int = 3) -> List[Tuple[str, str]]:
-    """What else these lines show, as (cause, evidence): lighter than the one that was told, and not its echo."""
+    """Other causes in these lines, as (cause, evidence). They are lighter than the diagnosis and not its echo."""
     cases = [c for c in find_cases(seen) if c.weight > STALE and c.symptom != told.cause and c.hits]
     cases = [c for c in cases if not cause(c.symptom).is_blame]
     return [(c.symptom, _labelled(seen, c.hits[0].line, c.hits[0].start)) for c in cases[:most]]
@@ -174,11 +174,11 @@ def _evidence(seen: Evidence, case: Case) -> Tuple[str, ...]:
 
 
 BEFORE = 120
-"""Characters of a line that are shown before what was found in it."""
+"""Characters of a line that are shown before the matched text."""
 
 
 def _labelled(seen: Evidence, line: Line, start: int = 0) -> str:
-    """A line as evidence; of a long one the part around what was found."""
+    """A line as evidence; of a long line the part around the matched text."""
     rank, node = seen.rank_of(line), seen.node_of(line)
     label = " ".join(part for part in (node or "", f"rank {rank}" if rank is not None else "") if part)
     text = line.text
@@ -190,7 +190,7 @@ def _labelled(seen: Evidence, line: Line, start: int = 0) -> str:
 def _collateral(
     seen: Evidence, case: Case, culprits: "Set[Optional[int]] | Set[int]", where: Where
 ) -> Tuple[Where, ...]:
-    """Ranks that only lost a peer or were told to stop."""
+    """Ranks that only lost a peer or were ordered to stop."""
     if cause(case.symptom).healthy:
         return ()
     if case.collateral is not None:

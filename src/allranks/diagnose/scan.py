@@ -106,7 +106,7 @@ def scan(
     node: "str | None" = None,
     kinds: "Optional[Kinds]" = None,
 ) -> Iterator[Union[Line, Stretch]]:
-    """What `parse` gives of the same text, with lines that say nothing counted together."""
+    """The same lines that `parse` returns, but lines without information are only counted, in stretches."""
     scanner = _Scanner(source, node, kinds or Kinds())
     for block in blocks:
         yield from scanner.block(block)
@@ -149,7 +149,7 @@ class _Scanner:
     def _speaking(
         self, raws: Sequence[bytes], forms: List[bytes], kinds: List[Optional[Kind]]
     ) -> Iterator[int]:
-        """The numbers of the lines that have to be read; the reader has read each before the next is asked for."""
+        """The numbers of the lines that must be read. The reader reads each before it asks for the next number."""
         following, asked = 0, self._asked(raws, forms, kinds, 0)
         while following < len(raws):
             if self.reader.before[0]:
@@ -195,7 +195,7 @@ class _Scanner:
         return self._case(kind.layout, cut(raw) if cut is not None else None, raw).stream not in self.closed
 
     def _plain(self, new: Iterable[bytes]) -> Dict[bytes, Kind]:
-        """Those among lines of new kinds that are plain text behind a known prefix, as the matcher shows."""
+        """The lines of new kinds that, according to the matcher, are plain text after a known prefix."""
         left, found = list(new), {}
         suspects = self.kinds.suspects(len(left)) if len(left) >= NEW and not self.learned else None
         if suspects is None:
@@ -263,7 +263,7 @@ class _Scanner:
     # ---- reading and counting ----
 
     def _read(self, raw: bytes, kind: Optional[Kind]) -> Iterator[Line]:
-        """A line by itself. Of a known kind it is known where its text begins and what it may say."""
+        """Reads one line. If its kind is known, the start of its text and its possible contents are known too."""
         if kind is not None and kind.start >= 0 and not self.reader.before[0]:
             self.number += 1
             cut = kind.layout.cut
@@ -287,7 +287,7 @@ class _Scanner:
             self.closed.add(stream)
 
     def _case(self, layout: Layout, said: Any, raw: bytes) -> Case:
-        """The place of a line, and what it counts as if it says nothing."""
+        """The place of a line, and its role if it carries no information."""
         key = layout, said
         case = self.cases.get(key)
         if case is None:
@@ -361,11 +361,11 @@ class _Scanner:
 
 
 _EPOCH = re.compile(r"(?:^|[^\w.])\d{10}(?:\d{3}|\.\d{1,9})?\]?:?[ \t]")
-"""What may be seconds since 1970: whether it is a time depends on its digits."""
+"""A number that may be seconds since 1970: whether it is a time depends on its digits."""
 
 
 def _lines_of(places: Iterable[int], text: bytes) -> Set[int]:
-    """The numbers of the lines in which these places are; a line's end belongs to it."""
+    """The numbers of the lines that contain these places. A line's end belongs to the line."""
     found: Set[int] = set()
     number, at = 0, 0
     for place in sorted(set(places)):
@@ -385,7 +385,7 @@ def _effect(shape: Shape, text: str) -> int:
 
 
 def _places_of(text: str, drawn: str) -> Spans:
-    """Where the digit stands of each `| 0/`."""
+    """The position of the digit in each `| 0/`."""
     found: Spans = []
     start = text.find(drawn)
     while start >= 0:

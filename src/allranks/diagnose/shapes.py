@@ -59,7 +59,7 @@ class Shapes:
         return shape
 
     def _classify(self, text: str, raw: bytes) -> Shape:
-        """What can be said of every line of this shape. Nothing here may depend on a digit's value."""
+        """The common properties of all lines of this shape. Nothing here may depend on a digit's value."""
         words = raw.translate(_LETTERS).split()
         keys = self._keys.intersection(words)
         patterns = tuple(p for w in keys for p in self._symptoms.get(w, ()) if p[1].may_stand_in(text))

@@ -14,7 +14,7 @@ MARKS, DOCUMENT_LINES, SHARE = 5, 40, 100
 
 
 class Exit(NamedTuple):
-    """How a process ended, as a launcher says. `code` is negative for a signal. `order` counts lines."""
+    """The end of a process, as a launcher reports it. `code` is negative for a signal. `order` counts lines."""
 
     rank: Optional[int]
     local: Optional[int]
@@ -27,7 +27,7 @@ class Exit(NamedTuple):
 
 
 class Collective(NamedTuple):
-    """One rank's hanging collective, as NCCL's watchdog tells it."""
+    """One rank's hanging collective, as NCCL's watchdog reports it."""
 
     sequence: int
     operation: str
@@ -36,7 +36,7 @@ class Collective(NamedTuple):
 
 
 def root_of(source: "str | None") -> str:
-    """torchrun's folder of one launch, in which a file is a local rank's; empty of any other file."""
+    """torchrun's folder of one launch, in which each file belongs to a local rank; empty for any other file."""
     return (source or "").rpartition("/attempt_")[0]
 
 
@@ -102,7 +102,8 @@ class Store:
         )
 
     def rank_of(self, line: Line) -> Optional[int]:
-        """The global rank of a line: its own, its task's, or that of its local rank where tables tell it."""
+        """The global rank of a line: the line's own rank, its task, or the rank that a table in the log gives for its
+        local rank."""
         if line.rank is not None:
             return line.rank
         if line.task is not None and not self.tasks_are_nodes:

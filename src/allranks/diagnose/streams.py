@@ -18,7 +18,7 @@ HEADINGS = (
 FRAME = re.compile(r'\s{0,8}File "[^"]{1,400}", line \d')
 
 NOT_IGNORED, IGNORING, WAS_IGNORED = range(3)
-"""Whether Python said that it ignores the exception that comes now, or the one that came last."""
+"""Whether Python has announced that it ignores the next exception (IGNORING), or ignored the last one."""
 
 EXCEPTION = re.compile(
     r"^(?:[A-Za-z_]\w{0,60}\.){0,8}(_?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure|Exit|Died|Iteration|Warning)"
@@ -34,16 +34,18 @@ CODE = re.compile(
     r"\s{0,80}(?:(?:raise|assert|elif|def|class)\b[^:]|(?:print|log(?:ger|ging)?\.\w{4,12}|warnings\.warn)\(|#|//"
     r"|\"\"\"|[+-][ ]{2})|[ ]{4,80}\S.{0,200}[ ]#[ ]"
 )
-"""A line of a program: in a traceback, or of a script that prints itself. It says what might be said, not what was."""
+"""A line of source code, in a traceback or from a script that prints itself. It contains messages that a program could
+print, not messages that it has printed."""
 
 WRAPPERS = frozenset((
     "ChildFailedError", "CalledProcessError", "RayTaskError", "SystemExit", "ProcessRaisedException",
     "ProcessExitedException", "SignalException",
 ))  # fmt: skip
-"""Exceptions of launchers: they repeat that somebody else failed."""
+"""Exceptions of launchers: they repeat that another process failed."""
 
 FOLLOWS_WITHIN = 8
-"""Lines after which a traceback is another one: in a log of many ranks somebody else's lines may come between."""
+"""After this number of lines a traceback counts as a new one. In a log of many ranks, lines of other ranks may come in
+between."""
 
 
 CLOSED, HEADLESS, OPEN = range(3)
@@ -65,8 +67,8 @@ class Raised(NamedTuple):
 
 
 class Told(NamedTuple):
-    """An exception as its rank told it, in parts. `text` is its class and its message; `communication` None: nobody
-    has looked at its base classes."""
+    """An exception that its rank reported in parts. `text` is its class and its message. `communication` is None if its
+    base classes are not known."""
 
     kind: str
     message: str
@@ -118,14 +120,15 @@ class Source:
 
 
 def heading_of(text: str) -> str:
-    """What kind of line this is of those that come before an exception; empty if it is not one."""
+    """The kind of a line that comes before an exception; empty if the line is not such a line."""
     if "File" in text and FRAME.match(text) is not None:
         return _FRAME
     return next((kind for words, kind in HEADINGS if words in text), "")
 
 
 def head(seen: Seen, heading: str, text: str) -> None:
-    """A line that comes before an exception. Python goes on after one that it ignores, chained ones included."""
+    """Notes a line that comes before an exception. If Python ignores an exception, it ignores the exceptions that are
+    chained to it too."""
     if heading == _FRAME:
         seen.frame = text
         if seen.traceback != OPEN:

@@ -1,9 +1,9 @@
-r"""What may make a line more than plain text without a place, as one set of expressions for a multi-pattern matcher.
+r"""Expressions for a multi-pattern matcher: a line that matches none of them is plain text without a place.
 
-A matcher is handed in from above (`Suspects`): it looks through many lines at once and says where any of these stands.
-A line in which none stands is plain text; one in which one stands is read as any other. So the set may say too much,
-never too little (`tests/diagnose/test_diagnose_stretches.py`). Lines come with every digit as 0, and joined by `\n`:
-`^` and `$` are a line's ends, no expression crosses one, and each takes one character at least.
+A room above passes in the matcher (`Suspects`). It searches many lines at once and returns the positions of matches. A
+line with a match is read in the usual way, so the set may match too much, but never too little
+(`tests/diagnose/test_diagnose_stretches.py`). In the text that it searches every digit is 0, and lines are joined by
+`\n`: `^` and `$` are a line's ends, no expression crosses a line, and each matches at least one character.
 """
 
 from __future__ import annotations

@@ -17,35 +17,36 @@ from typing import Pattern as Regex
 from allranks.diagnose.digits import values_matter
 from allranks.diagnose.lines import Line
 
-# Weights: a heavier statement wins over an earlier lighter one. They order kinds of statements, they measure nothing.
+# Weights: a heavier statement wins over an earlier, lighter one. They only order the kinds of statements.
 PROVEN = 103
-"""A device itself says so: whatever strong text came before it was a remark."""
+"""The report of a device itself. It wins over any earlier strong text."""
 STRONG = 100
 """A text that only this cause prints."""
 CRASH = 70
 """An exception or a signal that no other symptom knows."""
 WEAK = 55
-"""A text that often goes with this cause, or a warning of it."""
+"""A text that often appears with this cause, or a warning of it."""
 ENDED = 45
-"""The launcher, the scheduler or a peer ended it: a cause only where nothing else is."""
+"""The launcher, the scheduler or a peer ended the process: a cause only if there is no other."""
 ECHO = 30
 """Ranks that blame each other."""
 STALE = 10
-"""Any of these, when many steps were trained after it."""
+"""Any of the above, if the training continued for many steps after it."""
 NOISE = 1
-"""Progress: a cause only if there is no other statement at all."""
+"""Progress: a cause only if there is no other statement."""
 
-# Events prove more than any line; the surest comes first.
+# Events prove more than any line. The most certain comes first.
 WITNESSED = 140
-"""What all ranks did was compared before anything was stopped; a kill elsewhere that ended the wait is surer."""
+"""allranks compared the states of all ranks before it stopped anything. A kill elsewhere that ended the wait is more
+certain."""
 GONE = 130
-"""A node was silent before anybody was in trouble."""
+"""A node was silent before any rank had a problem."""
 SEEN = 120
 """An exception that a rank reported, or a signal that allranks did not send."""
 LOST = 110
-"""A node that is gone."""
+"""A lost node."""
 LEFT = CRASH + 1
-"""A rank ended with 0 while steps were left: only a text that names a reason says more."""
+"""A rank ended with exit code 0 before the last step. Only a text that names a reason is heavier."""
 
 
 def is_warning(weight: int) -> bool:
@@ -54,12 +55,12 @@ def is_warning(weight: int) -> bool:
 
 
 class Pattern:
-    """A literal and, if it is not enough, an expression. The literal holds no digit: lines that differ
-    in digits alone are looked up together, so a literal with digits could be missed. The expression may hold any.
+    """A literal and, if it is not enough, an expression. The literal must not contain a digit: lines that differ only
+    in digits are looked up together, so a literal with digits could be missed. The expression may contain digits.
 
-    `raised`: full weight only in the last line of a traceback, else it counts as a warning.
-    `without`: texts that must not be in the same line. `frame`: the function, and a part of its file's path, by
-    which the same is seen in the frames of an exception that a rank told as data.
+    `raised`: the pattern has its full weight only in the last line of a traceback, and else counts as a warning.
+    `without`: texts that must not be in the same line. `frame`: a function and a part of its file's path; a frame with
+    both counts as a match in an exception that a rank reported as data.
     """
 
     __slots__ = ("_sure", "frame", "key", "literal", "raised", "regex", "weight", "without")
@@ -84,7 +85,7 @@ class Pattern:
         return self.literal in text and not (self._sure and self.find(text) is None)
 
     def find(self, text: str) -> "Optional[re.Match[str] | bool]":
-        """The match, True where there is no expression, None where it is not there."""
+        """The match; True if there is only a literal; None if the text does not match."""
         if self.literal not in text or any(other in text for other in self.without):
             return None
         return True if self.regex is None else self.regex.search(text)
@@ -122,8 +123,8 @@ class Hit(NamedTuple):
 
 
 class Case(NamedTuple):
-    """The statement of a symptom about a log. `hits` are its evidence, the earliest first; `rank` and `node` name the
-    culprit where the lines' own places do not."""
+    """The statement of a symptom about a log. `hits` are its evidence, the earliest first. `rank` and `node` name the
+    culprit if the lines' own places do not."""
 
     symptom: str
     weight: int

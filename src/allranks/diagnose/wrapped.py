@@ -58,7 +58,7 @@ def looks_wrapped(raw: str) -> bool:
 
 
 def unwrap(raw: str, place: List[Any]) -> Optional[List[str]]:
-    """The lines in a record, and in `place` what it says of them; None if it is not a record of a line."""
+    """The lines in a record; their place is stored in `place`. None if it is not a record of a line."""
     if raw[0] == "[":
         return _fluent(raw, place)
     try:
@@ -106,7 +106,8 @@ def _place(parts: List[Dict[str, Any]], place: List[Any]) -> None:
 
 
 def _time(value: Any) -> Optional[str]:
-    """A date as it is; a number of seconds, milli-, micro- or nanoseconds since 1970, as its size tells."""
+    """A time as a text. A date stays as it is. A number is taken as seconds, milli-, micro- or nanoseconds since 1970,
+    according to its size."""
     if isinstance(value, str) and _DATE.match(value):
         return value
     try:

@@ -64,7 +64,8 @@ RIVALS = 4
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """The suspect: whoever a barrier misses, else who completed fewest collectives, else who is silent."""
+    """The suspect: the rank that a barrier waits for, else the one that completed the fewest collectives, else the
+    silent one."""
     case = seen.case("collective-timeout-straggler")
     if case is None or case.weight < ECHO:  # the watchdog ends the process for other errors, too
         return case

@@ -81,7 +81,7 @@ def judge(seen: Evidence) -> Optional[Case]:
 
 
 def _owner(seen: Evidence, address: str) -> Optional[str]:
-    """The node of an address: as its own lines tell, or the only one whose address is not known."""
+    """The node of an address: the one whose own lines name the address, or the only one whose address is unknown."""
     if address in seen.addresses:
         return seen.addresses[address]
     others = seen.nodes - set(seen.addresses.values())

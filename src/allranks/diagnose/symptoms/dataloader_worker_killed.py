@@ -29,6 +29,6 @@ PATTERNS = (
     Pattern("DataLoader worker", r"exited unexpectedly", weight=90),
     Pattern("DataLoader worker", r"is killed by signal: Terminated", weight=WEAK - 20),
     Pattern("Pin memory thread exited", weight=84),
-    # The batch's tensors are fetched from the worker that made them: it was gone before torch noticed.
+    # torch fetches the batch's tensors from the worker that made them. The worker had ended before torch noticed.
     Pattern("rebuild_storage_fd", r"\bin rebuild_storage_fd\b", weight=90, frame=("rebuild_storage_fd", "")),
 )

@@ -47,7 +47,7 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """A path that tells no kind of file counts as data where several nodes run and it fails on one of them alone."""
+    """A path of an unknown kind of file counts as data only if several nodes run and it is missing on just one."""
     case = seen.case("dataset-file-missing-on-node")
     if case is None or case.weight >= STRONG:
         return case

@@ -52,7 +52,7 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """Also: nodes whose lines tell different world sizes, or one client of many."""
+    """Two more cases: nodes that log different world sizes, or a rendezvous that only one of many processes joined."""
     case = seen.case("launch-args-mismatch")
     if case is not None and case.weight > WEAK:
         return case

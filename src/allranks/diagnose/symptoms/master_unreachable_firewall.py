@@ -32,7 +32,7 @@ from allranks.diagnose.symptoms.rendezvous_timeout import CAUSE as RENDEZVOUS_TI
 CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("failed to connect to any network address", r"No route to host|Network is unreachable|timed out"),
-    # IPv6 is tried first and needs no route where the head has an IPv4 address too.
+    # torch tries IPv6 first. If the head has an IPv4 address too, a missing IPv6 route does no harm.
     Pattern("socket has failed to connect", r"errno: (?:113|101|110)\b", weight=90, without=("::",)),
     Pattern("failed to connect to any network address", weight=WEAK, without=("refused",)),
     Pattern(

@@ -37,7 +37,7 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """Before 2.26 the versions of the hosts must be compared; it matters only where the run failed."""
+    """Before 2.26 the nodes' versions must be compared here. A difference matters only if the run failed."""
     case = seen.case("nccl-version-mismatch")
     versions = {node: v for node, v in seen.nccl_versions.items() if node is not None}
     if case is not None or len(set(versions.values())) < 2 or not (seen.blamers() or seen.exits):

@@ -73,7 +73,7 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """Also: several nodes, everybody waits, nobody is silent, nobody crashed."""
+    """One more case: several nodes, all ranks wait, none is silent and none has crashed."""
     case = seen.case("peer-node-network-broken")
     if case is not None:
         return case

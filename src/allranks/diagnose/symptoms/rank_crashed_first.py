@@ -32,7 +32,7 @@ SIGNALS = {-11: "SIGSEGV", -6: "SIGABRT", -8: "SIGFPE", -4: "SIGILL"}
 PATTERNS = (
     Pattern("Segmentation fault", weight=CRASH),
     Pattern("Fatal Python error", weight=CRASH),
-    # A watchdog that only waited aborts in these words too: any rank that blames another says more.
+    # A watchdog that only waited prints this too, so a rank that blames another is stronger evidence.
     Pattern("terminate called after throwing an instance of", weight=ECHO - 5),
     Pattern("(core dumped)", weight=ECHO - 5),
 )
@@ -56,7 +56,7 @@ def judge(seen: Evidence) -> Optional[Case]:
 
 
 def _kind(hit: Hit) -> str:
-    """What two exceptions are compared by: the class and the message without its numbers."""
+    """A key that compares exceptions: the class and the message without its numbers."""
     return "".join(c for c in hit.line.text[:200] if not c.isdigit())
 
 
@@ -87,7 +87,8 @@ def _by_signal(seen: Evidence) -> Optional[Case]:
 
 
 def _by_exit_code(seen: Evidence) -> Optional[Case]:
-    """The crash itself was cut off: one rank left with an error and blames nobody, the others blame a peer."""
+    """The case that the crash itself is not in the log: one rank ended with an error and does not blame another; the
+    others blame a peer."""
     blaming = seen.blamers()
     if not seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id) or any(rank is None for rank, _ in seen.raised()):
         return None

@@ -34,8 +34,7 @@ PATTERNS: Tuple[Pattern, ...] = ()
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """The first SIGTERM that its own launcher did not send, where nothing else failed: the launcher told others to
-    close, not this one."""
+    """The first process that ended by a SIGTERM which its own launcher did not send, if nothing else failed."""
     ended = _terminated(seen)
     if not ended:
         return None
@@ -46,7 +45,7 @@ def judge(seen: Evidence) -> Optional[Case]:
 
 
 def _terminated(seen: Evidence) -> List[Exit]:
-    """SIGTERM that its own launcher did not send: the launcher told others to close, not this one."""
+    """Processes that a SIGTERM ended and that are not among those which their launcher closed."""
     if not seen.closed_pids or any(e.code not in (-15, 0) for e in seen.exits):
         return []
     ours = {pid for _, pid in seen.closed_pids}

@@ -48,7 +48,8 @@ _DIALLED = re.compile(r"connect to \(?([A-Za-z\d][\w.-]{0,80})[,:]")
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """The culprit is whoever did not come: the one node that waits for nobody, or the head that did not answer."""
+    """The culprit is the one node that did not join, and so does not wait for others, or the head that did not
+    answer."""
     case = seen.case("rendezvous-timeout")
     if case is None:
         return None

@@ -51,8 +51,8 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """SIGBUS alone says likely: a page of shared memory that could not be had. Not if it was seen to have room: then
-    a mapped file was cut, or its storage failed."""
+    """SIGBUS alone makes this cause likely: the kernel could not provide a page of shared memory. It does not if shared
+    memory is known to have had room: then a mapped file was truncated, or its storage failed."""
     case = seen.case("shm-too-small")
     bus = [e for e in seen.exits if e.code == -7 and e.node not in seen.with_shared_memory]
     if case is not None or not bus:

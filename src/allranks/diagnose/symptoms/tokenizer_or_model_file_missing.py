@@ -37,7 +37,7 @@ PATTERNS = (
     Pattern("Unable to load vocabulary from file"),
     Pattern(
         "No such file or directory",
-        # PEFT says "Can't find" of an adapter that is loaded; this is a save whose folder is gone.
+        # PEFT prints "Can't find" if it loads an adapter, so adapter_config here means a save whose folder is missing.
         r"(?:(?<!adapter_)config|tokenizer(?:_config)?|generation_config|\w{0,60}model-\d{1,12}-of-\d{1,12}|pytorch_model|"
         r"vocab|tokenizer\.model)\.?(?:json|safetensors|bin|txt|model)?\b['\"]?$",
         raised=True,

@@ -53,7 +53,7 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """Loopback is right where there is one machine; a bridge counts only where the run failed."""
+    """Loopback is right on a single machine; a bridge counts only if the run failed."""
     case = seen.case("wrong-network-interface")
     if case is None or case.weight > WEAK:
         return case

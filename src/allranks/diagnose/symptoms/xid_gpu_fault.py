@@ -40,7 +40,7 @@ CAUSE = Cause(
 )
 PATTERNS = (
     Pattern("NVRM: Xid", xids.pattern(xids.FAILED)),
-    # The program's own errors and what was corrected only go with an exception that says more.
+    # Xids of program errors and of corrected errors are lighter than an exception, which tells more.
     Pattern("NVRM: Xid", rf"Xid \([^)]{{1,40}}\): (?!(?:{NO_CRASH})\b)", weight=CRASH),
     Pattern("NVRM: Xid", weight=WEAK),
     Pattern("fallen off the bus", weight=PROVEN),
