@@ -16,8 +16,8 @@ from allranks.core.payloads import Payload, Refused, plan_of
 from allranks.core.rank_events import Beat, Flight, Frame, Raised
 from allranks.core.run_events import Resume
 
-TELLERS = (("", "Event", 1), ("node", "_tell", 0), ("worker", "emit", 0), ("runs", "note", 0))
-"""In which room, by which call, in which of its words an event's kind stands."""
+TELLERS = (("", "Event", 1), ("runs", "note", 0))
+"""In which room, by which call, in which argument an event's kind is a string. Nodes and ranks pass typed events."""
 
 
 def read(kind, **data):
@@ -197,7 +197,7 @@ def test_every_kind_that_is_told_is_declared(root: Path):
                     call.args[n : n + 1] for where, by, n in TELLERS if by == name and where in ("", room)
                 ]
                 spoken |= {w.value for one in words for w in one if isinstance(w, ast.Constant)}
-    assert {"stack", "exception", "flight"} <= spoken
+    assert {"phase", "state"} <= spoken
     assert not spoken - set(kinds())
 
 

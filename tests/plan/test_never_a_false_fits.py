@@ -50,12 +50,14 @@ def total(plan) -> int:
     on_gpu=st.booleans(),
     uncounted=st.sampled_from(["", "a reference model"]),
 )
-def test_fits_means_that_all_of_it_was_seen_to_fit(needed, usable, host, host_usable, on_gpu, beside) -> None:
+def test_fits_means_that_all_of_it_was_seen_to_fit(
+    needed, usable, host, host_usable, on_gpu, uncounted
+) -> None:
     phases = {"load": host, "train": 1, "save": 1, "save_stock": 2**60}
-    memory = Memory({"parameters": needed}, "loss", usable, phases, host_usable, on_gpu, beside)
+    memory = Memory({"parameters": needed}, "loss", usable, phases, host_usable, on_gpu, uncounted)
     fine_gpu = usable is not None and needed <= 0.92 * usable
     fine_host = host <= 0.92 * host_usable if host_usable is not None else on_gpu and host < 2**40
-    assert (memory.verdict == FITS) == ((fine_gpu or not on_gpu) and fine_host and not beside)
+    assert (memory.verdict == FITS) == ((fine_gpu or not on_gpu) and fine_host and not uncounted)
     short = (on_gpu and usable is not None and needed > 1.05 * usable) or (
         host_usable is not None and host > 1.05 * host_usable
     )

@@ -131,8 +131,7 @@ class Keeper(threading.Thread):
         return finding is not None
 
     def _following(self, finish: keeper_finish.Finish) -> Steps[Optional[Attempt]]:
-        """The next attempt, with the same ranks, once everything is ready for it; None if the run does not start
-        again."""
+        """The next attempt, with the same ranks, once everything is ready for it; None if there is none."""
         cause = self.attempt.cause(time.time())
         ranks = self.attempt.watch.run.ranks.values()
         step = max((r.step for r in ranks if r.step is not None), default=None)
@@ -179,8 +178,7 @@ class Keeper(threading.Thread):
         return bool(self.attempt.notice) or read_json(self.directory.keeper.stop) is not None
 
     def _give_up(self, finish: keeper_finish.Finish) -> Steps[None]:
-        """Ends an attempt in which no rank was started: a stop was requested, or a finding says why the run cannot
-        begin."""
+        """Ends an attempt that started no rank: a stop was requested, or a finding says why it cannot begin."""
         asked = self.attempt.state in (State.LEAVING, State.ASKED)
         yield from self._stop_all("asked to stop" if asked else "the run could not begin")
         self.record.end("stopped" if asked else "failed", "before any rank was started")
@@ -243,8 +241,7 @@ class Keeper(threading.Thread):
             self._tell_all(ToSupervisor(save=True))
 
     def _on_joined(self, node: str) -> None:
-        """Handles a supervisor that joins, also after a broken connection. It sends the orders again, since they may
-        not have arrived."""
+        """Handles a supervisor that joins, perhaps again. Orders that may not have arrived are sent again."""
         self.joined[node] = True
         self.lost.discard(node)
         self._hear(told(run_events.Joined(), node))
