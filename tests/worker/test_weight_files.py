@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
 
 import pytest
 
+from allranks.worker.byte_origin import ByteOrigin
 from allranks.worker.weight_files import CannotRead, Files, Stored
 
 HEADER = {
@@ -98,3 +100,38 @@ def test_copies_are_told_apart_by_their_values(tmp_path: Path) -> None:
         digests.append(files.sample(files.add(written(tmp_path / f"{number}.safetensors", values=values))))
         files.close()
     assert digests[0] == digests[1] != digests[2]
+
+
+def test_a_read_that_fails_is_tried_again_and_told(tmp_path: Path, files: Files, monkeypatch) -> None:
+    waited, left = [], [errno.EIO, errno.ESTALE]
+    real = os.preadv
+
+    def preadv(*args) -> int:
+        if left:
+            raise OSError(left[0], os.strerror(left.pop(0)))
+        return real(*args)
+
+    files.add(written(tmp_path / "m.safetensors"))
+    monkeypatch.setattr(os, "preadv", preadv)
+    monkeypatch.setattr("allranks.worker.weight_files.time.sleep", waited.append)
+    assert read(files, "a", 0, 12) == VALUES[:12]
+    assert waited == [1.0, 2.0] and files.retries == 2 and files.error.endswith("Stale file handle")
+    left.extend([errno.EIO] * 9)
+    with pytest.raises(CannotRead, match="Input/output error"):
+        read(files, "a", 0, 12)
+    assert len(waited) == 5
+    left[:] = [errno.EACCES]
+    with pytest.raises(CannotRead, match="Permission denied"):
+        read(files, "a", 0, 12)
+    assert len(waited) == 5
+
+
+def test_where_bytes_come_from(tmp_path: Path) -> None:
+    told = tmp_path / "io"
+    told.write_text("rchar: 9\nread_bytes: 1000\n")
+    origin = ByteOrigin(str(told))
+    assert origin.source(0) == ""
+    told.write_text("rchar: 9\nread_bytes: 1499\n")
+    assert origin.source(1000) == "memory" and origin.source(998) == "storage"
+    told.unlink()
+    assert origin.source(1000) == "" == ByteOrigin(str(told)).source(1)

@@ -75,6 +75,9 @@ class Doing(Payload):
     what: str = ""
     done: Optional[Number] = None
     total: Optional[Number] = None
+    source: str = ""  # of the base model's bytes: `storage`, `memory` (the page cache), `cache` (the node's)
+    retries: int = 0  # reads of it that failed and were tried again
+    error: str = ""  # of the last of them
 
 
 BASE_BYTES = "bytes of the base model"

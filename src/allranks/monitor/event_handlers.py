@@ -12,7 +12,7 @@ from allranks.core.node_events import EventRefused, ProcessSeen, RankGone
 from allranks.core.payloads import Refused
 from allranks.core.rank_events import Beat, End, Flight, Raised, Saved, Settings, Stack, Start, Step
 from allranks.core.run_events import Evidence, Phase, State
-from allranks.monitor import pause_history
+from allranks.monitor import base_reading, pause_history
 from allranks.monitor.node_event_handlers import OF_NODES
 from allranks.monitor.rank_records import EXCEPTIONS_KEPT, FIRST_LOSSES, MEMORY_POINTS, RankState
 from allranks.monitor.run_state import RunState
@@ -87,6 +87,7 @@ def _on_beat(run: RunState, event: Event, beat: Beat) -> None:
         _change_phase(run, rank, beat.phase, at)
     rank.operator = beat.operator
     progress = (beat.shard, beat.progress)
+    rank.base = base_reading.note(rank.base, beat.progress, at, heard)
     rank.unread = not beat.has("phase", "step")  # a wrong field was left out, so the rank may be moving
     unknown = rank.unread and not _others_tell(run, rank)
     if unknown or (progress != rank.progress and progress != (None, None)):

@@ -9,6 +9,7 @@ from typing import Any, Deque, Dict, List, Optional, Sequence, Tuple
 from allranks.core import Event
 from allranks.core.node_events import Failure, GpuSample, Sample
 from allranks.core.rank_events import Operator, Settings
+from allranks.monitor.base_reading import BaseReading
 
 RECENT_STEPS = 64
 """Steps kept per rank: enough for a median and a spread, and few enough to hold 8,000 ranks in memory."""
@@ -68,6 +69,8 @@ class RankState:
     unread: bool = False
     """Whether its last heartbeat has a phase or a step that cannot be read."""
     progress: Any = None
+    base: Optional[BaseReading] = None
+    """How it reads the base model, if it reads its own part."""
     operator: Optional[Operator] = None
     """The operator that torch compiles in it now, or whose lock it waits for."""
     steps_seen: int = 0

@@ -198,6 +198,8 @@ class RunState:
             rank.ended_heard_at, rank.busy_at = moved(rank.ended_heard_at), moved(rank.busy_at)
             rank.cpu, rank.stopped_at = None, moved(rank.stopped_at)
             rank.phase_heard_at = moved(rank.phase_heard_at)
+            if rank.base is not None:
+                rank.base.moved_at = min(rank.base.moved_at + ahead, now)
         for node in self.nodes.values():
             node.seen_at, node.lost_at = moved(node.seen_at), moved(node.lost_at)
             node.sample_at = moved(node.sample_at)

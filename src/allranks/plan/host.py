@@ -25,7 +25,7 @@ SHARD_FILE_BYTES = 5 * 10**9
 """The largest file of a sharded checkpoint: transformers' `max_shard_size` was 5 GB before version 5."""
 
 
-OWN_LOADER_BYTES = 64 * 2**20
+OWN_LOADER_BYTES = 16 * 2**20
 """The piece that a rank holds while allranks' loader reads its bytes (`worker/weight_files.py`, `PIECE_BYTES`)."""
 
 

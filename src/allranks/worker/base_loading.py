@@ -20,6 +20,7 @@ from typing import Any, Dict, List, Optional, Tuple
 from allranks.core.rank_events import BASE_BYTES
 from allranks.worker import block_scales, collective, partition_plan, partition_reading, tensor_origin
 from allranks.worker.block_scales import Scales
+from allranks.worker.byte_origin import ByteOrigin
 from allranks.worker.partition_plan import Doubt, Plan
 from allranks.worker.rank_reporter import Rank
 from allranks.worker.weight_files import CannotRead, Files
@@ -48,6 +49,7 @@ class Attempt:
         self.fault: Optional[str] = None
         self.random = torch.get_rng_state()
         self.done_bytes, self.total_bytes, self.seconds = 0, 0, 0.0
+        self.origin = ByteOrigin()
         self.own_count, self.stock_count = 0, 0
         self.scales: Optional[Scales] = None
         """Of a base in fp8 whose model is built in bf16."""
@@ -194,7 +196,11 @@ class Attempt:
         self.done_bytes += count
 
     def progress(self) -> Dict[str, Any]:
-        return {"what": BASE_BYTES, "done": self.done_bytes, "total": self.total_bytes}
+        told: Dict[str, Any] = {"what": BASE_BYTES, "done": self.done_bytes, "total": self.total_bytes}
+        told["source"] = self.origin.source(self.done_bytes)
+        if self.files.retries:
+            told.update(retries=self.files.retries, error=self.files.error)
+        return told
 
     def load_others(self, original: Any, model: Any, plan: Plan, *config: Any) -> Any:
         """Parameters that are not a plain sequence go through the library's function, about STOCK_BYTES at a time."""

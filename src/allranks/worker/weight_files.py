@@ -7,9 +7,11 @@ The format (huggingface/safetensors, README "Format"): 8 bytes with the header's
 from __future__ import annotations
 
 import ctypes
+import errno
 import hashlib
 import json
 import os
+import time
 from typing import Any, Dict, Iterable, List, NamedTuple, Tuple
 
 ITEM_BYTES = {
@@ -18,8 +20,12 @@ ITEM_BYTES = {
 }  # fmt: skip
 LARGEST_HEADER = 100 << 20
 """safetensors itself takes no longer one."""
-PIECE_BYTES = 64 << 20
-"""Of one read: progress is told between two of them."""
+PIECE_BYTES = 16 << 20
+"""Of one read: progress is told between two of them, and slow storage shall not look like none."""
+PASSING = frozenset((errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EINTR))
+"""Errors of storage that a second try may not have: a server that fails over, a cable that was moved."""
+WAITS = (1.0, 2.0, 4.0)
+"""Seconds before each further try."""
 SAMPLES, SAMPLE_BYTES = 256, 4096
 
 
@@ -45,6 +51,8 @@ class Files:
         self.tensors: Dict[str, Stored] = {}
         self._open: List[int] = []
         self._seen: List[Tuple[int, ...]] = []
+        self.retries, self.error = 0, ""
+        """Reads that were tried again, and why the last one was."""
 
     def add(self, path: str) -> List[str]:
         """The names in one more file. Raises CannotRead if the file cannot hold what its header says."""
@@ -91,12 +99,17 @@ class Files:
         return bytes(target)
 
     def _fill(self, file: int, begin: int, target: memoryview) -> None:
-        done = 0
+        done, waits = 0, list(WAITS)
         while done < len(target):
             try:
                 count = os.preadv(self._open[file], [target[done : done + PIECE_BYTES]], begin + done)
             except OSError as error:
-                raise CannotRead("%s: %s" % (self.paths[file], error.strerror or error)) from error
+                said = "%s: %s" % (self.paths[file], error.strerror or error)
+                if error.errno not in PASSING or not waits:
+                    raise CannotRead(said) from error
+                self.retries, self.error = self.retries + 1, said[-200:]
+                time.sleep(waits.pop(0))
+                continue
             if not count:
                 text = "%s ended at byte %s while it was read"
                 raise CannotRead(text % (self.paths[file], format(begin + done, ",")))

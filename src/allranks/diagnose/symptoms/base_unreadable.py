@@ -13,7 +13,9 @@ different files would train a model that nobody has.
 
 ## What to do
 Compare the named file with the head's (`sha256sum`), copy or download it again to the named node, and start again.
-`environment: {loader: stock}` takes every value from rank 0's files in place of each node's own.
+For `Input/output error`, `Stale file handle` or `timed out` look at the named node's `dmesg -T`, its disk and its link
+first: allranks had tried each read four times. `environment: {loader: stock}` takes every value from
+rank 0's files in place of each node's own.
 
 Topic: storage
 """
