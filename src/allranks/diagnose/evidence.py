@@ -16,8 +16,10 @@ from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.shapes import PLAIN, STEP, Shape, Shapes
 from allranks.diagnose.store import RANKS_KEPT, Store, root_of
 from allranks.diagnose.streams import (
+    CHAINED,
     CLOSED,
     EXCEPTION,
+    HEADED,
     IGNORING,
     LOOSE,
     NOT_IGNORED,
@@ -42,6 +44,9 @@ CLOSE = 15
 
 LATER_STEPS = 10
 """Step lines after which an error is taken to be survived."""
+
+CHAINED_WITHIN = 4
+"""Lines between an exception and the line that says that another one followed from it."""
 
 STEPS_PRINTED_LATE = 2
 """Rank 0 prints a step or two more after another rank's death (seen with gloo), since its last collectives had
@@ -146,11 +151,31 @@ class Evidence(Store):
             self._step(line, seen)
         if shape.heading:
             head(seen, shape.heading, line.text)
+            if shape.heading == CHAINED:
+                self._chain(seen)
         self._read_facts(line, shape)
         ignored = seen.ignored == IGNORING
-        found = self._read_patterns(line, shape, shape.exception and in_traceback(seen, True), ignored)
-        if shape.exception and not shape.heading:
+        if shape.heading:
+            raised = HEADED.match(line.text) is not None
+        else:
+            raised = in_traceback(seen, shape.exception) and (
+                shape.exception or LOOSE.match(line.text) is not None
+            )
+        found = self._read_patterns(line, shape, raised, ignored)
+        if shape.heading:
+            return
+        if raised:
             self._exception(line, seen, found)
+        elif shape.patterns and (shape.exception or LOOSE.match(line.text) is not None):
+            seen.bare = (seen.lines, line, shape)
+
+    def _chain(self, seen: Seen) -> None:
+        """The exception above such a line was raised, also if its own traceback was cut off."""
+        if seen.bare is None or seen.ignored == IGNORING or seen.lines - seen.bare[0] > CHAINED_WITHIN:
+            return
+        _, line, shape = seen.bare
+        seen.bare = None
+        self._read_patterns(line, shape, True)
 
     def _read_facts(self, line: Line, shape: Shape) -> None:
         for pattern, handler in shape.facts:

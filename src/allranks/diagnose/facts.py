@@ -184,6 +184,12 @@ def _mark(seen: Store, line: Line, match: Any) -> None:
     seen.marks += 1
 
 
+def _awaited(seen: Store, line: Line, match: Any) -> None:
+    """A rank that waited in vain for NCCL's id names the rank that should have written it."""
+    if len(seen.awaited) < KEPT:
+        seen.awaited.setdefault(int(match.group(2)), int(match.group(1)))
+
+
 def _model(seen: Store, line: Line, match: Any) -> None:
     seen.words.add("moe")
 
@@ -364,6 +370,13 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     (
         Pattern("monitoredBarrier", r"[Rr]anks? ([\d, ]{1,400}) failed to pass monitoredBarrier"),
         _barrier_missing,
+    ),
+    (
+        Pattern(
+            "retrieving ncclUniqueId",
+            r"\[(\d{1,6})\] is setting up .{0,40}retrieving ncclUniqueId from \[(\d{1,6})\]",
+        ),
+        _awaited,
     ),
     (Pattern("missing ranks", r"\[missing ranks: ?([\d, ]{1,400})\]"), _barrier_missing),
 )

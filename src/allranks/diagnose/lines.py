@@ -85,6 +85,9 @@ def parse(
 _QUOTE = re.compile(r"(?:> ){1,3}")
 TRACEBACK = "Traceback (most recent call last)"
 _A_FRAME = '  File "'
+_CLASS = re.compile(r"[A-Z]\w{2,60}[ ]{2,80}$")
+"""IPython puts the exception's class before the heading of a traceback."""
+
 _TAIL = re.compile(r"==> (\S.{0,400}) <==\s{0,8}$")
 _RULE = re.compile(r"-{8,80}\s{0,8}$")
 _HEADED = re.compile(r"([A-Za-z\d][\w.,\[\]-]{0,200})(?: \(\d{1,6}\))?\s{0,8}$")
@@ -155,7 +158,11 @@ class Reader:
         if self.learned.shapes:
             start = self.learned.peel(raw, start, place, spans)
         heading = traceback_at(raw)
-        if heading > start and (raw[heading] == "T" or raw[start:heading].strip()):
+        if (
+            heading > start
+            and (raw[heading] == "T" or raw[start:heading].strip())
+            and _CLASS.match(raw, start, heading) is None
+        ):
             self.learned.heading(raw[start:heading])
             start = self.learned.peel(raw, start, place, spans)
         body = raw[start:] if start else raw

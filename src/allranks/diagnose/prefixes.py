@@ -71,19 +71,25 @@ _LAYER = re.compile(
     r"|(?:rank|Rank)[ ]?(?P<bare>\d{1,6})(?:\[\d{1,9}\]\[\w{1,40}\])?:[ ]"
     r"|(?P<pipe>[A-Za-z][\w.-]{0,60})[ ]{0,8}\|{1,2}[ ]"
     r"|(?P<tab>" + _HOST + r")\t"
+    r"|\((?:rank|worker|process|proc)[ _:-]?(?P<paren>\d{1,6})\)[ ]?:[ ]"
+    r"|[|][ ](?=\[(?:rank|default)\d{1,6}\])"
     r"|\[(?P<mpich>\d{1,6})\][ ](?=[\w.-]{1,80}:\d{1,9}:\d)"
     r"|(?P<host>" + _HOST + r"):(?:[ ]|(?=\[))"
     r")"
 )
 _NOT_NAMES = re.compile(
     r"\.(?:so|py|sh|cc|cpp|cu|h|c|log|txt|ya?ml|json|safetensors|bin)\b|^\d{1,81}$|^(?:attempt|step|epoch|iter|line|xid|c10d"
-    r"|pid|v\d|exit|errno|python|[WEIFCD]\d{4}$)",
+    r"|pid|v\d|exit|cc1|errno|python|[WEIFCD]\d{4}$|E[A-Z]\d{4}$)",
     re.I,
 )
+_DAEMON = "slurmstepd-"
+"""SLURM's daemon on a node puts its own name before the node's."""
+
 _DIGIT = re.compile(r"\d")
 _ADDRESS = re.compile(r"^\d{1,3}(?:\.\d{1,3}){3}$")
 _NUMBERS = {
-    "rank": RANK, "bare": RANK, "mpi": RANK, "mpich": RANK, "global": RANK, "local": LOCAL, "gpu": LOCAL, "task": TASK,
+    "rank": RANK, "bare": RANK, "paren": RANK, "mpi": RANK, "mpich": RANK, "global": RANK,
+    "local": LOCAL, "gpu": LOCAL, "task": TASK,
 }  # fmt: skip
 _TIMES = frozenset(("stamp", "date", "full", "ctime", "syslog", "epoch"))
 _SAY_NO_PLACE = frozenset(("", "actor", "uptime", "cri"))
@@ -143,7 +149,7 @@ def _note(kind: str, found: "re.Match[str]", place: List[Any], start: int) -> bo
         place[TIME] = found.group("when")
     if kind == "algo":
         place[RANK] = int(found.group("mpirank"))
-    place[NODE] = value
+    place[NODE] = value[len(_DAEMON) :] if value.startswith(_DAEMON) else value
     return True
 
 

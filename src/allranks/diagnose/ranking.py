@@ -7,6 +7,7 @@ training followed is not what ended the run.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
@@ -15,6 +16,7 @@ from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, modules, section
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import Line, clean
+from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import ECHO, STALE, Case, Hit
 
 EVIDENCE_LINES = 8
@@ -138,10 +140,14 @@ def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
         return place, len(ranks)
     if len(ranks) != 1 and len(nodes) == 1 and len(seen.nodes) > 1:
         return Where(node=next(iter(nodes)), file=place.file, line=place.line), 0
+    row = None if ranks or cause(case.symptom).is_blame else _of_row(seen, case)
+    if row is not None:
+        return replace(place, rank=row.rank, node=row.node), 0
     if not ranks and len(nodes) > 1:
         return place, 0
     if not ranks and not cause(case.symptom).is_blame:
         named = {int(h.group("rank") or 0) for h in case.hits if h.group("rank")}
+        named = named or _told_ranks(case)
         only = named.pop() if len(named) == 1 else _only_failed(seen, line.source)
         if only is not None:
             return replace(place, rank=only, node=seen.node_of(Line("", only))), 0
@@ -149,6 +155,24 @@ def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
     return Where(
         node=seen.node_of(first), rank=seen.rank_of(first), file=first.source, line=first.number or None
     ), 0
+
+
+_TOLD = re.compile(
+    r"(?i)(?<![a-z])(?<!from )(?<!to )(?<!with )(?<!of )(?<!local[_ ])(?<!node[_ ])(?:global[_ ])?"
+    r"rank(?:[_ ]?id)?[\"']?[ ]?[:=]?[ ]?(\d{1,6})\b"
+)
+
+
+def _told_ranks(case: Case) -> Set[int]:
+    """The ranks that the lines name in their text: a runtime that knows its rank says it there (`RankID:3`)."""
+    return {int(number) for hit in case.hits for number in _TOLD.findall(hit.line.text)}
+
+
+def _of_row(seen: Evidence, case: Case) -> "Optional[Exit]":
+    """The end of a process, if one of the case's own lines reports it (`srun: error: node1: task 0: Out Of Memory`)."""
+    lines = {(hit.line.source, hit.line.number) for hit in case.hits if hit.line.number}
+    told = [e for e in seen.exits if e.rank is not None and (e.line.source, e.line.number) in lines]
+    return told[0] if len({e.rank for e in told}) == 1 else None
 
 
 def _only_failed(seen: Evidence, source: Optional[str]) -> Optional[int]:

@@ -59,6 +59,8 @@ class Store:
         self.nccl_versions: Dict[Optional[str], str] = {}
         self.interfaces: Dict[Optional[str], Tuple[str, str, Line]] = {}
         self.missing_ranks: Dict[int, Line] = {}
+        self.awaited: Dict[int, int] = {}
+        """Ranks that never wrote NCCL's id, with one that waited for it."""
         self.with_shared_memory: Set[Optional[str]] = set()
         """Nodes whose /dev/shm was seen to have room before the end."""
         self.preprocessing: Optional[Tuple[int, Line]] = None

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.diagnose.lines import Line
 
-_TRACEBACK, _IGNORED, _CHAINED, _FRAME = "traceback", "ignored", "chained", "frame"
+_TRACEBACK, _IGNORED, CHAINED, _FRAME = "traceback", "ignored", "chained", "frame"
 HEADINGS = (
     ("Traceback (most recent call last)", _TRACEBACK),
     ("Exception ignored ", _IGNORED),
     ("Error in atexit._run_exitfuncs", _IGNORED),  # up to Python 3.9
-    ("During handling of the above exception", _CHAINED),
-    ("The above exception was the direct cause", _CHAINED),
+    ("During handling of the above exception", CHAINED),
+    ("The above exception was the direct cause", CHAINED),
 )
+HEADED = re.compile(r"[A-Z]\w{2,60}[ ]{2,80}Traceback \(most recent call last\)")
+"""IPython's heading names the exception."""
+
 FRAME = re.compile(r'\s{0,8}File "[^"]{1,400}", line \d')
 
 NOT_IGNORED, IGNORING, WAS_IGNORED = range(3)
@@ -84,7 +87,8 @@ class Seen:
     """The output of one rank, or of one unlabelled stream."""
 
     __slots__ = (
-        "frame", "headed", "ignored", "last_plain", "lines", "node", "raised", "source", "steps", "task", "traceback",
+        "bare", "frame", "headed", "ignored", "last_plain", "lines", "node", "raised", "source", "steps", "task",
+        "traceback",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -98,6 +102,8 @@ class Seen:
         self.ignored = NOT_IGNORED
         self.headed = 0
         self.raised: List[Raised] = []
+        self.bare: Optional[Tuple[int, Line, Any]] = None
+        """The last exception outside a traceback: the number of its line, the line, its shape."""
 
 
 class Source:
@@ -136,18 +142,18 @@ def head(seen: Seen, heading: str, text: str) -> None:
         return
     if heading == _IGNORED:
         seen.ignored = IGNORING
-    elif heading == _CHAINED:
+    elif heading == CHAINED:
         seen.ignored = IGNORING if seen.ignored == WAS_IGNORED else NOT_IGNORED
     elif seen.ignored == WAS_IGNORED or seen.lines - seen.headed > FOLLOWS_WITHIN:
         seen.ignored = NOT_IGNORED
-    seen.traceback = CLOSED if heading == _CHAINED else OPEN
+    seen.traceback = CLOSED if heading == CHAINED else OPEN
     seen.frame = ""
     seen.headed = seen.lines
 
 
 def opens(heading: str) -> bool:
     """Whether the lines of a traceback follow."""
-    return heading != _CHAINED
+    return heading != CHAINED
 
 
 def in_traceback(seen: Seen, named: bool) -> bool:

@@ -1,4 +1,10 @@
 FIRES = (
+    (
+        "RuntimeError: [ERROR] HCCL error in: ProcessGroupHCCL.cpp:64\n"
+        "[ERROR] 2026-05-21-11:57:54 (PID:927, Device:6, RankID:6) ERR02200 DIST call hccl api failed.\n"
+        "EJ0001: 2026-05-21-11:57:54.167.645 Failed to initialize the HCCP process.\n",
+        6,
+    ),
     "[rank2]: Traceback (most recent call last):\n"
     "[rank2]: RuntimeError: [ERROR] HCCL error in: "
     "torch_npu/csrc/distributed/ProcessGroupHCCL.cpp:64. ERR02200 DIST call hccl api failed.\n",

@@ -8,6 +8,12 @@ def _silent(count: int) -> str:
 
 
 FIRES = (
+    (
+        "[rank3]: Traceback (most recent call last):\n"
+        "[rank3]: torch.distributed.DistBackendError: [3] is setting up NCCL communicator and retrieving ncclUniqueId "
+        "from [1] via c10d key-value store by key '0', but store->get('0') got error: Socket Timeout\n",
+        1,
+    ),
     ("[1,0]<stderr>:Stalled ops:HorovodBroadcast_dense_1_bias_0 [missing ranks: 1]\n", 1),
     "{'train_runtime': 119.8, 'train_loss': 1.2, 'epoch': 2.57}\n"
     "[E ProcessGroupNCCL.cpp:828] [Rank 0] Watchdog caught collective operation timeout: "

@@ -1,4 +1,10 @@
 FIRES = (
+    (
+        "slurmstepd-gpu7: error: Detected 1 oom-kill event(s) in StepId=77.0. Some of your processes may be gone.\n"
+        "srun: error: gpu7: task 5: Out Of Memory\n"
+        "slurmstepd-gpu7: error: *** STEP 77.0 ON gpu7 CANCELLED AT 2026-02-03T04:05:06 ***\n",
+        5,
+    ),
     "slurmstepd: error: Detected 1 oom_kill event in StepId=4242.0. Some of the step tasks have been OOM Killed.\n"
     "srun: error: node3: task 7: Out Of Memory\n",
     "[ 4823.1] Memory cgroup out of memory: Killed process 9455 (python) total-vm:214748364kB\n"

@@ -1,4 +1,12 @@
 FIRES = (
+    "Traceback (most recent call last):\nFileNotFoundError: Caught FileNotFoundError in DataLoader worker process 3.\n",
+    "[rank5]: Traceback (most recent call last):\n[rank5]: ValueError: File data/dialogues.json not found.\n",
+    "Traceback (most recent call last):\nRuntimeError: path '/srv/data/shard-7.npy' does not exist\n",
+    (
+        "        | [rank2]: FileNotFoundError: Caught FileNotFoundError in DataLoader worker process 1.\n"
+        "        | [rank2]: Original Traceback (most recent call last):\n",
+        2,
+    ),
     "Dataset does not exist: /data/text/part-01\n"
     "Traceback (most recent call last):\n"
     "AttributeError: 'NoneType' object has no attribute 'sizes'\n",
@@ -9,6 +17,7 @@ FIRES = (
 )
 
 SILENT = (
+    "[rank1]: Traceback (most recent call last):\n[rank1]: ValueError: Step 7 of the plan was not found.\n",
     "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'numactl'\n",
     "[rank1]: Traceback (most recent call last):\n"
     "[rank1]: FileNotFoundError: [Errno 2] No such file or directory: 'ck/mp_rank_03_model_states.pt'\n",

@@ -1,4 +1,12 @@
 FIRES = (
+    "ArrowInvalid: JSON parse error: Column(tags) changed from array to string in row 9\n\n"
+    "During handling of the above exception, another exception occurred:\n\n"
+    "ArrowTypeError                            Traceback (most recent call last)\n"
+    "ArrowTypeError: Expected bytes, got a 'int' object\n",
+    "KeyError                                  Traceback (most recent call last)\n"
+    "KeyError: 'train'\n\nThe above exception was the direct cause of the following exception:\n\n"
+    "DatasetGenerationError                    Traceback (most recent call last)\n"
+    "/opt/datasets/builder.py in _prepare_split(self)\n-> 2014             raise\n",
     "Traceback (most recent call last):\n"
     "AssertionError: Index file doesn't match expected format. Make sure that --dataset-impl is "
     "configured properly.\n",

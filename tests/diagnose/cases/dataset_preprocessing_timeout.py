@@ -1,4 +1,7 @@
 FIRES = (
+    "Running tokenizer on dataset:  61%|######    | 61/100 [30:45<19:40, 33.10 examples/s]"
+    "Traceback (most recent call last):\n"
+    '  File "/srv/run/train.py", line 12, in <module>\n    main()\n',
     "[rank0] Running tokenizer on dataset: 48%\n"
     "[rank1]: Traceback (most recent call last):\n"
     "[rank1]: RuntimeError: [gloo/unbound_buffer.cc:78] Timed out waiting 20000ms for recv operation to complete\n",
@@ -8,6 +11,9 @@ FIRES = (
 )
 
 SILENT = (
+    "Running tokenizer on dataset:  61%|######    | 61/100 [30:48<19:40, 33.10 examples/s]"
+    "Traceback (most recent call last):\n"
+    '  File "/srv/run/train.py", line 12, in <module>\n    main()\n',
     "[rank0] Running tokenizer on dataset: 100%\n[rank0] step 1 loss 3.0\n[rank0] step 2 loss 3.0\n"
     "[rank1]: Traceback (most recent call last):\n"
     "[rank1]: RuntimeError: [gloo/unbound_buffer.cc:78] Timed out waiting 20000ms for recv operation to complete\n",

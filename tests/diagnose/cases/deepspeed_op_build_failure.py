@@ -1,4 +1,5 @@
 FIRES = (
+    "cc1plus: fatal error: cuda_runtime.h: No such file or directory\ncompilation terminated.\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: Error building extension 'cpu_adam'\n"
     "Exception ignored in: <function DeepSpeedCPUAdam.__del__>\n"
     "AttributeError: 'DeepSpeedCPUAdam' object has no attribute 'ds_opt_adam'\n",

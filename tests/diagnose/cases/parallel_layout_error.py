@@ -1,4 +1,5 @@
 FIRES = (
+    "Traceback (most recent call last):\nAssertionError: 40 is not divisible by 16\n",
     '[rank9]:   File "/u/attention.py", line 438, in __init__\n'
     "[rank9]: AssertionError: The number of heads must be divisible by world size\n",
     "[rank0]: Traceback (most recent call last):\n"

@@ -1,4 +1,6 @@
 FIRES = (
+    "Traceback (most recent call last):\nRuntimeError: open(/rendezvous): Permission denied\n",
+    "Traceback (most recent call last):\nRuntimeError: File out/checkpoint_3.pt cannot be opened.\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: PermissionError: "
     "[Errno 13] Permission denied: 'out/checkpoint-500'\n"
     "[rank3]: Traceback (most recent call last):\n[rank3]: RuntimeError: "

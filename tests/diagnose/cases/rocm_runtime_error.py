@@ -1,4 +1,6 @@
 FIRES = (
+    "2026-07-19 22:08:36.875173: F ./core/gpu_launch_config.h:174] Check failed: err == hipSuccess (98 vs. 0)\n"
+    "run.sh: line 36:    14 Aborted                 (core dumped) python3 train.py\n",
     "[rank1]: Traceback (most recent call last):\n"
     "[rank1]: RuntimeError: HIP error: invalid device function\n",
     "Memory access fault by GPU node-4 (Agent handle: 0x55d1) on address 0x7f0000. Reason: Unknown.\n",

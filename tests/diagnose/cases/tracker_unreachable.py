@@ -1,4 +1,9 @@
 FIRES = (
+    (
+        "2026-02-17 22:39:17,767 (worker_0) : training ...\n"
+        "2026-02-17 22:40:24,365 (worker_7) : wandb: ERROR Error communicating with wandb process\n",
+        7,
+    ),
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: wandb.errors.CommError: Run initialization has timed out after 90.0 sec.\n",
 )

@@ -1,4 +1,6 @@
 FIRES = (
+    "subprocess.CalledProcessError: Command '['triton/bin/ptxas', '/tmp/a.ptx']' returned non-zero "
+    "exit status 255.\n",
     "RuntimeError: Triton Error [CUDA]: device kernel image is invalid\n",
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: "

@@ -1,4 +1,5 @@
 FIRES = (
+    "TypeError: init_process_group() got multiple values for keyword argument 'backend'\n",
     "Traceback (most recent call last):\n"
     '  File "/e/transformers/models/auto/configuration_auto.py", line 1, in __getitem__\n'
     "    raise KeyError(key)\n"

@@ -82,6 +82,9 @@ def judge(seen: Evidence) -> Optional[Case]:
 def _suspects(seen: Evidence) -> Tuple[List[int], str]:
     if seen.missing_ranks:
         return sorted(seen.missing_ranks), "missing in the barrier"
+    awaited = sorted(set(seen.awaited) - seen.blamers())
+    if awaited:
+        return awaited, "which never wrote the NCCL id that the others waited for"
     silent = seen.silent()
     if silent and seen.blamers():
         return silent, "which reports nothing itself"

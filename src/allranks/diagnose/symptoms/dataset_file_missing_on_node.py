@@ -32,8 +32,21 @@ _DATA = (
     r"txt|tar|npy|npz|h5|hdf5|lmdb|tfrecord|zst|gz"
     r"|mds|jpe?g|png|wav|flac|mp4)\b|\bdata(?:set)?s?\b))"
 )
+_NAMED = (
+    r"(?i)\b(?:file|path|data(?:set)?)\b.{0,400}?(?:\.(?:bin|idx|jsonl?|parquet|arrow|csv|tsv|npy|npz|h5|tar|zst|gz|jpe?g|png"
+    r"|wav|mp4)|\bdata(?:set)?s?/[^'\" ]{1,200})['\"]?\)? "
+)
 _NO_DATA = ("/checkpoint-",)
 PATTERNS = (
+    Pattern("in DataLoader worker", r"Caught FileNotFoundError in DataLoader worker"),
+    Pattern("not found", _NAMED + r"(?:was |is )?not found", weight=CRASH + 4, raised=True, without=_NO_DATA),
+    Pattern(
+        "not exist",
+        _NAMED + r"(?:does not|doesn't|not) exist",
+        weight=CRASH + 4,
+        raised=True,
+        without=_NO_DATA,
+    ),
     Pattern("No such file or directory", r"FileNotFoundError.{0,40}" + _DATA, without=_NO_DATA),
     Pattern("find a dataset", r"(?i)couldn'?t find (?:a |any )?dataset"),
     Pattern("DatasetNotFoundError"),
@@ -52,4 +65,6 @@ def judge(seen: Evidence) -> Optional[Case]:
     if case is None or case.weight >= STRONG:
         return case
     nodes = {seen.node_of(h.line) for h in case.hits}
+    if case.weight == CRASH + 4:
+        return case
     return case if len(nodes) == 1 and len(seen.nodes) > 1 else None

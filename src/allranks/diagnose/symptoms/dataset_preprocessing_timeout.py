@@ -19,6 +19,7 @@ Topic: training
 
 from __future__ import annotations
 
+import re
 from typing import List, Optional
 
 from allranks.diagnose.evidence import Evidence
@@ -30,6 +31,12 @@ PATTERNS = (
     Pattern("Wait timeout", r"DistStoreError.{0,40}[Ww]ait timeout", weight=ECHO),
 )
 
+LIMITS = 600, 1800
+"""torch's own limits of a collective, in seconds: NCCL's since 2.2, and that of other backends."""
+
+SLACK = 45
+_LASTED = re.compile(r"\[(?:(\d{1,3}):)?(\d\d):(\d\d)<")
+
 
 def judge(seen: Evidence) -> Optional[Case]:
     """Time-outs, no step yet, and data being prepared until then."""
@@ -38,8 +45,10 @@ def judge(seen: Evidence) -> Optional[Case]:
         for s in (COLLECTIVE_TIMEOUT_STRAGGLER.id, "dataset-preprocessing-timeout")
         for h in seen.hits.get(s, ())
     ]
-    if not waits or seen.steps:
+    if seen.steps:
         return None
+    if not waits:
+        return _cut_off(seen)
     if seen.preprocessing is None or seen.preprocessing_last is None:
         return _waiting(seen, waits)
     order, line = seen.preprocessing_last
@@ -49,6 +58,26 @@ def judge(seen: Evidence) -> Optional[Case]:
         rank = 0
     notes = () if rank is None else (f"rank {rank} was preparing the data",)
     return Case("dataset-preprocessing-timeout", ENDED, (bar, *waits[:4]), "likely", rank=rank, notes=notes)
+
+
+def _cut_off(seen: Evidence) -> Optional[Case]:
+    """The log ends within a traceback, without the exception, just when the preparation has lasted as long as torch's
+    time limit."""
+    if seen.preprocessing_last is None or any(True for _ in seen.raised()):
+        return None
+    order, line = seen.preprocessing_last
+    lasted = _LASTED.search(line.text)
+    headed = any(one.headed for one in (*seen.ranks.values(), *seen.streams.values()))
+    if lasted is None or not headed:
+        return None
+    seconds = int(lasted.group(1) or 0) * 3600 + int(lasted.group(2)) * 60 + int(lasted.group(3))
+    if not any(abs(seconds - limit) <= SLACK for limit in LIMITS):
+        return None
+    bar = Hit("dataset-preprocessing-timeout", ENDED, line, order, seen.now(line), 0)
+    notes = (
+        f"another rank's traceback begins after {seconds} s of preparation, which is torch's time limit",
+    )
+    return Case("dataset-preprocessing-timeout", ENDED, (bar,), "likely", notes=notes)
 
 
 def _waiting(seen: Evidence, waits: List[Hit]) -> Optional[Case]:

@@ -22,7 +22,7 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptom import CRASH, WEAK, Pattern
 from allranks.diagnose.symptoms.libnccl_or_cuda_lib_not_found import CAUSE as LIBNCCL_OR_CUDA_LIB_NOT_FOUND
 from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYSTEM_TOOL
 from allranks.diagnose.symptoms.op_build_waits import CAUSE as OP_BUILD_WAITS
@@ -40,6 +40,7 @@ CAUSE = Cause(
     ),
 )
 PATTERNS = (
+    Pattern("fatal error", r"fatal error: [\w./-]{1,120}\.(?:h|hpp|cuh): No such file", weight=CRASH),
     Pattern("CUDAMismatchException"),
     Pattern("unable to compile CUDA op"),
     Pattern("Error building extension"),

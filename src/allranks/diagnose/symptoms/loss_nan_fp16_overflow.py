@@ -58,6 +58,8 @@ def judge(seen: Evidence) -> Optional[Case]:
         return Case("loss-nan-fp16-overflow", STRONG, tuple(strong))
     losses = [h for h in hits if re.search(_LOSS, h.line.text)]
     last = seen.last_step[1].text if seen.last_step is not None else ""
+    if re.search(_LOSS, last) and re.search(_NORM, last):  # both, in the last step of all
+        return Case("loss-nan-fp16-overflow", WEAK, tuple(hits), "likely")
     if len(hits) < BAD_STEPS or (len(losses) < BAD_STEPS and _OF_A_STEP.search(last) is None):
         return None
     return Case("loss-nan-fp16-overflow", WEAK, tuple(hits), "likely")

@@ -23,7 +23,7 @@ Topic: settings
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptom import CRASH, Pattern
 
 CAUSE = Cause(__name__)
 _DIVIDES = (
@@ -32,6 +32,12 @@ _DIVIDES = (
     r".{0,200}(?:not|be) divisible by"
 )
 PATTERNS = (
+    Pattern(
+        "is not divisible by",
+        r"^AssertionError: \d{1,9} is not divisible by \d{1,9}$",
+        weight=CRASH + 4,
+        raised=True,
+    ),
     Pattern("divisible by", _DIVIDES, weight=95, raised=True),
     Pattern("Invalid parallel dims", weight=98),
 )

@@ -24,6 +24,12 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 _SSH = ("publickey", "password)", "keyboard-interactive", "docker.sock", "/dev/nvidia")
 PATTERNS = (
+    Pattern("Permission denied", r"^\w{1,40}Error: open\(\S{1,400}\): Permission denied", without=_SSH),
+    Pattern(
+        "cannot be opened",
+        r"^RuntimeError: (?:File|Parent directory) \S{1,400} (?:cannot be opened|does not exist)\.",
+        weight=90,
+    ),
     Pattern("Permission denied", r"Errno 13\b|PermissionError|strerror|os error 13", without=_SSH),
     Pattern("Read-only file system"),
     Pattern("open file failed with strerror"),

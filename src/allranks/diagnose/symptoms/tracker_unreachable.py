@@ -25,6 +25,7 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 PATTERNS = (
+    Pattern("communicating with wandb process", weight=98),
     Pattern(
         "wandb",
         r"wandb\.(?:sdk\.(?:\w{1,30}\.){1,3})?(?:errors\.)?(?:errors\.)?(?:CommError|UsageError|AuthenticationError|ServiceStartTimeoutError|Error)\b",

@@ -29,6 +29,7 @@ from allranks.diagnose.symptoms.version_drift_transformers_peft import (
 
 CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT,))
 PATTERNS = (
+    Pattern("ptxas", r"CalledProcessError: .{0,400}ptxas|ptxas fatal", weight=94),
     Pattern("OutOfResources", r"out of resource: ", weight=98),
     Pattern("triton.compiler", r"triton\.compiler\.errors\.\w{1,40}", raised=True, weight=94),
     Pattern("Failed to find C compiler"),

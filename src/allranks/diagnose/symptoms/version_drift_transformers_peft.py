@@ -24,6 +24,7 @@ from allranks.diagnose.symptoms.missing_python_module import CAUSE as MISSING_PY
 
 CAUSE = Cause(__name__, explains=(MISSING_PYTHON_MODULE,))
 PATTERNS = (
+    Pattern("got multiple values for", r"for (?:keyword )?argument", weight=CRASH + 4, raised=True),
     Pattern("cannot import name", raised=True),
     Pattern("is required for a normal functioning of this module"),
     Pattern("does not recognize this architecture"),
