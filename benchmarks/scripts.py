@@ -5,6 +5,7 @@
     PYTHON=/env/bin/python …                    the training environment; the one of allranks without it
     ONLY=trl-sft,nanogpt KINDS=hand,run …       a piece of it
     AGAIN=1 …                                   also what was measured before
+    KEEP=/folder …                              keeps the inputs, the runs and what the trials wrote
     ONLY=none …                                 only writes the section
 
 `corpora/scripts.tsv` says where each script is to be had, at which commit, and with which arguments and variables it
@@ -16,6 +17,7 @@ is a line of benchmarks/results/scripts.jsonl (or of RESULTS). A script that fai
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import sys
@@ -35,8 +37,9 @@ def measure() -> str:
     missing = {script.name: places.missing(script) for script in scripts()}
     here = [script for script in chosen() if not missing[script.name]]
     if here:
-        with tempfile.TemporaryDirectory(prefix="scripts-") as folder:
-            work = Path(folder)
+        with contextlib.ExitStack() as stack:
+            kept = os.environ.get("KEEP")
+            work = Path(kept or stack.enter_context(tempfile.TemporaryDirectory(prefix="scripts-"))).absolute()
             needed = " ".join(f"{one.laid} {one.environment} {one.arguments}" for one in here)
             read = inputs.made(work / "inputs", places.python, needed)
             bench = Bench(places, read, work / "home", work / "trials")
