@@ -39,7 +39,9 @@ def measure() -> str:
     if here:
         with contextlib.ExitStack() as stack:
             kept = os.environ.get("KEEP")
-            work = Path(kept or stack.enter_context(tempfile.TemporaryDirectory(prefix="scripts-"))).absolute()
+            work = Path(
+                kept or stack.enter_context(tempfile.TemporaryDirectory(prefix="scripts-"))
+            ).absolute()
             needed = " ".join(f"{one.laid} {one.environment} {one.arguments}" for one in here)
             read = inputs.made(work / "inputs", places.python, needed)
             bench = Bench(places, read, work / "home", work / "trials")
