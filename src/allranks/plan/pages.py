@@ -136,7 +136,7 @@ Address and device of every rank, through CUDA_VISIBLE_DEVICES. Equal indices on
 NCCL stops with "Duplicate GPU detected", and each rank has half of the memory.
 
 ## What to do
-Give each node of the host GPUs of its own: env: {CUDA_VISIBLE_DEVICES: "0,1"} under that node.
+Give each node of the host its own GPUs: env: {CUDA_VISIBLE_DEVICES: "0,1"} under that node.
 
 Topic: settings
 """,
@@ -259,10 +259,10 @@ Topic: settings
 Host memory while loading, training (offload) and saving, if no node was asked and 1 TiB or more is needed.
 
 ## Why it matters
-The GPUs alone may suffice and the node still run out: the kernel then kills a rank.
+Even if the GPUs have enough memory, the node may run out of it: the kernel then kills a rank.
 
 ## What to do
-allranks check FILE asks the nodes; the plan is made again with what they say.
+allranks check FILE asks the nodes; allranks then plans again with their answers.
 
 Topic: plan
 """,

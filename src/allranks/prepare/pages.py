@@ -53,8 +53,8 @@ The engine's own answer to `pull`. Apptainer builds its file of a registry's ima
 No container can be made there.
 
 ## What to do
-Log in to the registry on that node, repair its network, or load the image from a file. Docker Hub allows few
-pulls an hour without a login: with many nodes behind one address it is soon used up.
+Log in to the registry on that node, repair its network, or load the image from a file. Docker Hub allows few pulls per
+hour without a login, and many nodes behind one address soon reach that limit.
 
 Topic: software
 """,
@@ -100,7 +100,7 @@ Ask who made it, rename it, or give the run another name.
 
 Topic: software
 """,
-    "container-busy": """Something runs in the container already.
+    "container-busy": """Something already runs in the container.
 
 ## How it is found
 The processes in it besides its first.
@@ -113,19 +113,19 @@ Two runs in one container share its /dev/shm and end with it together.
 
 Topic: software
 """,
-    "container-goes-on": """A run was stopped, and its container runs on, because others live in it.
+    "container-goes-on": """A run was stopped, but its container still runs, because other processes use it.
 
 ## How it is found
-After a run's own processes have ended, those that are left in its container besides its first: somebody's shell
-of `docker exec`, another program that was started in it by hand.
+The processes that are left in the container after the run's own have ended, besides its first: a shell from `docker
+exec`, or another program that somebody started in it.
 
 ## Why it matters
-allranks ends only what a run of its own started. The container keeps its memory, its GPUs and its /dev/shm as long
+allranks ends only processes that its own run started. The container keeps its memory, its GPUs and its /dev/shm as long
 as it runs.
 
 ## What to do
-Ask whose they are; `docker top NAME` on the node lists them with their users. When the last has ended the container
-ends by itself within two minutes; `allranks clean RUN` removes it then.
+Ask whose they are; `docker top NAME` on the node lists them with their users. When the last of them has ended, the
+container ends by itself within two minutes. Then `allranks clean RUN` removes it.
 
 Topic: software
 """,
@@ -146,8 +146,8 @@ Topic: software
     "container-mount": """A mount of the container is not what the run file says.
 
 ## How it is found
-Each target of `container.mounts`, read inside: whether it is a mount of its own, and whether the run's user may
-write if the mount is not `:ro`.
+allranks looks at each target of `container.mounts` from inside: whether it is a mount, and whether the run's user may
+write there if the mount is not `:ro`.
 
 ## Why it matters
 Files written outside the mounts fill the host's image store and are lost with the container.
@@ -163,7 +163,7 @@ Topic: software
 `python -m venv` and `pip install -r` with the file of `environment.lock`, on each node.
 
 ## Why it matters
-Its ranks would have no environment, or another one than the rest.
+The node's ranks would have no environment, or another one than the other ranks.
 
 ## What to do
 Fix the error of pip. If nodes have no network: `environment: {wheels: a folder of wheels}`.
@@ -179,7 +179,7 @@ Topic: software
 Libraries and programs that the ranks need would not be found there.
 
 ## What to do
-The same in a login shell on that node shows the same error.
+Run the same commands in a login shell on that node: they show the same error.
 
 Topic: software
 """,
@@ -193,7 +193,7 @@ the installers put conda. conda is not run.
 The ranks would have no Python to train with.
 
 ## What to do
-Take one of the names that are listed, or the path of its Python: environment: {python: PATH/bin/python}.
+Use one of the listed names, or the path of the environment's Python: environment: {python: PATH/bin/python}.
 
 Topic: software
 """,
@@ -245,10 +245,10 @@ Topic: software
 LLaMA-Factory's own preprocessing, run once on a node.
 
 ## Why it matters
-The ranks will do it in the launch: one of each node works while the others wait.
+The ranks will do it during the launch: one rank of each node works while the others wait.
 
 ## What to do
-The message is the trainer's own: a wrong column or template shows here as it would there.
+Read the trainer's own message: it names a wrong column or template, as it would in the run.
 
 Topic: storage
 """,

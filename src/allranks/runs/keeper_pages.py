@@ -25,31 +25,32 @@ Topic: start
     "processes-left": """Processes of the run would not end.
 
 ## How it is found
-What each supervisor tells of its sweep: the processes that live 10 s after the first SIGKILL.
+Each supervisor reports the processes that are still alive 10 s after the first SIGKILL.
 
 ## Why it matters
-No signal ends a process in state D: it waits in the kernel for a file server or a driver. It holds its GPU memory
-and its ports, and goes on when the server answers. So the node keeps its place: a spare that took it would
-write the same checkpoint.
+No signal ends a process in state D: it waits in the kernel for a file server or a driver. It holds its GPU memory and
+its ports, and goes on when the server answers. So the node is not replaced: a spare in its place would write the same
+checkpoint.
 
 ## What to do
-/proc/PID/stack on that node says what it waits for. Repair the file server or the driver, or restart the node;
-then allranks clean RUN shows whether anything is left.
+/proc/PID/stack on that node shows what it waits for. Repair the file server or the driver, or restart the node; then
+allranks clean RUN shows whether anything is left.
 
 Topic: ends
 """,
     "journal-unwritten": """The head cannot write the run's journal.
 
 ## How it is found
-The keeper's own writes on the head, and, for who watches from elsewhere, the free space of the disk that holds the
-run's folder there.
+The keeper's own writes on the head. If you watch from another machine: the free space of the disk that holds the run's
+folder on the head.
 
 ## Why it matters
-The training goes on, and what is shown of it stands still. If the disk stays full, the end of the run, its report
-and the proof of its adapter are not written down either; what the ranks save elsewhere is not touched.
+The training continues, but nobody can follow it. If the disk stays full, the end of the run, its
+report and the proof of its adapter are not written either. Saves to other disks continue.
 
 ## What to do
-Make room on that disk: the journal goes on by itself, and says how much it lost. Else allranks stop RUN --save.
+Free space on that disk: the journal then continues by itself, and reports how much it lost. Otherwise run allranks stop
+RUN --save.
 
 Topic: storage
 """,
@@ -59,20 +60,20 @@ Topic: storage
 The connections of the nodes that `launch.spares` keeps back.
 
 ## Why it matters
-The training is not touched. A node that fails twice, or is gone, could not be replaced by this one.
+The training continues. But this spare could not replace a node that fails twice or is lost.
 
 ## What to do
-Look whether the node is up. Its supervisor dials again by itself for as long as its lease lasts.
+Check whether the node is up. Its supervisor tries to connect again until its lease ends.
 
 Topic: start
 """,
     "submission-cut": """The controller ended while it started the nodes.
 
 ## How it is found
-The word that the controller leaves on the head when every supervisor has been started.
+The note that the controller writes on the head when every supervisor has been started.
 
 ## Why it matters
-Nodes that it did not come to have no supervisor: no rank is started anywhere.
+Nodes that it did not reach have no supervisor: no rank is started anywhere.
 
 ## What to do
 Start the run again. Once all nodes are started, the run does not depend on the controller.
@@ -85,10 +86,10 @@ Topic: start
 An exception in the keeper, the process on the head that watches the run.
 
 ## Why it matters
-Nothing watches the run now, so allranks stops it; what it had saved is kept.
+Nothing watches the run now, so allranks stops it. Everything that it saved is kept.
 
 ## What to do
-It is a fault of allranks. The finding's evidence is the trace that a report of it needs.
+It is a fault of allranks. Report it with the trace in the finding's evidence.
 
 Topic: ends
 """,
@@ -116,7 +117,7 @@ or a first batch.
 
 ## Why it matters
 A script may print that it found too few GPUs, or no data, and end with 0. Then nothing was trained, although
-nothing failed. It may also train in a way in which its steps cannot be seen from outside. If there was not even a
+nothing failed. Or it trains in a way that cannot be seen from outside. If there was not even a
 process group, the run is called `unproven` and allranks ends with 3; else it is a warning, since a script may only
 evaluate.
 
@@ -128,16 +129,16 @@ Topic: ends
     "output-not-whole": """The last files that a script saved cannot be loaded.
 
 ## How it is found
-The ranks tell the path of each save. At the end the newest that are still there are judged by their kind: the index
-against the shards, headers and tables against sizes, the files of all ranks (docs/checkpoints.md, "Other kinds").
-No pickle is loaded.
+The ranks report the path of each save. At the end allranks judges the newest saves that are still there by their kind:
+the index against the shards, headers and tables against sizes, the files of all ranks (docs/checkpoints.md, "Other
+kinds"). No pickle is loaded.
 
 ## Why it matters
 The run ended with 0, and what it trained is lost if no older save is whole. A disk that was full, and several ranks
 that write one file at the same time, leave such files.
 
 ## What to do
-`allranks checkpoints verify PATH` says it in full. Let rank 0 alone write a file that all ranks share.
+`allranks checkpoints verify PATH` prints all details. Let rank 0 alone write a file that all ranks share.
 
 Topic: checkpoints
 """,
@@ -147,7 +148,7 @@ Topic: checkpoints
 An exception in a detector, the code that looks for one kind of trouble in the events of a run.
 
 ## Why it matters
-What it looks for is not seen any more in this run; the others go on.
+This run is no longer checked for this kind of trouble; the other detectors continue.
 
 ## What to do
 It is a fault of allranks: report it with the journal of the run.
@@ -167,7 +168,7 @@ Name a folder that the run's user may write on the head node, on a disk with roo
 
 Topic: storage
 """,
-    "key-without-effect": """A key of the run file that nothing carries out with this launcher.
+    "key-without-effect": """A key of the run file has no effect with this launcher.
 
 ## How it is found
 `sweep` with a launcher that has no queue: the combinations are the tasks of a job array, as SLURM has them.
@@ -180,15 +181,15 @@ A launcher with a queue (docs/run-file.md), or take the key out of the run file.
 
 Topic: settings
 """,
-    "script-key-unheard": """A key of the run file that a script of the user's own hears of only in part.
+    "script-key-unheard": """A key of the run file reaches your own script only in part.
 
 ## How it is found
 The keys `deepspeed`, `save`, `resume` and `launch.restarts` beside `train.command`, and whether `{output}` and
 `{resume}` are in its arguments.
 
 ## Why it matters
-LLaMA-Factory is handed these settings as its own arguments. allranks starts a script as it is. If the script does
-not get these arguments, it ignores the keys, and a resume would begin at the first step without a message.
+LLaMA-Factory gets these settings as its own arguments, but allranks starts a script as it is. If the script does not
+get these arguments, the keys have no effect on it, and a resume would begin at the first step without a message.
 
 ## What to do
 Put `{output}` and `{resume}` where the script's own options want them (docs/checkpoints.md, "Scripts"). A script that
@@ -199,8 +200,9 @@ Topic: settings
     "restarted": """The whole job failed and was started again.
 
 ## How it is found
-The cause: faults of machines, networks and signals may pass; a wrong argument, a missing file or an exception
-before the first step would come again and is never tried twice. `launch.restarts` says how often at most.
+allranks judges the cause. Faults of machines and networks, and signals, may pass. A wrong argument, a missing file or
+an exception before the first step would come again, so the run is not started again. `launch.restarts` limits the
+number of restarts.
 
 ## Why it matters
 The steps after the newest verified checkpoint are trained again. The same fault at the same step ends the run.
@@ -210,7 +212,7 @@ Read the evidence: a machine that fails once a day fails again. Save more often 
 
 Topic: ends
 """,
-    "adapter-unverified": """The output folder could not be looked at.
+    "adapter-unverified": """The output folder could not be read.
 
 ## How it is found
 A separate process with a time limit reads the folder, so that hanging storage does not end the watch.
@@ -247,19 +249,19 @@ Every checkpoint of the run, right after it was saved.
 A resume goes back to the newest whole one: the steps since then are trained again.
 
 ## What to do
-Look at its disk. The training goes on, and the next save is looked at too.
+Look at its disk. The training continues, and allranks checks the next save too.
 
 Topic: checkpoints
 """,
     "save-paused": """A save was left out: the disk is too full for it.
 
 ## How it is found
-Before each save the free space of the output folder's disk, against the bytes of the adapter and of what
-a resume needs, and a tenth more. Before that the janitor has removed what could go.
+Before each save the free space of the output folder's disk, against the bytes of the adapter and of what a resume
+needs, and a tenth more. Before that allranks removes old checkpoints that `save.keep` does not keep.
 
 ## Why it matters
-A save into a full disk is truncated and ends the run. Without it the training goes on, and what it learns
-is lost if it breaks off. At the first save the run stops.
+A save into a full disk is truncated and ends the run. Without the save the training continues, and its progress is lost
+if it breaks off. If it is the first save, the run stops.
 
 ## What to do
 Free space on that disk. The next save is tried again.
@@ -269,13 +271,13 @@ Topic: checkpoints
     "save-unread": """A save was left out: PEFT could not read the adapter's state.
 
 ## How it is found
-Before a save PEFT is asked which parameters the adapter has. If it raises an error, all that may belong to the
-adapter is gathered, also what does not train, and PEFT is asked again with the real values. If it raises an
-error then too, nothing is written.
+Before a save PEFT is asked which parameters the adapter has. If it raises an error, allranks gathers everything that
+may belong to the adapter, frozen parts included, and asks PEFT again with the real values. If it raises an error then
+too, nothing is written.
 
 ## Why it matters
-An adapter without its frozen half is not the one that was trained. The training goes on, and what it learns
-is lost if no later save succeeds. At the first save the run stops.
+An adapter without its frozen half is not the one that was trained. The training continues, and its progress is lost if
+no later save succeeds. If it is the first save, the run stops.
 
 ## What to do
 Look at the error that is quoted: often the library was updated, or the base model's config cannot be read
@@ -296,18 +298,19 @@ Nothing, if the storage answers again: the next copy goes on from where this one
 
 Topic: checkpoints
 """,
-    "resume-unknown": """What to go on from could not be looked at.
+    "resume-unknown": """The checkpoints to resume from could not be read.
 
 ## How it is found
-The output folders of this run and of earlier runs of its name, by a process with a time limit. Before a restart
-this run's alone; storage that does not answer, or takes no word for the ranks, is asked again for ten minutes.
+A process with a time limit reads the output folders of this run and of earlier runs with its name. Before a restart it
+reads only this run's. If the storage does not answer, or the order for the ranks cannot be written there, allranks
+tries again for ten minutes.
 
 ## Why it matters
 The run would begin from the start, or from a checkpoint that nobody verified. So it does not begin, and is not
 started again.
 
 ## What to do
-The same command, when the storage answers again; with --resume auto where the run had begun.
+Run the same command when the storage answers again; add --resume auto if the run had begun.
 
 Topic: checkpoints
 """,
@@ -317,8 +320,8 @@ Topic: checkpoints
 The base model's outputs for a fixed input, with the adapter and without it.
 
 ## Why it matters
-Whoever loads it gets the untrained model. A learning rate of zero, targets that are not on the path of the
-data, or a save of the initial weights look like this.
+A user who loads it gets the untrained model. A learning rate of zero, targets that are not on the path of the data, or
+a save of the initial weights look like this.
 
 ## What to do
 Look at the loss in the report; compare lora_target with the model's layers (allranks plan).
@@ -328,10 +331,10 @@ Topic: adapters
     "adapter-does-not-fit": """The adapter's tensors are not all found in its base model.
 
 ## How it is found
-What peft says is missing or unexpected when the adapter is loaded onto the base model.
+The keys that PEFT calls missing or unexpected when it loads the adapter onto the base model.
 
 ## Why it matters
-The parts that do not fit are dropped in silence: the model is trained in part, or not at all.
+PEFT drops the parts that do not fit without a message: only a part of the training takes effect, or nothing.
 
 ## What to do
 Compare adapter_config.json's target_modules and base model with what the run trained.
@@ -341,13 +344,13 @@ Topic: adapters
     "adapter-not-loaded": """The adapter was not loaded onto its base model.
 
 ## How it is found
-The bytes of the base model against a quarter of the free memory of the head node.
+The size of the base model against a quarter of the free memory of the head node.
 
 ## Why it matters
-Its tensors were verified; what it does to the model's outputs was not shown here.
+Its tensors were verified; its effect on the model's outputs was not proved here.
 
 ## What to do
-python -m allranks.worker.proof --base BASE --adapter ADAPTER, where the base model fits.
+Run python -m allranks.worker.proof --base BASE --adapter ADAPTER on a machine with enough memory for the base model.
 
 Topic: adapters
 """,
@@ -357,7 +360,7 @@ Topic: adapters
 After the save is verified, the training environment loads it onto its base model with PEFT.
 
 ## Why it matters
-Its tensors are whole; that they load, and do something, is not shown.
+Its tensors are whole. It is not proved that they load and have an effect.
 
 ## What to do
 Load it by hand with peft.PeftModel.from_pretrained and read the error there.
@@ -370,7 +373,7 @@ Topic: adapters
 After each verified save the keeper removes the checkpoints that `save.keep` does not keep.
 
 ## Why it matters
-The disk fills by one checkpoint each save.
+Each save fills the disk by one more checkpoint.
 
 ## What to do
 allranks checkpoints prune PATH -n shows what would go and what is in the way.
@@ -380,9 +383,9 @@ Topic: checkpoints
     "ray-actor-died": """Ray lost the actor that holds a node's resources.
 
 ## How it is found
-In Ray one actor a node stays for as long as the run's supervisor works there. The driver of the run's Ray job
-waits for all of them, and passes on what Ray reports about a lost one. Its process was killed, its node fell
-silent (Ray notices after about 30 s), or somebody ended the job (`ray job stop`).
+In Ray, one actor per node stays for as long as the run's supervisor works there. The driver of the run's Ray job waits
+for all of them, and passes on what Ray reports about a lost one. Its process was killed, its node fell silent (Ray
+notices after about 30 s), or somebody ended the job (`ray job stop`).
 
 ## Why it matters
 Ray gives the node's CPUs and GPUs to others then. The kernel tells the supervisor there that its actor ended: the
@@ -400,14 +403,14 @@ Topic: ends
 The answer of each node to the order to start its supervisor, over the connection that the checks used.
 
 ## Why it matters
-torchrun needs every node. The launch is undone: supervisors that stood are stopped, and the run's folders,
-containers and orders are removed on every node that answers. No rank had been started anywhere. The verdict is
-unknown where the node fell silent: its supervisor may have begun, and ends by itself within its lease, since no
-keeper answers.
+torchrun needs every node. allranks undoes the launch: running supervisors are stopped, and the run's folders,
+containers and orders are removed on every node that answers. No rank had been started anywhere. The verdict is unknown
+if the node fell silent: its supervisor may have started, and it ends by itself within its lease, because no keeper
+answers.
 
 ## What to do
-The text is the node's own: a full disk, no memory, a Python that cannot be run, a connection that broke. allranks
-check FILE looks again; take a node that cannot be repaired out of `nodes`.
+The finding quotes the node's own message: a full disk, no memory, a Python that cannot be run, a connection that broke.
+Run allranks check FILE again; take a node that cannot be repaired out of `nodes`.
 
 Topic: start
 """,

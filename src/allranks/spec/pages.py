@@ -17,7 +17,7 @@ names an interface.
 Only one value can be used. The run file's save, resume, deepspeed and network win over the trainer's own keys.
 
 ## What to do
-Take one of the two out; the note names the line of the one that is not used.
+Remove one of the two; the note names the line of the one that is not used.
 
 Topic: settings
 """,
@@ -28,7 +28,7 @@ launch.partition, launch.account and launch.time, which only SLURM reads, and la
 reads, against launch.with.
 
 ## Why it matters
-The key has no effect: a time limit, for one, is not kept.
+The key has no effect: a time limit, for example, is not applied.
 
 ## What to do
 A launcher that reads it (docs/run-file.md lists them), or take the key out.
@@ -46,7 +46,7 @@ allranks starts torchrun on every node, with the training environment's own Pyth
 variables of the command are used if the run file does not have those keys.
 
 ## What to do
-Nothing. The note prints the keys and the command that would say the same; --save-as writes them to a run file.
+Nothing. The note prints the keys and the equivalent command; --save-as writes them to a run file.
 
 Topic: settings
 """,
@@ -60,7 +60,7 @@ against the run file's own keys, and against the nodes that the run has.
 Only one value can be used. A key in the run file wins; otherwise the first launcher does.
 
 ## What to do
-Take one of the two out.
+Remove one of the two.
 
 Topic: settings
 """,

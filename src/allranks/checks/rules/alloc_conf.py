@@ -4,8 +4,8 @@
 PYTORCH_CUDA_ALLOC_CONF and PYTORCH_ALLOC_CONF in `env`.
 
 ## Why it matters
-`garbage_collection_threshold` frees whole segments and leaves expandable ones alone, so that beside
-`expandable_segments:True` it does nothing, though guides set both. Both variables at once leave it to torch's
+`garbage_collection_threshold` frees whole segments and leaves expandable ones alone, so together with
+`expandable_segments:True` it does nothing, although guides set both. If both variables are set, it depends on torch's
 version which one counts. A key that torch does not know ends every rank at its first allocation.
 
 ## What to do

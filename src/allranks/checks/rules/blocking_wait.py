@@ -4,7 +4,7 @@
 TORCH_NCCL_BLOCKING_WAIT (and its old name) in `env`.
 
 ## Why it matters
-The program stops at each collective until it has ended, so that ZeRO-3 gathers nothing ahead: compute and
+The program stops at each collective until it has ended, so ZeRO-3 cannot gather ahead: compute and
 network take turns. It is meant for programs that catch the time-out themselves; the watchdog
 (TORCH_NCCL_ASYNC_ERROR_HANDLING, on by default) ends a hanging rank without it.
 

@@ -5,7 +5,7 @@ The kernel's own word (adjtimex) on whether a time service keeps its clock, if t
 machines.
 
 ## Why it matters
-The order of events on different nodes is what names the rank that failed first. The keeper corrects each
+The order of events on different nodes shows which rank failed first. The keeper corrects each
 node's times to the head's clock as it joins, but a clock that drifts or jumps later spoils the order;
 Kerberos, TLS and NFS also refuse work with clocks that are minutes apart.
 

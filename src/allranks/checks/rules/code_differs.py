@@ -1,4 +1,4 @@
-"""The code that a node will run is not that of the others.
+"""A node would run other code than the other nodes.
 
 ## How it is found
 By digest, on every machine: the Python files of LLaMA-Factory's package, those beside the user's script
@@ -6,9 +6,9 @@ By digest, on every machine: the Python files of LLaMA-Factory's package, those 
 allranks ships (`code:`), whether all of it arrived.
 
 ## Why it matters
-Versions may agree although the code does not: a clone that was pulled on one node only, a patch that was made
-on one node by hand. The ranks then take different branches: they wait in different collectives until the
-time-out, or train with other settings without an error.
+Versions may agree although the code does not: for example a clone that was pulled on only one node, or a patch that was
+made by hand on one node. The ranks then take different branches: they wait in different collectives until the time-out,
+or train with other settings without an error.
 
 ## What to do
 Bring the named files to the same state (`git -C FOLDER status`, `git -C FOLDER rev-parse HEAD` on both nodes),

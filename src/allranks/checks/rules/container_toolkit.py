@@ -7,8 +7,8 @@ On nodes with GPUs, with Docker or Podman: whether `nvidia-ctk` or `nvidia-conta
 `docker run --gpus all` ends with "could not select device driver with capabilities: [[gpu]]".
 
 ## What to do
-Install `nvidia-container-toolkit`, then `nvidia-ctk runtime configure --runtime=docker` and restart Docker.
-Apptainer needs none (`--nv`).
+Install `nvidia-container-toolkit`, then `nvidia-ctk runtime configure --runtime=docker` and restart Docker. Apptainer
+does not need it (`--nv`).
 
 ## Source
 NVIDIA Container Toolkit documentation, "Installing"; docker run reference, `--gpus`.

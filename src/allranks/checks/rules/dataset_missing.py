@@ -6,7 +6,7 @@ run, and whether the files that those entries name are there.
 
 ## Why it matters
 Rank 0 of each node reads and tokenizes the data while the others wait; if it fails, its node ends with
-"Undefined dataset" or "File not found" and the others with errors of communication.
+"Undefined dataset" or "File not found" and the others with communication errors.
 
 ## What to do
 Give `dataset_dir` the folder that holds `dataset_info.json` on every node, and name datasets as they are
@@ -45,7 +45,7 @@ def check(context: Context) -> Findings:
                 key="train.llamafactory.dataset",
                 saw=f"{saw} on {view.name}",
                 expected="every dataset of the run on every node",
-                why="this node would end while it reads its data, and the others with errors of communication.",
+                why="this node would end while it reads its data, and the others with communication errors.",
                 fix=fix,
             )
 

@@ -5,8 +5,8 @@ NCCL_DEBUG, NCCL_DEBUG_SUBSYS, TORCH_DISTRIBUTED_DEBUG, CUDA_LAUNCH_BLOCKING,
 PYTORCH_NO_CUDA_MEMORY_CACHING and TORCH_NCCL_NAN_CHECK in `env`.
 
 ## Why it matters
-Each is paid for at every step: DETAIL makes two collectives of one, CUDA_LAUNCH_BLOCKING waits for each
-kernel. INFO fills the logs of 24 ranks with thousands of lines in which a real error is lost.
+Each of them costs time at every step: DETAIL makes two collectives of each, CUDA_LAUNCH_BLOCKING waits for each kernel.
+INFO fills the logs of 24 ranks with thousands of lines in which a real error is lost.
 
 ## What to do
 Take it out, and use `allranks run --debug` for the one run that needs it.

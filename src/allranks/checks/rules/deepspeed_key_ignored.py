@@ -7,8 +7,8 @@ unknown keys of `zero_optimization` are the planner's findings.) A removed key t
 when it was asked is a note.
 
 ## Why it matters
-DeepSpeed does not warn about a top-level key that it does not know: the key has no effect. Removed ones end
-every rank. `wall_clock_breakdown` synchronizes the GPU many times a step.
+DeepSpeed does not warn about a top-level key that it does not know: the key has no effect. Removed ones end every rank.
+`wall_clock_breakdown` synchronizes the GPU many times per step.
 
 ## What to do
 The nearest right key, which the finding gives, or take it out.

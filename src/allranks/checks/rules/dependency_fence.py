@@ -1,4 +1,4 @@
-"""Installed packages do not fit together by their own word.
+"""Installed packages do not fit together, according to their own metadata.
 
 ## How it is found
 What LLaMA-Factory, transformers, PEFT, accelerate, TRL and DeepSpeed say in their metadata that they need,
@@ -10,7 +10,7 @@ transformers up to 5.6.0, 0.9.3 up to 4.52.4). Others fail later, in the middle 
 
 ## What to do
 Install a version inside the fence, which the finding gives. `DISABLE_VERSION_CHECK: "1"` in `env` silences
-LLaMA-Factory, at one's own risk.
+LLaMA-Factory, at your own risk.
 
 ## Source
 The packages' own metadata (Requires-Dist); LLaMA-Factory `extras/misc.py`, `check_dependencies`.

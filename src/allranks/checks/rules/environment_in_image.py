@@ -1,14 +1,14 @@
-"""The training environment is in a container's image, where nobody has looked yet.
+"""The training environment is in a container's image, which allranks has not read yet.
 
 ## How it is found
 Whether the run uses a container.
 
 ## Why it matters
-Versions, imports and compilers are the image's, and the checks that judge them have judged nothing. Every node
-takes the image by the same digest, so that they cannot differ from node to node; they can still be wrong.
+Versions, imports and compilers are the image's, and the checks that judge them have judged nothing. Every node uses the
+image with the same digest, so the versions cannot differ between nodes. They can still be wrong.
 
 ## What to do
-Nothing: the environment is looked at when the container has been prepared. Pin the image by its digest.
+Nothing: allranks checks the environment when the container is ready. Pin the image by its digest.
 
 ## Source
 docs/architecture.md; an image's digest names its content.

@@ -1,4 +1,4 @@
-"""How whole weights are saved under ZeRO-3 does not suit this run.
+"""The setting for saving whole weights under ZeRO-3 does not suit this run.
 
 ## How it is found
 `stage3_gather_16bit_weights_on_model_save` of the DeepSpeed JSON together with what is trained and the
@@ -7,7 +7,7 @@ installed transformers.
 ## Why it matters
 Full training with the flag off writes no whole model, only shards that `zero_to_fp32.py` must put together.
 LoRA with transformers before 5 and the flag off writes an adapter of 40 bytes without a tensor; allranks
-saves adapters itself, and a script that is started without it does not.
+saves adapters itself; a script that runs without allranks does not.
 
 ## What to do
 `true` for full training. For LoRA leave it off and let allranks save, which gathers what trains and nothing

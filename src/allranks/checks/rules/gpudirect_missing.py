@@ -5,14 +5,14 @@ On nodes with active InfiniBand ports: whether the `nvidia_peermem` module is lo
 module with a kernel that can share buffers by DMA-BUF (5.12 and later).
 
 ## Why it matters
-Without it every message is copied through host memory: 185 Gb/s a NIC with GPUDirect (A100), about half
-without, and the processor is busy with it.
+Without it every message is copied through host memory: a NIC reaches 185 Gb/s with GPUDirect (A100) and about half
+without it, and the processor is busy with the copies.
 
 ## What to do
 `modprobe nvidia_peermem` (and in /etc/modules-load.d), or the open kernel modules of the driver.
 
 ## Source
-NVIDIA "GPUDirect RDMA": nvidia-peermem, DMA-BUF; AzNHC's thresholds for GPUDirect a NIC (185 and 375 Gb/s).
+NVIDIA "GPUDirect RDMA": nvidia-peermem, DMA-BUF; AzNHC's thresholds per NIC with GPUDirect (185 and 375 Gb/s).
 
 Topic: gpus
 """

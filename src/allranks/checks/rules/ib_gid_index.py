@@ -5,9 +5,9 @@ On RoCE ports: the GID at NCCL_IB_GID_INDEX on every active port. On InfiniBand 
 effect.
 
 ## Why it matters
-A GID of RoCE v1 does not cross routers, and an index that is not set ends each connection with "ibv_modify_qp
-failed" or a time-out at the first collective. The guides' 3 is RoCE v2 of the first IPv4 address on most
-machines, and not on all.
+A GID of RoCE v1 does not cross routers, and an index that is not set ends each connection with "ibv_modify_qp failed"
+or a time-out at the first collective. Guides set 3, which is RoCE v2 of the first IPv4 address on most machines, but
+not on all.
 
 ## What to do
 Leave NCCL_IB_GID_INDEX out: NCCL 2.21 and later choose a RoCE v2 GID by themselves. `show_gids` lists

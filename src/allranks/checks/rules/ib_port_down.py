@@ -4,8 +4,8 @@
 The state of every port of `/sys/class/infiniband` on every node that the ranks may use (NCCL_IB_HCA, if it is set).
 
 ## Why it matters
-NCCL takes the ports that are active and says nothing of the rest: a node with 7 of 8 rails makes two GPUs
-share one, and all ranks go at their pace. A port that is INIT has a cable but no subnet manager.
+NCCL uses the active ports and does not mention the others: a node with 7 of 8 rails makes two GPUs share one, and all
+ranks become as slow as those two. A port that is INIT has a cable but no subnet manager.
 
 ## What to do
 `ibstat` on that node; look at the cable and the switch port (DOWN, Polling), or at the subnet manager

@@ -1,4 +1,5 @@
-"""The interface that a node's ranks use is in another network than the others', and one of its own is in theirs.
+"""The interface that a node's ranks use is not in the network of the other nodes, although another interface of the
+node is.
 
 ## How it is found
 The IPv4 networks of the interface that each node's ranks use. A node is reported only if its interface is not in
@@ -7,7 +8,7 @@ order have this effect. Networks that are routed, with one for each node or rack
 
 ## Why it matters
 `NCCL_SOCKET_IFNAME=eth0` then means another network on that node. Its ranks listen at addresses that the others cannot
-reach, or reach over a slow way: they wait in the first collective until the time-out.
+reach, or reach only over a slow route: they wait in the first collective until the time-out.
 
 ## What to do
 `interface: NAME` under that node, with the interface that is in the others' network; or swap the cables.

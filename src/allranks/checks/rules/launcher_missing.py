@@ -2,7 +2,7 @@
 
 ## How it is found
 Whether the program of the launcher that `launch.with` names (srun, mpirun, pdsh, which DeepSpeed's launcher uses,
-flux) is on the head's path. A run that brings a Ray cluster of its own needs ray on every node's path.
+flux) is on the head's path. A run that starts its own Ray cluster needs ray on every node's path.
 
 ## Why it matters
 The launch ends at its first command.

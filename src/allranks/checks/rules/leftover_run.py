@@ -5,8 +5,8 @@ The run directories of every node list supervisors, keepers and ranks. allranks 
 alive, by pid, start time and boot id.
 
 ## Why it matters
-A run that still lives shares the machine: GPUs, memory, ports. Ranks whose supervisor is gone hold them for
-nothing, and nobody will stop them.
+A run that still lives shares the machine: GPUs, memory, ports. Ranks whose supervisor is gone hold them without any
+use, and nothing will stop them.
 
 ## What to do
 `allranks ps` shows what still runs, `allranks stop` ends it; `allranks clean` ends processes that no longer have a

@@ -1,4 +1,4 @@
-"""Nobody could ask the training libraries what they say to this run's configuration.
+"""The training libraries could not be asked about this run's configuration.
 
 ## How it is found
 Whether each node's libraries answered the question of `library-refuses`: they may be too slow, or of a version that

@@ -8,8 +8,8 @@ Without workers each rank loads and collates its batch between two steps, while 
 memory each copy to the GPU waits for the processor.
 
 ## What to do
-`dataloader_num_workers: 2` to 4 a rank, and `dataloader_pin_memory: true`, as far as the machine has
-processors. The report says how much of each step waits for data.
+`dataloader_num_workers: 2` to 4 per rank, and `dataloader_pin_memory: true`, as far as the machine has processors. The
+report says how much of each step waits for data.
 
 ## Source
 PyTorch `torch.utils.data`, "Multi-process data loading", "Memory pinning".

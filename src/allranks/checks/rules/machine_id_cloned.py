@@ -1,4 +1,4 @@
-"""Two machines have one machine id.
+"""Two machines have the same machine id.
 
 ## How it is found
 /etc/machine-id of every machine, if the kernels' boot ids differ.

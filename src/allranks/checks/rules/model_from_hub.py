@@ -6,8 +6,8 @@ version, in the cache that its ranks will use. If not: whether that node reaches
 
 ## Why it matters
 A node that lacks the model and does not reach the Hub ends the run while it loads the tokenizer, minutes after the
-start. One that reaches it downloads the model while the others wait in the first collective for the time-out; and what
-is on the Hub may change between two nodes' downloads.
+start. A node that reaches it downloads the model while the others wait in the first collective, perhaps until the
+time-out. The model on the Hub may also change between the downloads of two nodes.
 
 ## What to do
 Download it once (`hf download NAME --local-dir /nfs/models/NAME`), and name the folder. Or fill each node's cache

@@ -7,7 +7,7 @@ files is spread by their number alone.
 
 ## Why it matters
 All ranks read the model at the same time. A storage target delivers at most its own bandwidth, so a file on one target
-loads as slowly as if there were no other.
+loads as slowly as if it were the only one.
 
 ## What to do
 `lfs migrate --stripe-count N FILE` spreads a file that is there. `lfs setstripe --stripe-count N FOLDER` holds for the

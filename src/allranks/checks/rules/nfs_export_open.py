@@ -5,7 +5,7 @@ The folders that a node of the run exports (`/var/lib/nfs/etab`, `/etc/exports`)
 `insecure`.
 
 ## Why it matters
-`/shared *(rw,no_root_squash)`, as guides have it, lets root of any machine that reaches this one write as root:
+`/shared *(rw,no_root_squash)`, as in many guides, lets root of any machine that reaches this one write as root: it can
 change the environment that all ranks run, or the model.
 
 ## What to do

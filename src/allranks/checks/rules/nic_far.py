@@ -6,11 +6,11 @@
 ## Why it matters
 PIX and PXB (one or a few PCIe switches between them) are what GPUDirect needs; PHB goes through the
 processor's host bridge, NODE and SYS through the interconnect between processors, at a fraction of the
-speed. The guide that calls SYS good has it the wrong way round.
+speed. Guides that call SYS good are wrong.
 
 ## What to do
-Nothing in software if the board is built so. If a virtual machine hides the topology
-(all SYS), give NCCL the provider's NCCL_TOPO_FILE.
+If the board is built like this, software cannot change it. If a virtual machine hides the topology (all SYS), give NCCL
+the provider's NCCL_TOPO_FILE.
 
 ## Source
 nvidia-smi manual, `topo -m` legend; NCCL user guide, NCCL_NET_GDR_LEVEL (default PXB).

@@ -4,9 +4,9 @@
 The soft limit of open files (RLIMIT_NOFILE) of the run's user on every node.
 
 ## Why it matters
-Each rank holds a connection to its peers, its libraries, its data files and its workers' queues. At 1,024
-"Too many open files" comes with many ranks a node, large sharded datasets, or data loaders that share tensors
-by file descriptor.
+Each rank holds a connection to its peers, its libraries, its data files and its workers' queues. At 1,024 "Too many
+open files" comes with many ranks per node, large sharded datasets, or data loaders that share tensors by file
+descriptor.
 
 ## What to do
 `* - nofile 65536` in /etc/security/limits.conf and a new login; for a container `--ulimit nofile=65536`.

@@ -9,8 +9,8 @@ DeepSpeed refuses to compile ("Installed CUDA version … does not match the ver
 once the model has been loaded.
 
 ## What to do
-Install the toolkit of torch's CUDA, or let transformers' optimizer do the work (leave `optimizer` out of the
-JSON). `DS_SKIP_CUDA_CHECK: "1"` compiles all the same.
+Install the toolkit of torch's CUDA, or let transformers' optimizer do the work (leave `optimizer` out of the JSON).
+With `DS_SKIP_CUDA_CHECK: "1"` DeepSpeed compiles anyway.
 
 ## Source
 DeepSpeed 0.19 `ops/op_builder/builder.py` `assert_no_cuda_mismatch`: another major version is an error.

@@ -10,8 +10,8 @@ timed out. An overlay is lost with its container and fills the host's image stor
 reported). tmpfs is memory: it counts against the ranks, and a reboot empties it.
 
 ## What to do
-`save: {to: PATH}` on a disk of the node's own, and `save: {copy_to: …}` for the shared storage: only the
-finished adapter goes there.
+`save: {to: PATH}` on a local disk of the node, and `save: {copy_to: …}` for the shared storage: allranks copies only
+the finished adapter there.
 
 ## Source
 `/proc/self/mountinfo`; the experience of the runs that this project comes from.

@@ -1,4 +1,4 @@
-"""A path of the run is in no mount of its container.
+"""A path of the run is not in any mount of its container.
 
 ## How it is found
 `save.to`, the model and the dataset's folder of a run in a container, against `container.mounts`.

@@ -4,9 +4,9 @@
 The head's address: whether it is one that the whole Internet can reach.
 
 ## Why it matters
-torch's TCPStore has no authentication: whoever reaches its port reads and writes the rendezvous of the run,
-and gloo and NCCL accept data from whoever the store names. DeepSpeed and torch unpickle objects that ranks
-send each other, so that a stranger can run code in your training.
+torch's TCPStore has no authentication: whoever reaches its port reads and writes the rendezvous of the run, and gloo
+and NCCL accept data from whoever the store names. DeepSpeed and torch unpickle objects that ranks send each other, so a
+stranger can run code in your training.
 
 ## What to do
 Use the addresses of a private network in `nodes`, or close the ports to all but the nodes.

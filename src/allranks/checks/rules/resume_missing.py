@@ -1,12 +1,13 @@
 """The checkpoint to resume from is not where it is read.
 
 ## How it is found
-The folder that `resume` names, on the head: rank 0 reads a checkpoint of allranks for all. If
-`checkpoint-not-resumable` is accepted the trainer reads its own, each rank its part: then on every machine.
+Whether the folder that `resume` names is on the head: rank 0 reads a checkpoint of allranks for all ranks. If
+`checkpoint-not-resumable` is accepted, the trainer reads its own checkpoint, and each rank reads its part: then the
+folder must be on every machine.
 
 ## Why it matters
-Without the folder the run cannot begin; of a trainer's own checkpoint each rank would miss its part, or begin
-again on that node alone.
+Without the folder the run cannot begin. Of a trainer's own checkpoint, the ranks of that node would miss their part, or
+start again from the first step.
 
 ## What to do
 Copy the checkpoint to the machine that is named, or resume from storage that all nodes share.

@@ -4,8 +4,8 @@
 The kernel's boot id of every node, if the run file says `same_host: true`.
 
 ## Why it matters
-`same_host` allows several nodes on one machine and so turns off what guards against a node listed twice.
-Ranks that are told that they share a machine also talk over its loopback, which reaches no other machine.
+`same_host` allows several nodes on one machine and so turns off the check for a node that is listed twice. Ranks that
+are told that they share a machine also talk over its loopback, which reaches no other machine.
 
 ## What to do
 Remove `same_host: true`.

@@ -8,7 +8,7 @@
 fails with "Can't find a valid checkpoint".
 
 ## What to do
-`save_only_model: false` (for LoRA the states are 12 bytes a trainable parameter), or give up restarts.
+`save_only_model: false` (for LoRA the states are 12 bytes per trainable parameter), or give up restarts.
 
 ## Source
 transformers 5.6 `trainer.py` `_save_checkpoint`; DeepSpeed needs its optimizer states to resume.

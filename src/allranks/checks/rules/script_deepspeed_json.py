@@ -8,7 +8,7 @@ are not judged (`library-refuses` tells what it refused).
 
 ## Why it matters
 `"auto"` is replaced by transformers alone: DeepSpeed itself fails over it. A key that it does not know in
-`zero_optimization` ends every rank; one at the top, such as `moe`, is ignored without a word.
+`zero_optimization` ends every rank; one at the top, such as `moe`, is ignored without a message.
 
 ## What to do
 Numbers in place of `auto`; the nearest right key, which the finding gives.

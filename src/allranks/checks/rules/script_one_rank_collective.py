@@ -5,9 +5,9 @@ Calls that all ranks must make together (a DeepSpeed save, a barrier, a reductio
 makes under a condition on the rank, or in an `except` clause.
 
 ## Why it matters
-The ranks that make the call wait for those that do not, until the time-out. An emergency save in `except`, as
-guides have it, is such a call: the rank that failed waits in it for ranks that are still in another
-collective, and hides the error behind a hang.
+The ranks that make the call wait for those that do not, until the time-out. An emergency save in `except`, as in many
+guides, is such a call: the rank that failed waits in it for ranks that are still in another collective, and hides the
+error behind a hang.
 
 ## What to do
 Let all ranks call it and only rank 0 write; in `except` print the error and raise it again.

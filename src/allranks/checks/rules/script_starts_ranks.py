@@ -1,8 +1,9 @@
 """The script starts ranks by itself, and does not look whether torchrun has started it.
 
 ## How it is found
-Calls of `mp.spawn` (torch.multiprocessing) and `ray.init` in the training script. One that also names a variable of
-torchrun (`LOCAL_RANK`, `TORCHELASTIC_RUN_ID`), or asks `is_torchelastic_launched`, is taken to know both ways.
+Calls of `mp.spawn` (torch.multiprocessing) and `ray.init` in the training script. If the script also names a variable
+of torchrun (`LOCAL_RANK`, `TORCHELASTIC_RUN_ID`), or asks `is_torchelastic_launched`, allranks assumes that it handles
+both ways.
 
 ## Why it matters
 allranks starts the script once for each rank. Each of these would start ranks of its own, which wait for one another at

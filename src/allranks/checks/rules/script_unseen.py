@@ -7,9 +7,9 @@ Paddle, MindSpore) where torch is not imported; saves by `pickle.dump`, `joblib.
 
 ## Why it matters
 Steps are counted where torch's optimizers, transformers' Trainer and DeepSpeed tell them. Compiled code has no such
-place. Without steps the run has no loss, no speed and no estimate, and a rank that stands still is found only
-by torch's own time-outs. A save that is not seen is neither verified nor offered for resuming. How a run fails is named
-all the same: from exceptions, signals and logs.
+place. Without steps the run has no loss, no speed and no estimate, and a rank that stands still is found only by
+torch's own time-outs. A save that is not seen is neither verified nor offered for resuming. allranks still names the
+cause of a failure, from exceptions, signals and logs.
 
 ## What to do
 Compile the model, not the step: `torch.compile(model)`, with `optimizer.step()` outside. Save with `torch.save`,

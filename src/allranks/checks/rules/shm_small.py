@@ -2,8 +2,8 @@
 
 ## How it is found
 The size of `/dev/shm` on every node and how much of it is free, for the data loader's workers and NCCL's shared-memory
-transport; and `container.shm` together with a container that shares the host's IPC. In a container with a `/dev/shm`
-of its own, what fills the host's does not matter.
+transport; and `container.shm` together with a container that shares the host's IPC. If the container has its own
+`/dev/shm`, a full one on the host does not matter.
 
 ## Why it matters
 Docker's default is 64 MiB: data loader workers end with "Bus error" or "unable to write to file

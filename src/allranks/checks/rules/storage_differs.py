@@ -1,4 +1,4 @@
-"""The same path is another storage on another node.
+"""The same path leads to different storage on different nodes.
 
 ## How it is found
 The filesystem below the folders of the run on every machine: network storage on some nodes and a local disk
@@ -12,7 +12,7 @@ there, or finds another model than the rest.
 `findmnt PATH` on the nodes that differ; mount it (`mount -a`).
 
 ## Source
-`/proc/self/mountinfo`; if `storage-not-one` has seen another node's file there, names of servers do not matter.
+`/proc/self/mountinfo`; server names do not matter if `storage-not-one` has seen another node's file there.
 
 Topic: storage
 """

@@ -1,4 +1,4 @@
-"""Network storage of the same path is not the same storage on every node.
+"""The same path leads to network storage on all nodes, but not to the same storage.
 
 ## How it is found
 If two or more machines have network storage at a folder of the run, allranks makes a file with a random name on
@@ -14,8 +14,8 @@ on some.
 export. Or give `save.to` a local disk: each node then keeps its own.
 
 ## Source
-A second look after the first round trip (docs/architecture.md): written before anybody looks, since an NFS client
-keeps the absence of a name for up to 60 s (nfs(5), `acdirmax`, `lookupcache`).
+A second round of questions (docs/architecture.md). allranks writes the file before any node looks for it, because an
+NFS client remembers for up to 60 s that a name does not exist (nfs(5), `acdirmax`, `lookupcache`).
 
 Topic: storage
 """

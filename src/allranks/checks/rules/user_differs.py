@@ -1,4 +1,4 @@
-"""The run's user has another number on another node.
+"""The run's user has different numeric ids on different nodes.
 
 ## How it is found
 The uid of the run on every machine, if folders of the run are on shared storage.

@@ -1,8 +1,8 @@
 """Two variables contradict each other.
 
 ## How it is found
-Pairs in each node's environment of which one makes the other void: a transport that is switched off and tuned,
-different interfaces for NCCL and gloo, GPUDirect set for a network that is off.
+Pairs of variables in each node's environment, of which one makes the other useless: a transport that is switched off
+and tuned, different interfaces for NCCL and gloo, GPUDirect set for a network that is off.
 
 ## Why it matters
 One of them was left over from another machine or another guide, and it is not always the harmless one.

@@ -9,13 +9,13 @@ Easily confused with tokenizer-or-model-file-missing, where no rank finds it; nf
 
 ## Why it matters
 A file is missing, cut short, damaged, or was replaced while it was read; or a node has an older copy. Ranks that read
-different files would train a model that nobody has.
+different files would train a mixture of different models.
 
 ## What to do
 Compare the named file with the head's (`sha256sum`), copy or download it again to the named node, and start again.
 For `Input/output error`, `Stale file handle` or `timed out` look at the named node's `dmesg -T`, its disk and its link
-first: allranks had tried each read four times. `environment: {loader: stock}` takes every value from
-rank 0's files in place of each node's own.
+first: allranks had tried each read four times. With `environment: {loader: stock}` every
+value comes from rank 0's files instead of each node's own.
 
 Topic: storage
 """

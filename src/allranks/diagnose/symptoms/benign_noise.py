@@ -10,7 +10,7 @@ Easily confused with a run that hangs or lost its machine without a message. If 
 end (`train_runtime`, `Training completed`), it may have been cut off, so that this cause is only likely.
 
 ## Why it matters
-No line names an error that ended anything; the warnings among them are printed by healthy runs too.
+No line names an error that ended anything; healthy runs print the same warnings.
 
 ## What to do
 Nothing.

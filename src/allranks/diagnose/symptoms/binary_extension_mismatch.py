@@ -9,8 +9,7 @@ Easily confused with libnccl-or-cuda-lib-not-found, where a library is missing;
 version-drift-transformers-peft, where a Python name is.
 
 ## Why it matters
-The extension was compiled against another version, another C++ ABI or another CUDA of torch, so that it
-cannot be loaded.
+The extension was compiled against another version, another C++ ABI or another CUDA of torch, so it cannot be loaded.
 
 ## What to do
 Install the extension's build for this torch, CUDA and Python, or build it here (`pip install

@@ -12,8 +12,8 @@ peer-node-network-broken: each of them looks like this first.
 The ranks that report are the ones that waited. The cause is what the late rank did meanwhile.
 
 ## What to do
-Look at the suspected rank: its last lines, its stack (py-spy, stacks/), its process state. All ranks must
-evaluate and save together; raise ddp_timeout only where the work is truly long.
+Look at the suspected rank: its last lines, its stack (py-spy, stacks/), its process state. All ranks must evaluate and
+save together; raise ddp_timeout only if the work really takes that long.
 
 Topic: training
 """

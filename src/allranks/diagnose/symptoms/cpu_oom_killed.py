@@ -4,7 +4,7 @@
 `oom_kill event in StepId`, the kernel's `Out of memory: Killed process`, `OOMKilled`, srun's `Out Of
 Memory`, Ray's `node running low on memory`, `DefaultCPUAllocator: can't allocate memory`.
 
-Easily confused with rank-sigkilled, the same picture without a line that proves it; cuda-oom, which is the
+Easily confused with rank-sigkilled, which looks the same but without a line that proves it; cuda-oom, which is the
 GPU's memory.
 
 ## Why it matters
@@ -12,8 +12,8 @@ The kernel or the scheduler killed a rank because the machine or its cgroup had 
 only lost their peer.
 
 ## What to do
-More memory for the job, fewer data loader workers, loading and saving in shards, no offload. A smaller
-batch rarely helps: it is host memory.
+Give the job more memory, use fewer data loader workers, load and save in shards, or leave offload out. A smaller batch
+rarely helps, because this is host memory.
 
 Topic: nodes
 """

@@ -10,8 +10,8 @@ Easily confused with no-nvidia-driver, where there is none at all.
 torch cannot use the GPUs of that node.
 
 ## What to do
-A newer driver on that node, or a torch built for the CUDA version that the driver knows; the same on all
-nodes.
+Install a newer driver on that node, or a torch that is built for the CUDA version that the driver knows. Use the same
+versions on all nodes.
 
 Topic: gpus
 """

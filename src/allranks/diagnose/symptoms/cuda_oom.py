@@ -5,7 +5,7 @@
 error: out of memory`, NCCL's `Cuda failure 'out of memory'`. The other ranks then report communication
 errors.
 
-Easily confused with duplicate-gpu, where all ranks sit on GPU 0; cpu-oom-killed, which is the host's memory.
+Easily confused with duplicate-gpu, where all ranks use GPU 0; cpu-oom-killed, which is the host's memory.
 
 ## Why it matters
 The memory that this rank needs does not fit on its GPU, or another process uses part of it.

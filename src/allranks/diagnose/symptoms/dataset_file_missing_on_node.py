@@ -8,8 +8,7 @@ Easily confused with tokenizer-or-model-file-missing, missing-system-tool, check
 same error about other files.
 
 ## Why it matters
-The file is on another node's local disk, or on storage that is not mounted here; the others only lose
-their peer.
+The file is on another node's local disk, or on storage that is not mounted here; the other ranks only lose their peer.
 
 ## What to do
 Put the data on storage that every node mounts, or copy it to the same path on each; `allranks check`

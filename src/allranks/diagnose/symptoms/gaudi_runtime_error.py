@@ -4,15 +4,14 @@
 `synStatus=26 [Generic failure]`, `Device acquire failed`, `synapse_error`, `HCL … error`,
 `hcclCommInitRank`, `Graph compile failed`.
 
-Easily confused with ascend-hccl-error uses the name HCCL too, for Ascend's library.
+Easily confused with ascend-hccl-error: Ascend's library has the name HCCL too.
 
 ## Why it matters
 The Habana runtime could not take a device, a graph did not compile, or the scale-out ports are down.
 
 ## What to do
-`hl-smi` shows devices and who holds them; the driver, firmware and SynapseAI of all nodes must be one
-release; the ports up (`hl-smi -n link`). `ENABLE_CONSOLE=true LOG_LEVEL_ALL=3` says which component it
-was.
+`hl-smi` shows devices and who holds them; the driver, firmware and SynapseAI of all nodes must be one release; the
+ports must be up (`hl-smi -n link`). `ENABLE_CONSOLE=true LOG_LEVEL_ALL=3` shows which component failed.
 
 Topic: gpus
 """

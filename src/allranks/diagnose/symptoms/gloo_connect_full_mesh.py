@@ -1,14 +1,14 @@
 """Gloo could not connect every rank with every other.
 
 ## How it is found
-`Gloo connectFullMesh failed with *`. The tail tells more: 127.* is gloo-address-127, 172.17.*
-wrong-network-interface, no route or a time-out data-ports-blocked; `Connection reset by peer` means that
-the peer died; `no error` (older torch) says nothing.
+`Gloo connectFullMesh failed with *`. The tail tells more: 127.* is gloo-address-127, 172.17.* wrong-network-interface,
+no route or a time-out data-ports-blocked; `Connection reset by peer` means that the peer died; `no error` (older torch)
+carries no information.
 
-Easily confused with the peer's own crash, which comes first in its log.
+Easily confused with a crash of the peer, which then comes first in its log.
 
 ## Why it matters
-The first collective cannot run: some pair of ranks finds no way to each other.
+The first collective cannot run: at least two ranks cannot reach each other.
 
 ## What to do
 Read the tail of the message and the log of the machine in `remote=[...]`; set GLOO_SOCKET_IFNAME to the

@@ -8,7 +8,7 @@ supported on GPUs with compute capability of at least 8.0`.
 Easily confused with no-nvidia-driver and torch-built-without-cuda, of which this may be the consequence.
 
 ## Why it matters
-bf16 needs an Ampere GPU or newer, fp16 a GPU at all; the same message comes if torch sees no GPU.
+bf16 needs an Ampere GPU or newer; fp16 needs a GPU. The same message appears if torch sees no GPU.
 
 ## What to do
 If GPUs are there: look why torch does not see them (`allranks check`, CUDA_VISIBLE_DEVICES, a torch

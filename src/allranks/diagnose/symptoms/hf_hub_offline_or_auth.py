@@ -7,7 +7,7 @@ Client Error`, `LocalEntryNotFoundError`, `OfflineModeIsEnabled`.
 Easily confused with tokenizer-or-model-file-missing, where the name is a path.
 
 ## Why it matters
-That node has no way to the hub, or no token with access: the model or data set cannot be loaded there.
+That node cannot reach the hub, or has no token with access: the model or data set cannot be loaded there.
 
 ## What to do
 Fetch it once onto shared storage and set HF_HUB_OFFLINE=1, or give the token (`secrets: [HF_TOKEN]`) and

@@ -12,7 +12,7 @@ torch or an extension was installed without the library it was built with, or an
 LD_LIBRARY_PATH.
 
 ## What to do
-Install it again in that environment (nvidia-nccl-cu12 and its kin), and clear LD_LIBRARY_PATH; an extension
+Install it again in that environment (nvidia-nccl-cu12 and related packages), and clear LD_LIBRARY_PATH; an extension
 with an undefined symbol must be built for this torch.
 
 Topic: software

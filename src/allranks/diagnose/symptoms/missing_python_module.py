@@ -1,8 +1,8 @@
 """A Python module is not installed.
 
 ## How it is found
-`ModuleNotFoundError: No module named '*'`, `This modeling file requires the following packages`,
-`flash_attn seems to be not installed`. On one node's ranks alone: the environments differ.
+`ModuleNotFoundError: No module named '*'`, `This modeling file requires the following packages`, `flash_attn seems to
+be not installed`. If only one node's ranks print it, the environments differ.
 
 Easily confused with version-drift-transformers-peft, where the module is there in another version.
 

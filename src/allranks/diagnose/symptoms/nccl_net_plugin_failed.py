@@ -11,9 +11,9 @@ without an error are harmless.
 The plugin that carries NCCL over EFA, libfabric or UCX could not set up or lost a transfer.
 
 ## What to do
-The same aws-ofi-nccl, libfabric and EFA installer on every node (`fi_info -p efa`), a security group that
-lets all traffic of the group through, `memlock` unlimited. `NCCL_NET=Socket` shows whether anything else
-is wrong; it is slow.
+Use the same aws-ofi-nccl, libfabric and EFA installer on every node (`fi_info -p efa`), a security group that allows
+all traffic within the group, and unlimited `memlock`. `NCCL_NET=Socket` shows whether anything else is wrong; it is
+slow.
 
 Topic: network
 """

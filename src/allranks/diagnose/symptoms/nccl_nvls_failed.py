@@ -8,12 +8,12 @@ Easily confused with cuda-oom: the text may say `out of memory` though the GPU i
 fabric-manager-not-running.
 
 ## Why it matters
-NCCL reserves multicast memory in the NVSwitches; a Fabric Manager in a bad state, too many communicators,
-or a container without the rights let that fail.
+NCCL reserves multicast memory in the NVSwitches; a Fabric Manager in a bad state, too many communicators, or a
+container without the rights can prevent it.
 
 ## What to do
-`NCCL_NVLS_ENABLE=0` avoids it. For the speed of it: restart the Fabric Manager of that node (its
-administrator), the same driver and Fabric Manager versions, fewer communicators at once.
+`NCCL_NVLS_ENABLE=0` avoids it. To keep its speed: restart the Fabric Manager of that node (as its administrator),
+install the same driver and Fabric Manager versions, and use fewer communicators at once.
 
 Topic: network
 """

@@ -11,8 +11,8 @@ Easily confused with collective-timeout-straggler, since older versions only han
 Two versions of NCCL do not use the same protocol: the start fails, or hangs without a message.
 
 ## What to do
-The same image or the same wheels on every node; one libnccl alone (the cu12 and cu13 wheels overwrite each
-other); the same network plugin everywhere.
+Use the same image or the same wheels on every node, only one libnccl (the cu12 and cu13 wheels overwrite each other),
+and the same network plugin.
 
 Topic: network
 """

@@ -4,15 +4,15 @@
 `nrt_init` or `NRT_*` errors, `NEURON_RT`, `NRT:nrt_allocate_neuron_cores`, `NRT_EXEC_HW_ERR`, `NCC_*`
 from neuronx-cc.
 
-Easily confused with cuda-oom has its counterpart in `NRT_RESOURCE`.
+Easily confused with cuda-oom, whose counterpart here is `NRT_RESOURCE`.
 
 ## Why it matters
 The Neuron runtime could not take its cores, a device failed, or the compiler rejected the graph.
 
 ## What to do
-`neuron-ls` and `neuron-top` show who holds the cores (`NEURON_RT_NUM_CORES`, `NEURON_RT_VISIBLE_CORES`);
-a process that is left over holds them. `NRT_EXEC_HW_ERR`: the device, replace the instance. A compiler's
-error: the versions of torch-neuronx and neuronx-cc belong together.
+`neuron-ls` and `neuron-top` show who holds the cores (`NEURON_RT_NUM_CORES`, `NEURON_RT_VISIBLE_CORES`); often a
+leftover process does. `NRT_EXEC_HW_ERR` means that the device failed: replace the instance. If the compiler reports the
+error, install versions of torch-neuronx and neuronx-cc that belong together.
 
 Topic: gpus
 """

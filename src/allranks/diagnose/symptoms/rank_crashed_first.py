@@ -11,8 +11,8 @@ The first exception that is not about communication is the cause; everything aft
 "root cause" is only the first exit that its own agent polled.
 
 ## What to do
-Read that rank's traceback. Exactly one rank or node: its data, files, hardware or environment. All ranks at
-one place: the configuration.
+Read that rank's traceback. If only one rank or node crashed, look at its data, files, hardware and environment. If all
+ranks crashed at the same place, look at the configuration.
 
 Topic: ends
 """

@@ -1,4 +1,4 @@
-"""A rank was ended by a signal that nobody of the run sent.
+"""A rank was ended by a signal that did not come from the run.
 
 ## How it is found
 A rank ended by SIGTERM, SIGHUP or SIGINT before allranks stopped anything and before its torchrun had a reason to

@@ -8,8 +8,8 @@ Easily confused with cpu-oom-killed, where Ray names memory as the fact and not 
 node-failure.
 
 ## Why it matters
-Ray only saw the process vanish; the reasons it lists are guesses. It is the echo of a kill, a crash or a
-lost node.
+Ray only noticed that the process vanished; the reasons that it lists are guesses. The real cause is a kill, a crash or
+a lost node.
 
 ## What to do
 Read the dead worker's own log (in /tmp/ray/session_latest/logs, by its pid), and `dmesg -T` on its node.

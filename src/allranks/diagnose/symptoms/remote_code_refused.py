@@ -1,4 +1,4 @@
-"""The model needs code of its own that was not allowed.
+"""The model needs its own code, and that was not allowed.
 
 ## How it is found
 `requires you to execute the configuration file in that repo on your local machine …
@@ -7,7 +7,7 @@ trust_remote_code=True`, `contains custom code which must be executed to correct
 Easily confused with version-drift-transformers-peft, where the architecture is not known at all.
 
 ## Why it matters
-The model's repository brings Python code; transformers runs it only with leave.
+The model's repository brings Python code; transformers runs it only with permission.
 
 ## What to do
 Read the code, pin the revision, then `trust_remote_code: true`; or a version of transformers that knows

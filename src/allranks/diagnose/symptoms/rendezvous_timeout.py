@@ -9,8 +9,7 @@ Easily confused with master-unreachable-firewall, where both sides time out thou
 launch-args-mismatch, where only one of many ever starts.
 
 ## Why it matters
-The others waited for a node that did not start in time, or could not be reached. The cause is on that
-node's log.
+The others waited for a node that did not start in time, or could not be reached. The cause is in that node's log.
 
 ## What to do
 Find who did not join (k of N) and read its log: an import error, a missing path, a pod that is pending.

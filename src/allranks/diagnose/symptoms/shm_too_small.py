@@ -9,8 +9,8 @@ Easily confused with disk-full-checkpoint, which names no `/torch_` and no `/dev
 dataloader-worker-killed.
 
 ## Why it matters
-Data loader workers and NCCL pass data through /dev/shm; a container has 64 MB of it unless told otherwise.
-"No space left on device" there is not the disk.
+Data loader workers and NCCL pass data through /dev/shm; a container has 64 MB of it unless told otherwise. "No space
+left on device" there does not mean the disk.
 
 ## What to do
 `--shm-size 16g` or `--ipc host` for the container (with `--ipc host` a `--shm-size` does nothing), an

@@ -3,7 +3,7 @@
 ## How it is found
 `CANCELLED AT * DUE TO TIME LIMIT`, `DUE TO PREEMPTION`; without a reason it is scancel.
 
-Easily confused with torchelastic-signal, where no SLURM line stands; cpu-oom-killed and node-failure, which
+Easily confused with torchelastic-signal, where the log has no line of SLURM; cpu-oom-killed and node-failure, which
 SLURM names too.
 
 ## Why it matters

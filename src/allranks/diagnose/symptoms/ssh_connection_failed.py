@@ -10,8 +10,8 @@ Easily confused with mpi-ssh-orted-failure, where mpirun says it; pdsh-missing.
 The launcher starts its processes through SSH: none was started there.
 
 ## What to do
-`ssh -v HOST hostname` from the head must work without a question: sshd, key, known_hosts, port. Install an
-ssh client where none is.
+`ssh -v HOST hostname` from the head must work without a question: sshd, key, known_hosts, port. Install an ssh client
+if it is missing.
 
 Topic: start
 """

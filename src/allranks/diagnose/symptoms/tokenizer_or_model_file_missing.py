@@ -11,8 +11,8 @@ Easily confused with hf-hub-offline-or-auth, where the name is a hub's and the n
 The rank cannot load the model: a download that is incomplete, or storage that is not mounted on that node.
 
 ## What to do
-Look at the path on that very node (`ls`, `mount`); complete the download or mount it; the same path on
-every node.
+Look at the path on that node (`ls`, `mount`). Complete the download, or mount the storage at the same path on every
+node.
 
 Topic: storage
 """

@@ -8,7 +8,7 @@ exist`.
 Easily confused with tokenizer-or-model-file-missing, where a file is not there.
 
 ## Why it matters
-Padding, a chat template or a template's name is missing, so that no batch can be made.
+Padding, a chat template or a template's name is missing, so no batch can be made.
 
 ## What to do
 `tokenizer.pad_token = tokenizer.eos_token` (or `unk`), a model with a chat template or the template named

@@ -8,7 +8,7 @@ Easily confused with no-nvidia-driver: a torch with CUDA that finds no GPU. vers
 another attribute that a module does not have.
 
 ## Why it matters
-The script asks for a GPU or for NCCL, and this build of torch holds neither: a CPU build was installed. GPUs and
+The script asks for a GPU or for NCCL, and this build of torch has neither: a CPU build was installed. GPUs and
 their driver may be all right.
 
 ## What to do

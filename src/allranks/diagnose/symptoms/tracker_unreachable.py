@@ -8,8 +8,8 @@ neptune, swanlab, clearml.
 Easily confused with hf-hub-offline-or-auth, which is the model's host.
 
 ## Why it matters
-The tracker could not reach its server or has no key on the rank that reports, and its exception ended
-that rank; the others lost it.
+The tracker could not reach its server or has no key on the rank that reports, and its exception ended that rank; the
+other ranks lost their peer.
 
 ## What to do
 `WANDB_MODE=offline` (or `report_to: none`) starts at once. For online: the key on the node that reports

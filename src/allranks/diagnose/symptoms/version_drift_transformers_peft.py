@@ -7,7 +7,7 @@ tokenizers==*`, `does not recognize this architecture`, `got an unexpected keywo
 Easily confused with missing-python-module.
 
 ## Why it matters
-A library was updated without those that depend on it, or the nodes hold different versions.
+A library was updated without those that depend on it, or the nodes have different versions.
 
 ## What to do
 Install the versions that were released together, pinned, the same on every node; `envs/` holds sets that

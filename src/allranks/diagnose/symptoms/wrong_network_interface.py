@@ -11,7 +11,7 @@ Easily confused with data-ports-blocked, where the remote address is the right o
 The ranks look for each other on an interface that does not exist or does not lead to the other nodes.
 
 ## What to do
-NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME to the interface that routes to the head, on each host its own.
+Set NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME to the interface that routes to the head, on each host its own.
 `^lo,docker0` is NCCL's syntax; Gloo takes one plain name.
 
 Topic: network

@@ -8,8 +8,8 @@ encountered`, `CUDA error: unspecified launch failure` or `unknown error` on one
 Easily confused with rank-crashed-first, for an illegal memory access of the program.
 
 ## Why it matters
-The hardware (memory, NVLink, PCIe, GSP) failed under the rank; it will again on that GPU. Xid 13, 31 and 43
-are mostly the program's own errors.
+The hardware (memory, NVLink, PCIe, GSP) failed under the rank; it will fail again on that GPU. Xid 13, 31 and 43 are
+mostly the program's own errors.
 
 ## What to do
 Drain the node, look at `dmesg -T | grep Xid` and `nvidia-smi -q`, reset or replace the GPU; start without

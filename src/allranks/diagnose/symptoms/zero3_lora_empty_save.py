@@ -8,7 +8,7 @@ stage 3 and LoRA, `stage3_gather_16bit_weights_on_model_save` unset and transfor
 Easily confused with an adapter that is small because its rank is small.
 
 ## Why it matters
-Under ZeRO-3 an ungathered state dict holds empty tensors: the training was for nothing.
+Under ZeRO-3 an ungathered state dict holds empty tensors: the training is lost.
 
 ## What to do
 `stage3_gather_16bit_weights_on_model_save: true`, or save through allranks, which gathers what trains

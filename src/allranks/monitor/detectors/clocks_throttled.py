@@ -8,7 +8,7 @@ For half a minute, at every sample (one each 15 s), a GPU reports that heat or t
 This GPU is slower than the others, and every step takes as long as its slowest rank.
 
 ## What to do
-Look at cooling, power supply and `nvidia-smi -q -d PERFORMANCE` on that node; leave it out if it stays.
+Look at cooling, power supply and `nvidia-smi -q -d PERFORMANCE` on that node; leave the node out if it stays slow.
 
 Topic: gpus
 """

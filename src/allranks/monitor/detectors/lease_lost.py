@@ -1,4 +1,4 @@
-"""A node stopped its ranks because the keeper was silent.
+"""A node stopped its ranks because it heard nothing from the keeper.
 
 ## How it is found
 A supervisor reports that its lease ended: it heard nothing from the keeper for the lease's length.

@@ -1,4 +1,4 @@
-"""Nodes that each train alone.
+"""Each node trains alone.
 
 ## How it is found
 A rank reports a world size that is not the one the plan expects. The first one that does is named.

@@ -1,4 +1,4 @@
-"""The fastest way between the GPUs that passed.
+"""The fastest connection between the GPUs that passed the probe.
 
 ## How it is found
 An all-reduce over all ranks on TCP alone, then with shared memory, with P2P between local GPUs, and

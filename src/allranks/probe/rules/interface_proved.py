@@ -9,7 +9,7 @@ NCCL_SOCKET_IFNAME (`=name`) and GLOO_SOCKET_IFNAME (one exact name) must name t
 address, addresses are translated on the way, and the others may not reach the address that the ranks advertise.
 
 ## What to do
-Nothing if it is proved. If addresses are translated, give addresses of a network that all nodes share.
+Nothing, if the finding is ok. If addresses are translated, give addresses of a network that all nodes share.
 
 ## Source
 getsockname(2) on the node, accept(2) on the head.

@@ -5,8 +5,8 @@ A node's ranks are told another interface than the one that leads to the head. T
 listener at that interface's address, and the answer must come from this node.
 
 ## Why it matters
-gloo and NCCL tell the others the address of their interface. A container bridge (docker0 is 172.17.0.1 on every
-node) leads each node to itself: the rendezvous works, and the first collective hangs until its timeout.
+gloo and NCCL tell the others the address of their interface. A container bridge (docker0 is 172.17.0.1 on every node)
+leads each node back to itself: the rendezvous works, and the first collective hangs until its timeout.
 
 ## What to do
 `network: {interface: auto}`, or the printed name under that node.

@@ -1,8 +1,8 @@
 """On a node the head's name leads to the node itself.
 
 ## How it is found
-On the node the head's name resolves to an address of 127.0.0.0/8, or the node itself answers its
-connection to the head.
+On the node, the head's name resolves to an address of 127.0.0.0/8, or the node's connection to the head reaches the
+node itself.
 
 ## Why it matters
 Debian's installer writes `127.0.1.1 NAME` into /etc/hosts. The head then listens for the others on its loopback, or a
