@@ -20,7 +20,8 @@ class Script:
 
     `repository` is `owner/name`, looked for in SCRIPTS as `owner+name`, or `package:NAME`, looked for in the training
     environment. `{model}`, `{mnist}` and the like in `laid`, `environment` and `arguments` are inputs of `inputs.py`;
-    `{out}` is a folder of the trial. `laid` says which inputs lie in the repository's folder: `data={mnist}`.
+    `{out}` is a folder of the trial. `laid` says which inputs lie in the repository's folder: `data={mnist}`, or
+    which other parts of it the script reads: `configs={repository}/configs`.
     """
 
     name: str

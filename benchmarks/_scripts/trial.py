@@ -82,9 +82,11 @@ def laid_out(script: Script, source: Path, folder: Path, places: dict[str, str])
         here, start = folder / Path(script.path).parent, source.name
         shutil.copytree(source.parent, here)
     folder.mkdir(exist_ok=True)
-    for target, place in script.links(places).items():
+    whole = str(source)[: -len(script.path) - 1]
+    for target, place in script.links({**places, "repository": whole}).items():
         (folder / target).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(place, folder / target)
+        copy = shutil.copytree if Path(place).is_dir() else shutil.copy2
+        copy(place, folder / target)
     return here, start
 
 

@@ -40,6 +40,10 @@ class Losses:
             self._seen.append(value.detach())
 
     @guard.guarded
+    def forget(self) -> None:
+        """What was noted belongs to steps that have no record."""
+        self._seen = []
+
     def settle(self, mean: bool) -> None:
         """Gives the held record its loss, at once or when it has come from the GPU."""
         seen, self._seen = self._seen, []

@@ -55,13 +55,21 @@ def watch_backward(
     torch.Tensor.backward = guard.dressed(guard.not_compiled(backward), original)
 
 
+ALONE = 3
+"""So many steps of another optimizer, with none of the clock's in between, make it the clock. In a GAN the optimizers
+take turns; in a k-fold training, or one of several phases, each phase has its own, while the earlier ones often live
+on."""
+
+
 class PlainLoop:
-    """Counts the steps of the first optimizer that steps; a second one (a GAN's) is not a clock."""
+    """Counts the steps of one optimizer, the clock: the first that steps, until another one steps alone."""
 
     def __init__(self, rank: Rank, losses: Losses, is_compiling: Any):
         self.rank, self.losses, self.is_compiling = rank, losses, is_compiling
         self.steps = 0
         self._clock: Any = None
+        self._others: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
+        """The steps of each other optimizer since the clock's last one."""
 
     def stepped(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """torch calls this after every `step()` of every optimizer."""
@@ -77,7 +85,10 @@ class PlainLoop:
         if clock is None:
             self._clock = weakref.ref(optimizer)
         elif clock is not optimizer:
+            self._other(optimizer)
             return
+        elif self._others:
+            self._others.clear()
         if rank.owner is None:
             rank.owner = "torch"
             settings.tell(rank, settings.of_optimizer(rank, optimizer))
@@ -90,6 +101,17 @@ class PlainLoop:
         rank.end_step(self.steps, None if getattr(rate, "is_cuda", False) else float(rate))
         self.losses.settle(mean=False)
         rank.release()
+
+    def _other(self, optimizer: Any) -> None:
+        """A step of an optimizer that is not the clock. Those that turn out to count are counted, without a record."""
+        alone = self._others[optimizer] = self._others.get(optimizer, 0) + 1
+        if alone < ALONE:
+            return
+        self._clock = weakref.ref(optimizer)
+        self._others.clear()
+        self.steps += alone
+        self.losses.forget()
+        self.rank.begin()
 
 
 def watch_optimizers(rank: Rank) -> None:
