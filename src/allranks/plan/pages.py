@@ -101,7 +101,7 @@ transformers: the training environment's, allranks' own, then those of PATH.
 
 ## Why it matters
 Parameters, memory and traffic cannot be planned, so nobody can say whether the run fits, and the adapter's
-size is not known before it is saved. For a script of your own (train.command) it is only noted. With a container
+size is not known before it is saved. For your own script (train.command) it is only noted. With a container
 the image may hold the model's folder: then `check` warns, and the run reads it inside before the launch.
 
 ## What to do

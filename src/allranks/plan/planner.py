@@ -131,7 +131,7 @@ def _model(
     config, described = given.config, given.described
     if not setting.known:
         findings.append(
-            _unread(run, "train.command", NOTE, "the model of a script of your own is not known here.")
+            _unread(run, "train.command", NOTE, "the model of your own script is not known here.")
         )
         return None
     fix = _CONFIG_FIX

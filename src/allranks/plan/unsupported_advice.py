@@ -111,7 +111,7 @@ def _four_bits(case: Case) -> dict[str, Any] | None:
         "why": f"{share / 2**30:,.1f} GiB of weights per GPU and nothing to gather; nodes exchange the adapters' "
         f"gradients alone. One GPU of a node works at a time: at best {at_best:,.0f} s per step, "
         f"{total / at_best:,.1f} times faster, before the weights are unpacked at each use. It takes bitsandbytes, "
-        "rounded weights, and a script of your own (device_map by layers, data parallel over the nodes).",
+        "rounded weights, and your own script (device_map by layers, data parallel over the nodes).",
     }
 
 

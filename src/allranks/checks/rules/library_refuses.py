@@ -4,7 +4,7 @@
 LLaMA-Factory, transformers and DeepSpeed of the node read the run's arguments and its DeepSpeed JSON, as its first
 rank would. This covers LLaMA-Factory's parser, the values that transformers fills into the JSON, DeepSpeed's
 configuration for this number of ranks, the chat template, the quantizer, the optimizer, the schedule and the loggers.
-No model is loaded, no GPU and no network is used. Of a script of your own it is the DeepSpeed
+No model is loaded, no GPU and no network is used. For your own script it is the DeepSpeed
 JSON that its command names after `--deepspeed` or `--deepspeed_config`.
 
 ## Why it matters
