@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -79,6 +80,16 @@ def test_a_log_of_any_size_or_none_is_read(tmp_path):
     assert spawn.failures(str(log)) == []
     log.write_bytes(b"\xff" * (2 * spawn.TABLE_BYTES) + b"\n" + TABLE.encode())
     assert len(spawn.failures(str(log))) == 3
+
+
+def test_what_a_rank_prints_like_a_table_neither_holds_the_supervisor_up_nor_ends_it(tmp_path):
+    log = tmp_path / "log"
+    log.write_text("\nFailures:\n" + "\n" * spawn.TABLE_BYTES)
+    began = time.thread_time()
+    assert spawn.failures(str(log)) == []
+    assert time.thread_time() - began < 1.0
+    log.write_text(TABLE.replace("rank      : 4", f"rank      : {'9' * 5000}"))
+    assert [failure.rank for failure in spawn.failures(str(log))] == [5, 6]
 
 
 def test_ours_wins_over_the_jobs_and_the_jobs_over_the_machines(tmp_path):

@@ -34,7 +34,7 @@ _LOG = re.compile(
 
 _NOT_LOGS = re.compile(
     r"(?:^|[._-])(?:config|tokenizer|vocab|merges|special_tokens_map|generation_config|trainer_state|all_results"
-    r"|train_results|eval_results|dataset_info|index|requirements|license|readme)[\w.]*\.(?:json|jsonl|txt)$",
+    r"|train_results|eval_results|dataset_info|index|requirements|license|readme)[\w.]{0,120}\.(?:json|jsonl|txt)$",
     re.IGNORECASE,
 )
 """Files beside logs that have the ending of a log but are not logs."""

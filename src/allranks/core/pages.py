@@ -49,7 +49,7 @@ TOPICS = {
 }
 """The topics of pages. A page names its key after `Topic:`; the text is the topic's title."""
 
-_TOPIC = re.compile(r"\n+Topic: *(\S+)\s*$")
+_TOPIC = re.compile(r"(?<!\n)\n+Topic: *(\S+)\s*$")
 _HEADING = re.compile(r"^## +(.+?) *$", re.MULTILINE)
 _ITEM = re.compile(r" *(?:[-*|]|\d+\.) ")
 

@@ -217,8 +217,8 @@ def end(child: "subprocess.Popen[bytes]") -> None:
 
 
 _FAILURE = re.compile(
-    r"^\s*rank\s*: (?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)\s*\n"
-    r"\s*exitcode\s*: (?P<code>-?\d+) \(pid: (?P<pid>\d+)\)",
+    r"^[ \t]*rank[ \t]*: (?P<rank>\d{1,9}) \(local_rank: (?P<local_rank>\d{1,9})\)[ \t\r]*\n"
+    r"[ \t]*exitcode[ \t]*: (?P<code>-?\d{1,9}) \(pid: (?P<pid>\d{1,9})\)",
     re.MULTILINE,
 )
 

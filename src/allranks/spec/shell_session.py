@@ -190,7 +190,7 @@ def chosen(started: list[Started], end: Session) -> Session:
 
 
 OWN_FOLDER = re.compile(
-    r"""\$\(\s*(?:cd\s+(?:--\s+)?["']?)?(?:\$\(|`)?\s*dirname\s+(?:--\s+)?["']?(?:\$\(readlink -f )?["']?"""
+    r"""\$\(\s*(?:cd\s+(?:--\s+)?["']?)?(?:(?:\$\(|`)\s*)?dirname\s+(?:--\s+)?["']?(?:\$\(readlink -f )?["']?"""
     r"""\$\{?(?:0|BASH_SOURCE)(?:\[0\])?\}?["')]*`?((?:/\.\.)*)/?["']?(?:\s*(?:&&|;)\s*pwd(?:\s+-P)?)?\s*\)?"""
 )
 """`$(cd "$(dirname "$0")/.." && pwd)` and its like: the script's own folder."""

@@ -15,13 +15,11 @@ OPEN, CLOSE, BLANK = "\ue000", "\ue001", "\ue002"
 """Private characters: two enclose an unknown part of a value, the third replaces its blanks so that the value is not
 split there."""
 
-UNRESOLVED = re.compile(f"{OPEN}([^{CLOSE}]*){CLOSE}")
-
 
 def unresolved(text: str) -> str | None:
     """The first unknown part of a value, as it is written; None if the whole value is known."""
-    match = UNRESOLVED.search(text)
-    return None if match is None else match.group(1).replace(BLANK, " ")
+    inside, closed, _ = text.partition(OPEN)[2].partition(CLOSE)
+    return inside.replace(BLANK, " ") if closed else None
 
 
 def readable(text: str) -> str:

@@ -39,5 +39,5 @@ def engine(name: str) -> Dict[str, Any]:
 
 
 def version_in(said: str) -> Optional[str]:
-    match = re.search(r"(\d+\.\d+(?:\.\d+)?)", said)
+    match = re.search(r"(?<!\d)(\d+\.\d+(?:\.\d+)?)", said)
     return match.group(1) if match else None

@@ -142,7 +142,7 @@ async def ending(number: str) -> str:
     The controller keeps an ended job for MinJobAge (300 s by default); after that only accounting knows.
     """
     text = await printed(["scontrol", "-o", "show", "job", number])
-    told = [dict(re.findall(r"(\w+)=(\S*)", line)) for line in text.splitlines()]
+    told = [dict(re.findall(r"(?<!\w)(\w+)=(\S*)", line)) for line in text.splitlines()]
     # Tasks that still wait share one record.
     alone = told[0] if len(told) == 1 and "_" in number else {}
     values = next((one for one in told if number in names_in(one)), alone)

@@ -1,0 +1,56 @@
+"""No line may hold anything of ours up: every expression outside of `diagnose`, on the lines that are worst for it."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import pytest
+
+from benchmarks import _patterns
+from benchmarks._worst_lines import worst_lines
+
+SIZE = 4096
+MOST = 0.020
+RUNS = 5
+
+
+def cost(call, line, enough=MOST / 4):
+    """CPU seconds of this thread: the least of some runs, one where it is quick anyway."""
+    best = float("inf")
+    for _ in range(RUNS):
+        began = time.thread_time()
+        call(line)
+        best = min(best, time.thread_time() - began)
+        if best < enough:
+            break
+    return best
+
+
+def costs(found):
+    lines = worst_lines("", found.expression, SIZE)
+    return max((cost(getattr(found.expression, found.way), line) for line in lines), default=0.0)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return list(_patterns.patterns())
+
+
+@pytest.mark.lengthy
+def test_the_expressions_of_the_sources_are_found(found):
+    assert len(found) > 230 and {one.way for one in found} == {"search", "match", "fullmatch"}
+    rooms = {one.place.partition("/")[0] for one in found}
+    assert {"core", "node", "spec", "launch", "monitor", "runs", "checkpoints", "output", "cli"} <= rooms
+    assert all(_patterns.NEVER_SO.values())
+
+
+@pytest.mark.lengthy
+def test_no_expression_needs_more_than_20_ms_for_a_line_of_4_kb(found):
+    assert {one.place: took for one in found if (took := costs(one)) > MOST} == {}
+
+
+def test_one_that_needs_more_is_noticed():
+    slow = re.compile(r"(\w+)=(\S*)")
+    assert cost(slow.search, "_" * SIZE) > 10 * cost(re.compile(r"(?<!\w)(\w+)=").search, "_" * SIZE)
+    assert any(line.startswith("_" * 99) for line in worst_lines("", slow, SIZE))
