@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import shlex
 import subprocess
@@ -104,6 +105,24 @@ def test_what_launchers_say_becomes_keys(line: str) -> None:
     assert run.network.port == wanted.get("port", 0)
     assert run.environment.python == wanted.get("python")
     assert ids(run) == []
+
+
+PASTEABLE = [
+    "A=1 B='x: y' torchrun --nproc_per_node 8 --master_port 29511 t.py --x 'y, z' '$HOME'",
+    "deepspeed --include=a:0,1@b:0,1 t.py",
+    "mpirun -np 16 -H a:8,b:8 -x NCCL_DEBUG=INFO python t.py",
+]
+
+
+@pytest.mark.parametrize("line", PASTEABLE)
+def test_the_note_about_a_launcher_gives_keys_that_read_as_the_same_run(line: str) -> None:
+    nodes = "" if "a:" in line else "nodes: a\n"
+    run = loads(f"{nodes}train: {{command: {json.dumps(line)}}}\n", "r.yaml")
+    note = [one for one in run.notes if one.id == "launcher-dropped"][-1]
+    again = loads(nodes + note.fix.replace("; ", "\n"), "r.yaml")
+    for part in ("train", "gpus", "env", "network", "launch"):
+        assert getattr(again, part) == getattr(run, part)
+    assert [one.name for one in again.cluster.nodes] == [one.name for one in run.cluster.nodes]
 
 
 def test_an_option_of_srun_beside_the_run_files_own_is_a_contradiction() -> None:

@@ -21,6 +21,7 @@ from allranks.spec.commands._counting import settle
 from allranks.spec.problems import MAX_SHOWN_PATH, Wrong, shown
 from allranks.spec.reading import Reading
 from allranks.spec.shell_session import Session, follow
+from allranks.spec.start import flow
 from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree, plain, scalar_value
 
 REFERENCE = re.compile(r"(\\?)\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
@@ -230,17 +231,14 @@ def unknown(word: Unknown) -> Wrong:
 def write_back(tree: Table, train: Table, entry: Entry, command: Command, reading: Reading) -> None:
     """Puts the script in place of the command, and the launchers' settings into keys that the file does not have."""
     node = entry.node
-    said_by: list[str] = []
-    settings = [
-        (key, value, command.said[key], f"{key}: {inline(value)}") for key, value in command.keys.items()
-    ]
-    for name, value in command.env.items():
-        settings.append((f"env.{name}", value, f"{name}={value}", f"env: {{{name}: {inline(value)}}}"))
-    for key, value, said, pasteable in settings:
+    needed = Table(entry.file, entry.line)  # what the run file would have to hold
+    settings = [(key, value, command.said[key]) for key, value in command.keys.items()]
+    settings += [(f"env.{name}", value, f"{name}={value}") for name, value in command.env.items()]
+    for key, value, said in settings:
         found = at(tree, key)
         if found is None:
             put(tree, key, tree_of(value, node), entry)
-            said_by.append(pasteable)
+            put(needed, key, tree_of(value, node), entry)
         elif not same(found, value):
             clash(reading, entry, said, f"{key}: {shown_tree(found)}")
             reading.clashes |= key == "gpus"
@@ -250,10 +248,11 @@ def write_back(tree: Table, train: Table, entry: Entry, command: Command, readin
         trained = tree_of(trainer, node) if isinstance(trainer, str) else trainer_tree(trainer, node)
         train.entries["llamafactory"] = Entry(entry.file, entry.line, trained)
         change(train, command.changes, entry, reading)
-        trains = f"llamafactory: {trainer if isinstance(trainer, str) else 'its arguments as keys'}"
+        put(needed, "train.llamafactory", train.entries["llamafactory"].node, entry)
     else:
         train.entries["command"] = Entry(entry.file, entry.line, tree_of(list(command.words), node))
-        trains = f"command: [{', '.join(command.words)}]"
+        words = [protected(word) for word in command.words]
+        put(needed, "train.command", tree_of(words, node), entry)
     reading.counts = dict(command.counts)
     reading.head = command.said.get("head")
     for one in command.notes:
@@ -267,7 +266,7 @@ def write_back(tree: Table, train: Table, entry: Entry, command: Command, readin
             entry.node,
             f"train.command: {shown(gone, 200)} is left out.",
             "allranks starts torchrun on every node, with the environment's Python and the ranks that `gpus` says.",
-            shown("; ".join([*said_by, trains]), 400),
+            shown("; ".join(f"{name}: {flow(one.node)}" for name, one in needed.entries.items()), 400),
         )
 
 

@@ -13,7 +13,7 @@ from allranks.spec.hostfile import cluster_from_hostfile
 from allranks.spec.problems import Problems, Wrong, refused
 from allranks.spec.reading import Reading
 from allranks.spec.text import at_home, is_file, read
-from allranks.spec.tree import Scalar, scalar_value
+from allranks.spec.tree import Scalar, Sequence, Table, Tree, scalar_value
 
 PLAIN = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_./~@+-]*")
 RANGE = re.compile(r"[A-Za-z0-9_.,@\[\]-]+")
@@ -190,6 +190,17 @@ def train_text(train: str | None) -> str:
     else:
         lines.append(f"train: {{command: [{quoted(train)}]}}")
     return "\n".join(lines) + "\n"
+
+
+def flow(node: Tree) -> str:
+    """A tree as YAML in brackets, on one line, that reads back as the same tree."""
+    if isinstance(node, Table):
+        return "{" + ", ".join(f"{quoted(k)}: {flow(e.node)}" for k, e in node.entries.items()) + "}"
+    if isinstance(node, Sequence):
+        return "[" + ", ".join(flow(item) for item in node.items) + "]"
+    if node.value is None:
+        return "null"
+    return quoted(node.raw) if isinstance(node.value, str) else node.raw
 
 
 def quoted(text: str) -> str:

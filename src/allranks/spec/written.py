@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from allranks.spec.pasted import protected
-from allranks.spec.start import quoted
+from allranks.spec.start import flow, quoted
 from allranks.spec.tree import Scalar, Sequence, Table, Tree
 
 
@@ -32,13 +32,3 @@ def section(name: str, node: Tree, is_command: bool) -> list[str]:
         words = [item.raw if isinstance(item, Scalar) else "" for item in node.items]
         return [f"  {name}: [{', '.join(quoted(protected(word)) for word in words)}]"]
     return [f"  {quoted(name)}: {flow(node)}"]
-
-
-def flow(node: Tree) -> str:
-    if isinstance(node, Table):
-        return "{" + ", ".join(f"{quoted(k)}: {flow(e.node)}" for k, e in node.entries.items()) + "}"
-    if isinstance(node, Sequence):
-        return "[" + ", ".join(flow(item) for item in node.items) + "]"
-    if node.value is None:
-        return "null"
-    return quoted(node.raw) if isinstance(node.value, str) else node.raw
