@@ -140,6 +140,8 @@ FAULTS: dict[str, Fault] = {
     ),
     "recursion": crashed("RecursionError", line="return deeper(level + 1)"),
     "bad-text": crashed("UnicodeDecodeError", line="caf"),
+    # A line of data that cannot be parsed is what the page of dataset-format-error is about: it says no less than the
+    # exception's name. The exception and the line must be named either way.
     "bad-json": Fault(right(CRASHED, "dataset-format-error", words="JSONDecodeError", line="cut o"), 2.0),
     "bad-shape": crashed("mat1 and mat2", line="torch.zeros(4, 8)"),
     "no-group": crashed("[Pp]rocess group"),
