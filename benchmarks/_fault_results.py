@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import random
 import statistics
 import time
 from collections.abc import Iterable
@@ -39,7 +40,8 @@ class Outcome:
     processes, containers and mounts of the run `LEFT_SECONDS` after it said that it has failed, before anybody asked
     for a stop (`asked` where one was asked for, since the run stood still and did not end); `clean_after`: seconds from
     that word until nothing was left. `files_left`: files of the run in /tmp and /dev/shm after a clean. `strangers`:
-    processes and files of others that were harmed. `busy`: the machine's load average at the fault.
+    processes and files of others that were harmed. `busy`: the machine's load average at the fault. `again`: why a
+    measured trial was measured again.
     """
 
     by: str
@@ -71,6 +73,7 @@ class Outcome:
     busy: float = 0.0
     on: str = ""
     statements: list[str] = field(default_factory=list)
+    again: str = ""
 
     @property
     def key(self) -> Key:
@@ -101,14 +104,34 @@ def drawn(number: int) -> Outcome:
     return outcome
 
 
-def known() -> dict[Key, Outcome]:
-    """The newest outcome of each trial, of the forms that are told."""
-    found = {}
+def tries() -> dict[Key, list[Outcome]]:
+    """All outcomes of each trial in their order, of the forms that are told."""
+    found: dict[Key, list[Outcome]] = {}
     for row in rows_of(RESULTS):
         if row.get("form", 1) in TOLD and row["fault"] in FAULTS:
             outcome = Outcome(**row)
-            found[outcome.key] = outcome
+            found.setdefault(outcome.key, []).append(outcome)
     return found
+
+
+def known() -> dict[Key, Outcome]:
+    """The newest outcome of each trial."""
+    return {key: outcomes[-1] for key, outcomes in tries().items()}
+
+
+def first(outcomes: list[Outcome]) -> Outcome:
+    """The first try that could be made, in the present form if the trial was made in it at all."""
+    made = [o for o in outcomes if not o.trouble] or outcomes
+    return next((o for o in made if o.form == FORM), made[-1])
+
+
+def older(count: int) -> list[Outcome]:
+    """A sample, always the same one, of the trials of ours that had rows of form 2 alone; not begun."""
+    told = [
+        (key, outcomes) for key, outcomes in tries().items() if key[0] == "ours" and outcomes[0].form != FORM
+    ]
+    keys = sorted(key for key, outcomes in told if all(o.again for o in outcomes if o.form == FORM))
+    return [begun(*key[:5]) for key in random.Random("older rows").sample(keys, min(count, len(keys)))]
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -129,29 +152,67 @@ HEAD = (
 )
 
 
-def table(outcomes: Iterable[Outcome]) -> str:
-    by_key = {o.key: o for o in outcomes}
+def table(measured: dict[Key, list[Outcome]]) -> str:
+    by_key = {key: outcomes[-1] for key, outcomes in measured.items()}
     names = list(FAULTS)
     mine = [o for o in by_key.values() if o.by == "ours" and not o.series]
     mine.sort(key=lambda o: (names.index(o.fault), o.per_node, FAULTS[o.fault].phases.index(o.phase), o.seed))
-    drawn = sorted((o for o in by_key.values() if o.series), key=lambda o: o.series)
-    parts = [summary(mine), misses(mine), "", *_rows(mine, by_key)]
+    drawn = sorted((o for o in by_key.values() if o.series and o.by == "ours"), key=lambda o: o.series)
+    parts = _part(mine, measured)
     if drawn:
         parts += [
             "",
             "**Drawn by a seed from all kinds: kind, moment and place; now and then two at once**",
             "",
         ]
-        parts += [summary(drawn), misses(drawn), "", *_rows(drawn, by_key)]
+        parts += _part(drawn, measured)
     return "\n".join(parts)
 
 
-def _rows(mine: list[Outcome], by_key: dict[Key, Outcome]) -> list[str]:
-    rows = [row(FAULTS[o.fault], o, by_key.get(("torchrun", *o.key[1:]))) for o in mine]
+def _part(mine: list[Outcome], measured: dict[Key, list[Outcome]]) -> list[str]:
+    """What the first tries gave, where some were repeated, and the table of the newest."""
+    parts, firsts = [], [first(measured[o.key]) for o in mine]
+    if firsts != mine:
+        parts += ["First tries alone, as they were judged then:", "", summary(firsts), misses(firsts), ""]
+        parts += ["With the newest try of each trial:", ""]
+    return [*parts, summary(mine), repeated(mine, measured), misses(mine), "", *_rows(mine, measured)]
+
+
+def repeated(mine: list[Outcome], measured: dict[Key, list[Outcome]]) -> str:
+    """How many of these trials were measured again, why, and for how many the verdict is as before."""
+    found: dict[str, list[bool]] = {}
+    for newest in mine:
+        before = [o for o in measured[newest.key] if not o.trouble and o is not newest]
+        if before and is_again(newest, measured):
+            why = newest.again or "after a miss, on the same day"
+            found.setdefault(why, []).append(verdict(before[-1]) == verdict(newest))
+    if not found:
+        return ""
+    lines = [
+        f"- {why}: {len(same)} measured, {sum(same)} with the same verdict" for why, same in found.items()
+    ]
+    return "\n".join(["", "Measured again (the table has the newest try and marks it):", "", *lines])
+
+
+def is_again(newest: Outcome, measured: dict[Key, list[Outcome]]) -> bool:
+    return bool(newest.again) or (first(measured[newest.key]) is not newest and newest.form == FORM)
+
+
+def verdict(outcome: Outcome) -> tuple[object, ...]:
+    """What a trial says about the product, without its times."""
+    judged = outcome.right_place, outcome.right_cause or outcome.goes_on
+    return *judged, outcome.kept is False, bool(outcome.left), bool(outcome.trouble)
+
+
+def _rows(mine: list[Outcome], measured: dict[Key, list[Outcome]]) -> list[str]:
+    rows = []
+    for one in mine:
+        theirs = measured.get(("torchrun", *one.key[1:]), [None])[-1]
+        rows.append(row(FAULTS[one.fault], one, theirs, is_again(one, measured)))
     return [HEAD, "|---" * (HEAD.count(" | ") + 1) + "|", *rows]
 
 
-def row(fault: Fault, mine: Outcome, theirs: Outcome | None) -> str:
+def row(fault: Fault, mine: Outcome, theirs: Outcome | None, again: bool = False) -> str:
     place = f"node{mine.node}" + (f" rank {mine.rank}" if fault.rank else "")
     name, phase = mine.fault, mine.phase
     if mine.second:
@@ -159,6 +220,7 @@ def row(fault: Fault, mine: Outcome, theirs: Outcome | None) -> str:
         name, place = f"{name} + {mine.second}", f"{place} + {second}"
     if mine.series:
         name, phase = f"{mine.series}: {name}", f"{phase}, step {mine.step}"
+    name += " (again)" if again else ""
     cells = [name, phase, f"3 × {mine.per_node}", place, shown(mine.noticed), shown(mine.named)]
     cells.append(mine.trouble or mine.said or "nothing")
     if mine.goes_on:

@@ -4,7 +4,8 @@
     KINDS=sigkill,sigstop PHASES=steady SEEDS=1 python -m benchmarks faults        a piece of it
     DRAWN=1-40 …                                     these trials of the second series (DRAWN=7: that one alone)
     AT_ONCE=3 …                                      so many trials side by side on this machine
-    AGAIN=1 …                                        also what was measured before
+    AGAIN="the reason" …                             also what was measured before; the reason is kept and published
+    OLDER=10 AGAIN=… KINDS=none DRAWN=none …         a sample of the trials that only have rows of the older form
     KINDS=none DRAWN=none …                          only writes the section from what was measured before
     BY=ours or BY=torchrun, ON=here or ON=rig, RANKS=4 …     one side alone; ranks a node (1; core faults also with 4)
 
@@ -76,6 +77,7 @@ def wanted() -> Iterator[Outcome]:
     first, _, last = os.environ.get("DRAWN", f"1-{DRAWN}").partition("-")
     for number in range(int(first), int(last or first) + 1) if first != "none" else ():
         yield kept.drawn(number)
+    yield from kept.older(int(os.environ.get("OLDER", "0")))
 
 
 def needs_rig(outcome: Outcome) -> bool:
@@ -83,8 +85,12 @@ def needs_rig(outcome: Outcome) -> bool:
 
 
 def measure() -> str:
-    done = {} if os.environ.get("AGAIN") else {k: o for k, o in kept.known().items() if not o.trouble}
-    todo = [o for o in wanted() if o.by in chosen("BY", ["ours", "torchrun"]) and o.key not in done]
+    again, done = os.environ.get("AGAIN", ""), {k: o for k, o in kept.known().items() if not o.trouble}
+    todo = [
+        o for o in wanted() if o.by in chosen("BY", ["ours", "torchrun"]) and (again or o.key not in done)
+    ]
+    for outcome in todo:
+        outcome.again = again if outcome.key in done else ""
     lanes: dict[str, list[Outcome]] = {"here": [], "rig": []}
     for outcome in todo:
         lanes["rig" if needs_rig(outcome) else "here"].append(outcome)
@@ -96,7 +102,7 @@ def measure() -> str:
         if "here" in asked:
             running.add(lanes["here"], int(os.environ.get("AT_ONCE", "2")))
         running.wait()
-    return kept.table(kept.known().values())
+    return kept.table(kept.tries())
 
 
 class Lanes:

@@ -126,7 +126,7 @@ def test_rows_of_the_old_form_are_kept_and_stand_in_no_table(tmp_path: Path, mon
     assert results.known() == {}
     results.keep(outcome("sigkill"))
     assert len(path.read_text().splitlines()) == 2
-    text = results.table(results.known().values())
+    text = results.table(results.tries())
     assert len(results.known()) == 1 and text.count("| sigkill |") == 1
     lines = [line for line in text.splitlines() if line.startswith("|")]
     assert len({line.count("|") for line in lines}) == 1
@@ -184,3 +184,37 @@ def test_a_fault_that_must_not_disturb_may_be_told_rightly_and_of_nothing_else()
     made = outcome("run-folder", 2, 1)
     assert judging.judge(made, [said(3, "folder-gone", "node2", 1)], 100.0)
     assert not judging.judge(made, [said(3, "rank-silent", "node2", 1)], 100.0)
+
+
+def test_a_trial_that_was_repeated_counts_with_its_first_try_too_and_is_marked(
+    tmp_path: Path, monkeypatch
+) -> None:
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "faults.jsonl")
+    missed, repeated, held = results.drawn(7), results.drawn(7), results.drawn(9)
+    repeated.again = "its fault is fixed"
+    for one in (repeated, held):
+        one.right_place = one.right_cause = True
+    for one in (missed, held, repeated):
+        results.keep(one)
+    text = results.table(results.tries())
+    firsts, newest = text.split("With the newest try")
+    assert "right cause **50%**" in firsts and "- bad-json + leaves" in firsts
+    assert (
+        "right cause **100%**" in newest
+        and "- its fault is fixed: 1 measured, 0 with the same verdict" in newest
+    )
+    assert "| 7: bad-json + leaves (again) |" in newest and "| 9: bad-checkpoint |" in newest
+
+
+def test_the_sample_of_older_trials_stays_the_same_when_it_is_measured(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(results, "RESULTS", tmp_path / "faults.jsonl")
+    for number, name in enumerate(("sigkill", "nan", "slow", "gil", "oom", "disk")):
+        one = outcome(name)
+        one.form = results.FORM if number == 0 else 2
+        results.keep(one)
+    sample = results.older(3)
+    assert len({one.key for one in sample}) == 3 and "sigkill" not in {one.fault for one in sample}
+    sample[0].again = "older code"
+    results.keep(sample[0])
+    assert [one.key for one in results.older(3)] == [one.key for one in sample]
+    assert "- older code: 1 measured" in results.table(results.tries())
