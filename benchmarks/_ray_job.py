@@ -1,4 +1,4 @@
-"""The bare way with Ray, by hand: one task a machine (STRICT_SPREAD), which runs that node's torchrun."""
+"""The bare way with Ray, by hand: one task per machine (STRICT_SPREAD), which runs that node's torchrun."""
 
 import os
 import subprocess

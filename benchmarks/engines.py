@@ -58,7 +58,7 @@ def measure() -> str:
             f"{STEPS} steps of the demo's training on three nodes of the rig, {max(ROUNDS, 1)} pairs a row in turns",
             "(by hand first, then second) after one run of warm-up, the median. By hand: `ssh` by three logins",
             "from one script, `pdsh`, `mpirun` and `deepspeed --hostfile` on node1, `sbatch` of a script with one",
-            "srun, `ray job submit` of a job with one task a machine. All end at the first line of the trainer's",
+            "srun, `ray job submit` of a job with one task per machine. All end at the first line of the trainer's",
             "log. Both begin at the launch: by hand that is the command, with SLURM the job's start after the queue;",
             "ours is the journal's `launch`. Its queue, checks and preparing stand apart; it runs with `--no-probe`.",
             "",

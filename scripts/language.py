@@ -68,7 +68,9 @@ HABITS = {
     "let-pass": habit(r"\blet (?:it|them|this|that|these|this known finding) pass\b", "accept, ignore"),
     "a-for-per": habit(
         rf"\b(?:[\d,.]+|{VALUE}) ?{UNITS} an? (?:{PER})\b|\b(?:bytes|tokens|samples|seconds|GPUs) an? {PER}\b"
-        rf"|\bone process an? {PER}\b|\b(?:GiB|MiB|GB/s|s) an? {PER}\b|\bone an? (?:{PER})\b",
+        rf"|\b(?:process|script|shard|pod|actor|connection|task|torchrun|supervisor|ranks|one node)"
+        r" a (?:node|machine|rank)\b"
+        rf"|\b(?:GiB|MiB|GB/s|s) an? {PER}\b|\bone an? (?:{PER})\b",
         "per",
     ),
     "no-more": habit(r"\bno more(?:[.;,:!]|$)|\bnot any ?more\b|\bany more(?=[.;,:]|$)", "no longer"),

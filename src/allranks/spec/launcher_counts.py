@@ -23,7 +23,7 @@ def compare(run: Run, reading: Reading, at: Any) -> None:
         mine = ours.get(what)
         if mine is None or mine == value or (what != "nodes" and reading.clashes):
             continue
-        name = {"nodes": "machines", "ranks": "ranks a node", "total": "ranks"}[what]
+        name = {"nodes": "machines", "ranks": "ranks per node", "total": "ranks"}[what]
         reading.warn(
             "launcher-contradicts",
             at,

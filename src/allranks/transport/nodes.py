@@ -1,4 +1,4 @@
-"""All nodes of a run at once: one connection a node for the whole verb, each answer or failure by itself."""
+"""All nodes of a run at once, with one connection per node for the whole verb. Nodes fail separately."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nodes over SSH, with asyncssh: one connection a node for the whole verb, host keys always verified.
+"""Nodes over SSH, with asyncssh: one connection per node for the whole verb, host keys always verified.
 
 `~/.ssh/config` (User, Port, HostName, IdentityFile, ProxyJump, UserKnownHostsFile, …), the agent and
 certificates are asyncssh's business. Ours is what a failure is called: each cause has one word.

@@ -41,7 +41,7 @@ class Losses:
 
     @guard.guarded
     def forget(self) -> None:
-        """What was noted belongs to steps that have no record."""
+        """The noted losses belong to steps that have no record."""
         self._seen = []
 
     def settle(self, mean: bool) -> None:

@@ -66,7 +66,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
     start = job.start("deepspeed")
     how = (
         "```sh\n./deepspeed.sh\n```\n\nThe launcher logs in over ssh with pdsh, which must be here, as must"
-        f" DeepSpeed in `{job.python}`. It starts one script a node, which starts torchrun.\n\n"
+        f" DeepSpeed in `{job.python}`. It starts one script per node, which starts torchrun.\n\n"
         "When it is interrupted it ends processes on the nodes with `pkill -f`, by their command line: it also ends"
         " another run of yours that was started the same way there.\n"
     )

@@ -84,7 +84,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
             "\nflux run hands the environment on, and the secrets with it. Flux keeps them with the job: who owns the"
             " job or the instance can read them.\n"
         )
-    text = _shell.start("flux run: the script of each node, one task a node.") + _shell.need_secrets(job)
+    text = _shell.start("flux run: the script of each node, one task per node.") + _shell.need_secrets(job)
     # Without allranks, only this ends the other nodes if one fails.
     begin = job.start("flux")
     words = flux_run(replace(begin, extra=("--setopt=exit-on-error", *begin.extra)))

@@ -242,7 +242,7 @@ def dumped(documents: list[dict[str, Any]]) -> str:
 
 LAUNCHER = Launcher(
     name="kubernetes",
-    says="An indexed JobSet, one pod a node.",
+    says="An indexed JobSet, one pod per node.",
     starts=False,
     render=render,
 )

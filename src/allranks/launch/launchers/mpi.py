@@ -60,12 +60,12 @@ def render(job: ScriptJob) -> Mapping[str, File]:
     _shell.no_sweep(job, "mpi")
     start = job.start("mpi")
     files = {
-        "mpirun.sh": mpirun(job, "one torchrun a node", command(start, f"{HERE}/hosts")),
+        "mpirun.sh": mpirun(job, "one torchrun per node", command(start, f"{HERE}/hosts")),
         "hosts": File(hostfile(job)),
         **_shell.node_scripts(job),
         **_shell.common_files(job),
     }
-    how = "```sh\n./mpirun.sh          # one torchrun a node\n"
+    how = "```sh\n./mpirun.sh          # one torchrun per node\n"
     if job.container is None:
         words = command(start, f"{HERE}/hosts", ranks=f"{HERE}/rank.sh")
         files["mpirun-ranks.sh"] = mpirun(job, "one process per rank", words)

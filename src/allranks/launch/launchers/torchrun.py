@@ -40,7 +40,7 @@ def ssh(job: ScriptJob, node: Node, place: int) -> str:
 
 LAUNCHER = Launcher(
     name="torchrun",
-    says="One shell script a node, to be started by hand.",
+    says="One shell script per node, to be started by hand.",
     starts=False,
     render=render,
 )

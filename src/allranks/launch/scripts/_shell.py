@@ -166,7 +166,7 @@ def one_machine_each(job: ScriptJob, target: str) -> None:
         raise job.run.refuse(
             "nodes",
             f"several nodes are one machine{f' ({twice})' if twice else ''}.",
-            f"{target} starts one node a machine.",
+            f"{target} starts one node per machine.",
             "--render torchrun",
         )
 

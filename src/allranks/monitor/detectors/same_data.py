@@ -69,5 +69,5 @@ def _finding(run: RunState, same: List[List[int]], told: int) -> Finding:
         saw=saw,
         expected="other samples on every data-parallel rank",
         why="part of the data is read several times and another part never.",
-        fix="a sampler that knows the rank and the world size; for streams a shard a rank.",
+        fix="a sampler that knows the rank and the world size; for streams a shard per rank.",
     )

@@ -29,7 +29,7 @@ def settle(command: Command) -> None:
 
 
 def settle_tasks(command: Command) -> None:
-    """srun's and mpirun's tasks are the ranks, unless a launcher inside starts those: then one task a node is right."""
+    """srun's and mpirun's tasks are the ranks, unless a launcher inside starts them: then one per node is right."""
     counts = command.counts
     if not command.launchers:
         for outer, own in (("tasks", "ranks"), ("all tasks", "total")):
@@ -38,7 +38,7 @@ def settle_tasks(command: Command) -> None:
         return
     if (command.number("tasks") or 1) > 1:
         inner = f"{command.launchers[-1]}, which starts the ranks of a node itself"
-        command.contradicts(counts["tasks"][1], inner, "one task a node")
+        command.contradicts(counts["tasks"][1], inner, "one task per node")
     elif "all tasks" in counts:
         command.count("nodes", *counts["all tasks"])
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 READY = "allranks: every supervisor has been started"
 
-DRIVER = '''"""The driver of an allranks run: one actor a node holds its resources and starts its supervisor."""
+DRIVER = '''"""The driver of an allranks run: one actor per node holds its resources and starts its supervisor."""
 
 import json
 import os
@@ -149,7 +149,7 @@ def main():
     group = placement_group(bundles, strategy="STRICT_SPREAD")
     if not group.wait(task["room_seconds"]):
         free = {k: v for k, v in ray.available_resources().items() if k in ("CPU", "GPU")}
-        stop(task, "no room: Ray has not placed one actor a node within %d s" % task["room_seconds"], str(free))
+        stop(task, "no room: Ray has not placed one actor per node within %d s" % task["room_seconds"], str(free))
     actors = {}
     for number, node in enumerate(nodes):
         where = PlacementGroupSchedulingStrategy(group, placement_group_bundle_index=number)

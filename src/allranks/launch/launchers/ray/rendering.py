@@ -11,7 +11,7 @@ from allranks.launch.scripts._phrases import bash
 from allranks.launch.scripts._readme import readme
 from allranks.spec import Run
 
-JOB = '''"""Starts one torchrun a node on a Ray cluster: `ray job submit --working-dir . -- python job.py`."""
+JOB = '''"""Starts one torchrun per node on a Ray cluster: `ray job submit --working-dir . -- python job.py`."""
 
 import ctypes
 import json

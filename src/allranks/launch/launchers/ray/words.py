@@ -45,8 +45,8 @@ def refuse_strange(start: Start) -> None:
         raise start.run.refuse(
             "nodes",
             f"{twice[0]} is the address of more than one node.",
-            "Ray places one actor a machine (STRICT_SPREAD).",
-            "one node a machine with more gpus, or launch: {with: ssh}",
+            "Ray places one actor per machine (STRICT_SPREAD).",
+            "one node per machine with more gpus, or launch: {with: ssh}",
         )
     if start.run.launch.extra:
         raise start.run.refuse(

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# flux run: the script of each node, one task a node.
+# flux run: the script of each node, one task per node.
 # shellcheck disable=SC2034
 set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)

@@ -1,4 +1,4 @@
-"""Starts one torchrun a node on a Ray cluster: `ray job submit --working-dir . -- python job.py`."""
+"""Starts one torchrun per node on a Ray cluster: `ray job submit --working-dir . -- python job.py`."""
 
 import ctypes
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# mpirun: one torchrun a node.
+# mpirun: one torchrun per node.
 # shellcheck disable=SC2034
 set -euo pipefail
 here=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd -P)
