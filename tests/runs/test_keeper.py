@@ -7,12 +7,14 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from allranks.core import Diagnosis, Event, Where
+from allranks.launch.jobs import LEASE_SECONDS
 from allranks.node.paths import write_json
 from allranks.runs import keeper, keeper_listener, keeper_restart, keeper_saves
 from allranks.runs.keeper import Keeper
@@ -403,6 +405,24 @@ def test_leases_end_with_a_keeper_that_nothing_wakes(monkeypatch) -> None:
     time.sleep(0.2)
     leases.end()
     assert sent == []
+
+
+def test_a_head_that_stands_still_for_24_s_ends_no_lease_whenever_it_begins() -> None:
+    sent, clock = [], [0.0]
+    leases = keeper_listener.Leases(
+        SimpleNamespace(send=lambda *_: sent.append(clock[0])),  # type: ignore[arg-type]  # a stand-in
+        {"a": True},
+        LEASE_SECONDS,
+    )
+
+    def wait(seconds: float) -> bool:
+        clock[0] += seconds
+        return clock[0] > 60.0
+
+    leases._over = SimpleNamespace(wait=wait)  # type: ignore[assignment]
+    leases.run()
+    assert len(sent) > 2
+    assert max(after - before for before, after in pairwise([0.0, *sent])) + 24.0 + 2.0 < LEASE_SECONDS
 
 
 def test_a_stopped_run_is_over_while_its_last_copy_is_still_made(stage, monkeypatch) -> None:

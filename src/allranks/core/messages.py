@@ -23,7 +23,7 @@ class Place(Payload):
 class ToSupervisor(Payload):
     """A message from the keeper."""
 
-    lease: Optional[float] = None  # seconds; renewed when a third of them has passed, at the latest
+    lease: Optional[float] = None  # seconds; renewed when a fifteenth of them has passed
     start: Optional[int] = None  # an attempt, once all have joined; it counts once
     env: Mapping[str, str] = {}  # variables of this attempt's torchrun, in addition to the job's
     place: Optional[Place] = None  # of a spare that takes another node's place

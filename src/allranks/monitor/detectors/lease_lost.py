@@ -33,7 +33,7 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
         verdict=BLOCK,
         where=Where(node=event.node),
         saw=f"its supervisor's lease ended: {event.payload.why or 'nothing was heard from the keeper'}.",
-        expected="a lease from the keeper at least every third of its length",
+        expected="a new lease from the keeper long before the last one ends",
         why="the node stopped its own ranks rather than train on unwatched.",
         fix="look at the network between this node and the head, and at the head's load and memory.",
     )
