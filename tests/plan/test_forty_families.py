@@ -118,7 +118,7 @@ def test_each_modules_parameters(name: str) -> None:
 
 
 def test_there_are_at_least_forty() -> None:
-    assert len(CONFIGS) >= 40 and set(families.names()) <= {*CONFIGS, "gemma3"}
+    assert len(CONFIGS) >= 40 and set(families.names()) <= set(CONFIGS)
 
 
 @pytest.mark.parametrize("name", sorted(QUANTIZED))
@@ -133,9 +133,3 @@ def test_kimi_k2_is_deepseek_v3_with_separate_experts() -> None:
     config = {**LATENT, "model_type": "deepseek_v3"}
     kimi = families.describe({**config, "model_type": "kimi_k2"})
     assert kimi.total_parameters == sum(real_sizes(config).values()) and not kimi.fused_experts
-
-
-@pytest.mark.parametrize("name", ["mllama", "qwen2_5_vl", "llava"])
-def test_the_text_model_of_a_vision_language_model_is_not_taken_for_all_of_it(name: str) -> None:
-    with pytest.raises(ValueError, match=f"^{name} has a vision tower"):
-        meta_device.describe({"model_type": name})

@@ -12,6 +12,7 @@ from allranks.core import Node, extensions, placeholders
 from allranks.launch import render, trackers
 from allranks.plan import Plan, families, trainer
 from allranks.plan.lora import split
+from allranks.plan.vision_parts import parts_of
 from allranks.spec import LOCKSTEP, Run
 from allranks.worker import lockstep
 
@@ -233,12 +234,17 @@ def adapter(run: Run, plan: Plan) -> dict[str, Any]:
         "base_model": run.here(str(arguments.get("model_name_or_path", ""))),
         "rank": arguments.get("lora_rank"),
         "alpha": arguments.get("lora_alpha"),
-        "targets": None if target in (None, "all") else list(split(target)),  # only the trainer expands `all`
+        "targets": None if _expanded(plan, target) else list(split(target)),
         "trainable_parameters": plan.trainable_parameters,
         "trained": True,
         "regular": plan.model is not None and families.is_described(plan.model.family),
         **tensors(plan),
     }
+
+
+def _expanded(plan: Plan, target: Any) -> bool:
+    """Whether the trainer writes other targets than the user's: of `all`, and of a vision-language model."""
+    return target in (None, "all") or (plan.model is not None and parts_of(plan.model) is not None)
 
 
 def tensors(plan: Plan) -> dict[str, Any]:

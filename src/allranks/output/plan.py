@@ -81,6 +81,8 @@ def _model(plan: Plan) -> Iterator[Line]:
     each = f"of {count(most)}" if least == most else f"of {count(least)} to {count(most)}"
     name, unit = model.gathered_unit(plan.setting.experts_at_once)
     yield "", f"{plural(model.layers, 'layer')} {each}; largest gathered unit {name}, {count(unit)}"
+    if model.sees:
+        yield "", f"{count(model.vision_parameters)} of all in the vision tower and the projector"
     if plan.trainable_parameters is not None:
         part = plan.trainable_parameters / model.total_parameters if model.total_parameters else 0
         lora = plan.setting.lora

@@ -93,7 +93,7 @@ def budget_of(run: Run, case: Case) -> Budget:
     memory = memory_of(case)
     fitting = nearest_that_fits(case) if memory.verdict in (TOO_CLOSE, DOES_NOT_FIT) else []
     findings += _memory_findings(run, case, memory, fitting)
-    findings += _stage_findings(run, case) + experts.findings(run, case)
+    findings += _stage_findings(run, case) + _vision_findings(run, case) + experts.findings(run, case)
     findings += _version_findings(run, case) + _unseen_host(run, case, memory)
     quicker = [result.as_json() for result in faster(case)] if _timed(case) else []
     advice = {
@@ -266,6 +266,22 @@ def _stage_findings(run: Run, case: Case) -> list[Finding]:
             expected="pt, sft, rm, or dpo and kto with LoRA",
             why="the run needs more than the printed figures; whether it fits cannot be said.",
             fix=f"allranks run --smoke --accept stage-not-planned {run.named}",
+        )
+    ]
+
+
+def _vision_findings(run: Run, case: Case) -> list[Finding]:
+    if not case.model.sees or case.setting.uncounted:
+        return []
+    return [
+        Finding(
+            id="vision-memory-unknown",
+            verdict=UNKNOWN,
+            where=run.where("train.llamafactory.model_name_or_path"),
+            saw=f"{case.model.family} reads images; the activations of its vision tower are not counted.",
+            expected="a language model, or a tower whose memory is known",
+            why="the run needs more than the printed figures; whether it fits cannot be said.",
+            fix=f"allranks run --smoke --accept vision-memory-unknown {run.named}",
         )
     ]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
-from allranks.plan.model import EMBEDDING, LINEAR, Model, Module
+from allranks.plan.model import CONVOLUTION, EMBEDDING, LINEAR, Model, Module
 
 ALL_LINEAR = "all-linear"
 
@@ -124,9 +124,10 @@ def _excluded(lora: Lora):
 
 
 def _adapter(lora: Lora, module: Module) -> list[Tensor]:
-    """Tensors that LoRA adds to a Linear or Embedding: A is (r, in), B is (out, r); DoRA adds one magnitude
-    an output (arXiv 2402.09353; for an embedding one a dimension)."""
-    rows, columns = dict(module.tensors)["weight"]
+    """Tensors that LoRA adds to a Linear, a convolution or an Embedding: A is (r, in), B is (out, r); A of a
+    convolution has its kernel, too. DoRA adds one magnitude an output (arXiv 2402.09353; for an
+    embedding one a dimension)."""
+    rows, columns, *kernel = dict(module.tensors)["weight"]
     rank, name = lora.rank, module.name
     if module.kind == EMBEDDING:
         tensors: list[Tensor] = [
@@ -135,7 +136,11 @@ def _adapter(lora: Lora, module: Module) -> list[Tensor]:
         ]
         magnitude = columns
     else:
-        tensors = [(f"{name}.lora_A.weight", (rank, columns)), (f"{name}.lora_B.weight", (rows, rank))]
+        single = (1,) * len(kernel)
+        tensors = [
+            (f"{name}.lora_A.weight", (rank, columns, *kernel)),
+            (f"{name}.lora_B.weight", (rows, rank, *single)),
+        ]
         magnitude = rows
     if lora.dora:
         tensors.append((f"{name}.lora_magnitude_vector", (magnitude,)))
@@ -161,8 +166,9 @@ def _asked(lora: Lora) -> tuple[str, ...]:
     return () if isinstance(lora.targets, str) else lora.targets
 
 
-def trained_by_lora(model: Model, lora: Lora) -> Trained:
-    """Every tensor that trains under this LoRA. Raises ValueError if the regular expression is not valid."""
+def trained_by_lora(model: Model, lora: Lora, unmatched: tuple[str, ...] = ()) -> Trained:
+    """Every tensor that trains under this LoRA. `unmatched` are targets that were found to exist nowhere before the
+    others became these names. Raises ValueError if the regular expression is not valid."""
     try:
         matches, excluded = _matcher(lora, model), _excluded(lora)
     except re.error as error:
@@ -173,7 +179,7 @@ def trained_by_lora(model: Model, lora: Lora) -> Trained:
     for module in model.modules:
         if not matches(module.name) or excluded(module.name):
             continue
-        if module.kind in (LINEAR, EMBEDDING):
+        if module.kind in (LINEAR, EMBEDDING, CONVOLUTION):
             matched.append(module.name)
             tensors.extend(_adapter(lora, module))
         else:
@@ -182,7 +188,8 @@ def trained_by_lora(model: Model, lora: Lora) -> Trained:
     found = _parameters(model, lora, tensors, unsupported)
     saved = _saved(model, lora, tensors)
     names = [*matched, *unsupported]
-    missing = [t for t in _asked(lora) if not any(name == t or name.endswith(f".{t}") for name in names)]
+    missing = [*unmatched]
+    missing += [t for t in _asked(lora) if not any(name == t or name.endswith(f".{t}") for name in names)]
     missing += [t for t in lora.parameters if t not in found]
     missing += [t for t in lora.save if t not in saved]
     return Trained(

@@ -156,7 +156,7 @@ def memory_of(case: Case) -> Memory:
         host=host_memory(case, sum(whole.values())),
         host_usable=case.hardware.host_bytes,
         on_gpu=on_gpu,
-        uncounted=case.setting.uncounted,
+        uncounted=case.uncounted,
     )
 
 

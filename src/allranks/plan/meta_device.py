@@ -21,7 +21,7 @@ HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_hea
 
 
 def describe(config: Mapping[str, Any]) -> dict[str, Any]:
-    """Runs in the training environment. Raises ValueError if transformers has no such causal language model."""
+    """Runs in the training environment. Raises ValueError if transformers has no such model."""
     import torch
     import transformers
     from transformers import AutoConfig, AutoModelForCausalLM
@@ -31,12 +31,9 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
     with torch.device("meta"):
         made = AutoConfig.for_model(config["model_type"], **values)
         pictured = getattr(transformers, "AutoModelForImageTextToText", None)
-        if pictured is not None and type(made) in pictured._model_mapping:
-            # LLaMA-Factory prefers that class to the text model, so the text model alone is not what it trains.
-            raise ValueError(
-                f"{config['model_type']} has a vision tower, and the memory of its images is not planned"
-            )
-        model = AutoModelForCausalLM.from_config(made)
+        # LLaMA-Factory prefers the class that reads images to the text model.
+        sees = pictured is not None and type(made) in pictured._model_mapping
+        model = (pictured if sees and pictured else AutoModelForCausalLM).from_config(made)
     seen: set[int] = set()
     modules = []
     for name, module in model.named_modules():
@@ -52,11 +49,25 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "family": config["model_type"],
         "modules": modules,
-        "head": next((name for name, module in model.named_modules() if module is head), None),
+        "head": _name_of(model, head),
+        "decoder": _name_of(model, _language_model(model)) if sees else "",
         "config": {
             key: value for key, value in text.to_dict().items() if isinstance(value, (int, float, str, bool))
         },
     }
+
+
+def _name_of(model: Any, part: Any) -> str | None:
+    return next((name for name, module in model.named_modules() if module is part), None)
+
+
+def _language_model(model: Any) -> Any:
+    """The language model inside a model that reads images. Before transformers 5, `get_decoder` of some families gives
+    the whole model without its head."""
+    found = model.get_decoder()
+    for name in ("language_model", "text_model"):
+        found = getattr(found, name, found)
+    return found
 
 
 def _kind(module: Any) -> str:
@@ -64,7 +75,10 @@ def _kind(module: Any) -> str:
     from transformers.pytorch_utils import Conv1D
 
     if isinstance(module, (torch.nn.Linear, Conv1D)):
-        return "linear"
+        # LLaMA-Factory goes by the name of the class. Llama 4's router is a Linear that gives two results.
+        return "linear" if "Linear" in type(module).__name__ or isinstance(module, Conv1D) else "router"
+    if isinstance(module, (torch.nn.Conv1d, torch.nn.Conv2d, torch.nn.Conv3d)):
+        return "convolution" if module.groups == 1 else "other"
     if isinstance(module, torch.nn.Embedding):
         return "embedding"
     if "Norm" in type(module).__name__:
@@ -77,12 +91,13 @@ def model_of(answer: Mapping[str, Any]):
     from allranks.plan.model import Attention, Model, Module, UnknownModel
 
     try:
+        decoder = str(answer.get("decoder") or "")
         modules = tuple(
             Module(
                 name=str(one["name"]),
                 kind=str(one["kind"]),
                 tensors=tuple((str(name), tuple(int(n) for n in shape)) for name, shape in one["tensors"]),
-                layer=_layer(str(one["name"])),
+                layer=_layer(str(one["name"]), decoder),
                 expert=bool(re.search(r"(^|\.)experts(\.|$)", str(one["name"]))),
                 shared=bool(one["shared"]),
             )
@@ -103,13 +118,17 @@ def model_of(answer: Mapping[str, Any]):
             experts=int(_first(config, "num_local_experts", "num_experts", "n_routed_experts", default=0)),
             experts_per_token=int(_first(config, "num_experts_per_tok", "moe_topk", default=0)),
             head=str(answer.get("head") or "lm_head"),
+            decoder=decoder,
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UnknownModel(f"the training environment's description is not whole: {error!r}") from None
 
 
-def _layer(name: str) -> int | None:
-    found = LAYER.search(name + ".")
+def _layer(name: str, decoder: str) -> int | None:
+    """The number of the language model's layer that a module is in; None outside of them."""
+    if decoder and not name.startswith(decoder + "."):
+        return None
+    found = LAYER.search(name[len(decoder) :] + ".")
     return int(found.group(1)) if found else None
 
 

@@ -12,6 +12,7 @@ from functools import cached_property
 from math import prod
 from typing import Any, NamedTuple
 
+CONVOLUTION = "convolution"
 LINEAR, EMBEDDING, NORM, ROUTER, EXPERTS, OTHER = "linear", "embedding", "norm", "router", "experts", "other"
 
 
@@ -95,7 +96,9 @@ class Attention:
 class Model:
     """A causal language model. `experts_per_token` of `experts` routed experts see a token (0 of 0 if dense).
 
-    `fused_experts`: they are two tensors a layer in memory; `stored_fused`: in the checkpoint, too."""
+    `fused_experts`: they are two tensors a layer in memory; `stored_fused`: in the checkpoint, too. A model that also
+    reads images has its language model under the name `decoder`, which is empty for a language model alone; its
+    `layers`, `hidden` and `attention` are those of the language model."""
 
     family: str
     hidden: int
@@ -109,6 +112,23 @@ class Model:
     fused_experts: bool = True
     stored_fused: bool = False
     head: str = "lm_head"
+    decoder: str = ""
+
+    @property
+    def sees(self) -> bool:
+        """Whether the model reads images besides text."""
+        return bool(self.decoder)
+
+    def is_vision(self, module: Module) -> bool:
+        """Whether the module is outside the language model and its head: the vision tower or the projector."""
+        return self.sees and module.name != self.head and not module.name.startswith(self.decoder + ".")
+
+    @cached_property
+    def vision_parameters(self) -> int:
+        """Parameters of the vision tower and the projector; 0 for a language model alone."""
+        return sum(
+            size for module, size in zip(self.modules, self.sizes, strict=True) if self.is_vision(module)
+        )
 
     @cached_property
     def by_layer(self) -> list[list[Module]]:

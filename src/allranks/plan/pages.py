@@ -238,6 +238,20 @@ Take a few real steps with --smoke --accept stage-not-planned; then start the ru
 
 Topic: plan
 """,
+    "vision-memory-unknown": """The memory of the images is not known.
+
+## How it is found
+The model has a vision tower, whose activations the plan does not count.
+
+## Why it matters
+The printed memory is too little by that much, so nothing is said to fit.
+
+## What to do
+Take a few real steps with your images: --smoke --accept vision-memory-unknown; then start the run with the same
+--accept.
+
+Topic: plan
+""",
     "deepspeed-refuses": """DeepSpeed refuses a value of the JSON.
 
 ## How it is found

@@ -20,9 +20,11 @@ from allranks.plan.model import Model, UnknownModel
 from allranks.plan.ranks import rank_findings, rank_map
 from allranks.plan.result import Plan
 from allranks.plan.setting import Setting, setting_of
+from allranks.plan.target_names import handed_over
 from allranks.plan.trainable import trained_by
 from allranks.plan.unknown_model import OTHER_TRANSFORMERS, agreed, verdict_unread
 from allranks.plan.versions import Versions, versions_of
+from allranks.plan.vision_parts import parts_of
 from allranks.spec import Run
 
 
@@ -216,6 +218,10 @@ def _trainer(setting: Setting, model: Model | None, trained: Trained | None) -> 
         return {}
     if not is_pattern(lora.targets) or not trained.matched:
         return {}
+    if parts_of(model) is not None:
+        again, _ = handed_over(model, replace(lora, targets=trained.leaves), setting.freeze)
+        names = trained.leaves if set(again.targets) == set(trained.matched) else trained.matched
+        return {"lora_target": ",".join(names)}
     suffixes = tuple(f".{leaf}" for leaf in trained.leaves)
     same = {m.name for m in model.modules if m.name in trained.leaves or m.name.endswith(suffixes)}
     names = (

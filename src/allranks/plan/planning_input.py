@@ -17,6 +17,8 @@ from allranks.plan.steps import Steps, steps_of
 from allranks.plan.versions import Versions
 from allranks.plan.zero import Zero
 
+UNCOUNTED_VISION = "the activations of the vision tower"
+
 
 @dataclass(frozen=True)
 class Case:
@@ -47,6 +49,11 @@ class Case:
     ranks keeps the old number: the difference is negligible, and the step need not be replayed."""
     computed: dict = field(default_factory=dict, compare=False, repr=False)
     """A cache of computed values, by the values that they depend on. What-ifs made with `replace` share it."""
+
+    @property
+    def uncounted(self) -> str:
+        """A text that names what the run keeps and the plan does not count; empty if there is nothing."""
+        return self.setting.uncounted or (UNCOUNTED_VISION if self.model.sees else "")
 
     @property
     def ranks(self) -> int:

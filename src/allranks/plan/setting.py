@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allranks.plan.lora import Lora, lora_of
+from allranks.plan.vision_parts import USUAL, Freeze, freeze_of
 from allranks.spec import LOCKSTEP, Run
 
 PAIRED = ("dpo", "rm")
@@ -44,6 +45,8 @@ class Setting:
     """Samples per rank that are evaluated at once; 0 if the run does not evaluate."""
     own_loader: bool = False
     """Whether each rank reads only its own bytes of the base (`environment: {loader: own}`)."""
+    freeze: Freeze = USUAL
+    """The frozen parts of a vision-language model."""
     experts_at_once: int = 0
     """The number of routed experts that are gathered together in lockstep; 0 if a layer's experts are one leaf."""
 
@@ -102,6 +105,7 @@ def setting_of(run: Run) -> Setting:
         pref_loss=str(arguments.get("pref_loss") or "sigmoid"),
         warmup=bool(arguments.get("warmup_steps") or arguments.get("warmup_ratio")),
         eval_batch=_eval_batch(arguments),
+        freeze=freeze_of(arguments),
         own_loader=run.environment.loader == "own",
         experts_at_once=run.train.experts_at_once if run.train.experts == LOCKSTEP else 0,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 from math import prod
 from typing import NamedTuple
 
@@ -133,14 +134,23 @@ def _root(
     block: Block | None,
 ) -> Node:
     """The model with its head, as transformers nests them; `block` as of `_layer`."""
-    outside = [module for module in model.modules if module.layer is None]
+    tower = [module for module in model.modules if model.is_vision(module)]
+    outside = [module for module in model.modules if module.layer is None and not model.is_vision(module)]
     before = [module for module in outside if module.kind == EMBEDDING]
     after = [module for module in outside if module.kind != EMBEDDING]
-    decoder = Node((), [*(leaf(module) for module in before), Node()])
+    decoder = Node((), [*(leaf(module) for module in before), *_tower(tower, leaf), Node()])
     decoder.inside += [_layer(modules, leaf, own, block) for modules in model.by_layer if modules]
     heads = [module for module in after if module.name == model.head]
     decoder.inside += [leaf(module) for module in after if module.name != model.head]
     return Node((), [decoder, *(leaf(module) for module in heads)])
+
+
+def _tower(modules: list[Module], leaf: Callable[[Module], Node]) -> Iterator[Node]:
+    """The vision tower and the projector, which run between the embedding and the first layer: a node for each
+    numbered block, in the model's order. A step is taken to walk through all of it in both directions."""
+    for prefix, inside in groupby(modules, lambda module: _PREFIX.sub(r"\1", module.name)):
+        found = [leaf(module) for module in inside]
+        yield found[0] if len(found) == 1 and not prefix.endswith(".") else Node((), found)
 
 
 def _adapter_matrices(trained: Trained) -> dict[str, list[int]]:

@@ -6,8 +6,10 @@ import dataclasses
 import difflib
 
 from allranks.core import BLOCK, WARN, Finding
-from allranks.plan.lora import Lora, Trained, is_pattern, linear_names, trained_by_lora
+from allranks.plan.lora import Lora, Trained, is_pattern, trained_by_lora
 from allranks.plan.model import Model
+from allranks.plan.target_names import handed_over, linear_leaves
+from allranks.plan.vision_parts import USUAL, Freeze, parts_of
 from allranks.spec import Run
 
 KEY = "train.llamafactory.lora_target"
@@ -37,10 +39,12 @@ def _roles(name: str) -> set[str]:
     return set()
 
 
-def nearest_targets(model: Model, asked: tuple[str, ...], missing: tuple[str, ...]) -> tuple[str, ...]:
+def nearest_targets(
+    model: Model, asked: tuple[str, ...], missing: tuple[str, ...], freeze: Freeze = USUAL
+) -> tuple[str, ...]:
     """The asked names that exist, and for each other one the model's own names of the same role; where a name
     has no known role, the most alike. In the model's order; all attention projections if nothing is near."""
-    valid = linear_names(model)
+    valid = linear_leaves(model, freeze)
     chosen = {name for name in asked if name not in missing}
     for name in missing:
         roles = _roles(name)
@@ -55,39 +59,51 @@ def nearest_targets(model: Model, asked: tuple[str, ...], missing: tuple[str, ..
     return tuple(name for name in valid if _roles(name) & set("qkvo"))
 
 
-def target_findings(run: Run, model: Model, lora: Lora, trained: Trained) -> list[Finding]:
+def target_findings(
+    run: Run, model: Model, lora: Lora, trained: Trained, freeze: Freeze = USUAL
+) -> list[Finding]:
     findings: list[Finding] = []
     if trained.missing or not trained.parameters:
-        findings.append(_missing(run, model, lora, trained))
+        findings.append(_missing(run, model, lora, trained, freeze))
     if trained.unsupported:
-        findings.append(_unsupported(run, model, trained))
+        findings.append(_unsupported(run, model, trained, freeze))
     return findings
 
 
-def _missing(run: Run, model: Model, lora: Lora, trained: Trained) -> Finding:
+def _missing(run: Run, model: Model, lora: Lora, trained: Trained, freeze: Freeze) -> Finding:
     asked = (lora.targets,) if isinstance(lora.targets, str) else lora.targets
     of_targets = tuple(name for name in trained.missing if name in asked)
     missing = trained.missing or asked
     names = ", ".join(missing)
     plural = len(missing) > 1
     if of_targets or not trained.missing:
-        remedy = nearest_targets(model, () if isinstance(lora.targets, str) else lora.targets, missing)
-        better = trained_by_lora(model, dataclasses.replace(lora, targets=remedy))
+        remedy = nearest_targets(
+            model, () if isinstance(lora.targets, str) else lora.targets, missing, freeze
+        )
+        better = trained_by_lora(
+            model, *handed_over(model, dataclasses.replace(lora, targets=remedy), freeze)
+        )
         fix, expected = f"lora_target: {','.join(remedy)}", f"{better.parameters:,}"
     else:
         parameters = sorted(
             {f"{m.leaf}.{t}" for m in model.modules if m.expert for t, _ in m.tensors if len(_) == 3}
         )
-        fix = f"name what there is: {', '.join(parameters) or ', '.join(linear_names(model))}"
+        fix = f"name what there is: {', '.join(parameters) or ', '.join(linear_leaves(model, freeze))}"
         expected = "more"
     return Finding(
         id="lora-targets-missing",
         verdict=BLOCK,
         where=run.where(KEY),
-        saw=f"{KEY}: {names} {'exist' if plural else 'exists'} in no {model.family} layer.",
-        expected=f"names among {', '.join(linear_names(model))}",
+        saw=f"{KEY}: {names} {'exist' if plural else 'exists'} in no {_place(model)}.",
+        expected=f"names among {', '.join(linear_leaves(model, freeze))}",
         why=_consequence(trained, expected),
         fix=fix,
+    )
+
+
+def _place(model: Model) -> str:
+    return (
+        f"{model.family} layer" if parts_of(model) is None else f"part of {model.family} that is not frozen"
     )
 
 
@@ -98,16 +114,16 @@ def _consequence(trained: Trained, expected: str) -> str:
     return f"only {leaves} would train: {trained.parameters:,} parameters instead of {expected}."
 
 
-def _unsupported(run: Run, model: Model, trained: Trained) -> Finding:
+def _unsupported(run: Run, model: Model, trained: Trained, freeze: Freeze) -> Finding:
     kinds = tuple(dict.fromkeys(name.rpartition(".")[2] for name in trained.unsupported))
     return Finding(
         id="lora-target-unsupported",
         verdict=BLOCK,
         where=run.where(KEY),
         saw=f"{KEY}: {', '.join(kinds)} of {model.family} is not a Linear layer ({trained.unsupported[0]}).",
-        expected=f"names among {', '.join(linear_names(model))}",
+        expected=f"names among {', '.join(linear_leaves(model, freeze))}",
         why="PEFT raises ValueError, after the model was loaded.",
-        fix=f"lora_target: {','.join(trained.leaves or linear_names(model))}",
+        fix=f"lora_target: {','.join(trained.leaves or linear_leaves(model, freeze))}",
     )
 
 

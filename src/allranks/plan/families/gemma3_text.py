@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from allranks.plan.families._parts import Parts
-from allranks.plan.model import UnknownModel
-
-ALSO = ("gemma3_text",)
 
 DEFAULTS = {
     "vocab_size": 262208,
@@ -20,14 +14,6 @@ DEFAULTS = {
     "head_dim": 256,
     "tie_word_embeddings": True,
 }
-
-
-def prepare(config: Mapping[str, Any]) -> Mapping[str, Any]:
-    if config.get("model_type") == "gemma3":
-        raise UnknownModel(
-            "model_type gemma3 has a vision tower; the text model alone (gemma3_text) is described here"
-        )
-    return config
 
 
 def describe(parts: Parts) -> None:
