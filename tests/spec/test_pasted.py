@@ -476,6 +476,10 @@ def test_llamafactorys_arguments_are_those_of_its_yaml() -> None:
         True,
     )
     assert (asked["lora_target"], asked["dataset"]) == ("q_proj,v_proj", "a,b")
+    installed = LLAMAFACTORY.replace(
+        "src/train.py", "/env/lib/python3.11/site-packages/llamafactory/launcher.py"
+    )
+    assert typed(installed).train.arguments == run.train.arguments
     # Another program's train.py stays what it is.
     assert typed("torchrun src/train.py --model_name_or_path m --bf16 True").train.kind == "command"
 

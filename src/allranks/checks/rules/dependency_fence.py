@@ -2,7 +2,7 @@
 
 ## How it is found
 What LLaMA-Factory, transformers, PEFT, accelerate, TRL and DeepSpeed say in their metadata that they need,
-against the versions installed beside them on each node.
+against the versions installed beside them on each node. LLaMA-Factory's needs count only for a run that starts it.
 
 ## Why it matters
 LLaMA-Factory compares versions at its start and ends every rank if one is outside its fence (0.9.5 wants
@@ -39,6 +39,8 @@ def check(context: Context) -> Findings:
     silenced = context.run.env.get("DISABLE_VERSION_CHECK", "0").lower() in ("1", "true")
     for view in context.machines:
         for package, broken in outside(view).items():
+            if package == "llamafactory" and not trains_with_llamafactory(context):
+                continue  # a script of one's own does not compare LLaMA-Factory's versions
             ends = package == "llamafactory" and not silenced
             say = context.block if ends else context.warn
             yield say(
@@ -51,6 +53,10 @@ def check(context: Context) -> Findings:
                 else "what it calls may be missing or mean something else.",
                 fix="pip install " + " ".join(f'"{name}{fence}"' for name, fence, _ in broken),
             )
+
+
+def trains_with_llamafactory(context: Context) -> bool:
+    return context.llamafactory or any("llamafactory" in word for word in context.run.train.command)
 
 
 def outside(view: View) -> dict[str, list[tuple[str, str, str]]]:

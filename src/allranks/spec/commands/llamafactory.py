@@ -14,8 +14,9 @@ from allranks.core import NOTE
 from allranks.spec.commands._command import Command, Form, Unknown, no_training
 from allranks.spec.problems import Wrong, shown
 
-SCRIPTS = ("train.py", "train_bash.py")
-"""LLaMA-Factory's own scripts, in `src/` of its repository."""
+SCRIPTS = ("train.py", "train_bash.py", "launcher.py")
+"""LLaMA-Factory's own scripts: in `src/` of its repository, and in its package the one that its command starts with
+torchrun."""
 
 OWN = ("stage", "finetuning_type", "template", "lora_target", "dataset")
 """Arguments that no other program has together."""
