@@ -1,11 +1,17 @@
-"""How well `diagnose` names causes in public logs that its authors did not look at while they wrote its patterns.
+"""How well `diagnose` names causes in public logs.
 
-    ALLRANKS_LOGS=FOLDER python -m benchmarks diagnose_corpus
+    ALLRANKS_LOGS=FOLDER[:FOLDER…] python -m benchmarks diagnose_corpus
+    ALLRANKS_LOGS=FOLDER[:FOLDER…] python -m benchmarks.diagnose_corpus HALF [--record]
 
-The folder holds what may not be copied here: `pointers.jsonl` (a line a log: `id`, `kind` healthy or no-log, `half`,
-`source`), the texts of these as `texts/ID`, and `threads.jsonl` (failures: also `label`, `accept`, `rank`, `log`). What
-was expected was decided from each thread, not from the answer. `half` is `seen` or `apart`, by a seed; only the half
-that was kept apart counts. `--seen` prints what was wrong in the other one.
+The texts may not be copied into the project: `benchmarks/corpora/diagnose.jsonl` has a pointer and our label for each
+of them. A folder holds `pointers.jsonl` (a line a log: `id`, `kind` healthy or no-log, `half`, `source`), the texts of
+these as `texts/ID`, and `threads.jsonl` (failures: also `label`, `accept`, `rank`, `log`). What was expected was
+decided from each thread, not from the answer.
+
+`half` says when a case was drawn: `seen` while patterns were written; `apart` then too, and kept apart until a later
+round looked at it; `fresh` and `second` after the patterns were written, so their first run is the figure that counts.
+`--record` keeps what was said then in `benchmarks/results/diagnose.jsonl`; without it, the second form prints what is
+wrong in that half now.
 """
 
 from __future__ import annotations
@@ -16,13 +22,38 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from allranks.diagnose import cause, diagnose, parse
 
 TITLE = "Naming causes in public logs"
 ON_REQUEST = True
 SURE = ("certain", "likely", "unproven")
+FIRST = Path(__file__).resolve().parent / "results" / "diagnose.jsonl"
+HALVES = ("second", "fresh", "apart", "seen")
+
+
+class Said(NamedTuple):
+    """What diagnose says of a case."""
+
+    case: dict[str, Any]
+    cause: str
+    sure: str
+    rank: int | None
+
+    @property
+    def is_right(self) -> bool:
+        """Of a log without a failure every named cause is wrong."""
+        if self.case["kind"] != "failure":
+            return self.cause == "unproven" or cause(self.cause).healthy
+        return self.cause in (self.case["label"], *self.case["accept"])
+
+
+def folders() -> list[Path]:
+    named = os.environ.get("ALLRANKS_LOGS")
+    if not named:
+        sys.exit("ALLRANKS_LOGS names no folder of logs")
+    return [Path(part) for part in named.split(":")]
 
 
 def cases(folder: Path) -> Iterator[dict[str, Any]]:
@@ -34,52 +65,74 @@ def cases(folder: Path) -> Iterator[dict[str, Any]]:
         yield json.loads(line)
 
 
-def is_right(case: dict[str, Any], said: str) -> bool:
-    """Of a log without a failure every named cause is wrong."""
-    if case["kind"] != "failure":
-        return said == "unproven" or cause(said).healthy
-    return said in (case["label"], *case["accept"])
-
-
-def results(folder: Path, half: str) -> list[tuple[dict[str, Any], str, str, int | None]]:
-    """(case, cause, confidence, rank) of each."""
+def now(half: str) -> list[Said]:
     found = []
-    for case in cases(folder):
+    for case in (case for folder in folders() for case in cases(folder)):
         if case["half"] == half:
             told = diagnose(parse(case["log"], "x.log"))
-            found.append((case, told.cause, told.confidence, told.where.rank))
+            found.append(Said(case, told.cause, told.confidence, told.where.rank))
     return found
 
 
-def measure() -> str:
-    folder = os.environ.get("ALLRANKS_LOGS")
-    if not folder:
-        sys.exit("ALLRANKS_LOGS names no folder of logs")
-    told = results(Path(folder), "apart")
+def at_first(half: str) -> list[Said]:
+    """What was recorded when this half was read for the first time."""
+    if not FIRST.exists():
+        return []
+    recorded = {row["id"]: row for row in map(json.loads, FIRST.read_text(encoding="utf-8").splitlines())}
+    every = (case for folder in folders() for case in cases(folder) if case["half"] == half)
+    kept = [(case, recorded[case["id"]]) for case in every if case["id"] in recorded]
+    return [Said(case, row["said"], row["sure"], row["rank"]) for case, row in kept]
+
+
+def record(half: str) -> None:
+    """Keeps the answers, once: a first try cannot be repeated."""
+    if at_first(half):
+        sys.exit(f"{FIRST} holds the first try of {half} already")
+    rows = [
+        json.dumps({"id": one.case["id"], "said": one.cause, "sure": one.sure, "rank": one.rank})
+        for one in now(half)
+    ]
+    known = FIRST.read_text(encoding="utf-8") if FIRST.exists() else ""
+    FIRST.write_text(known + "".join(f"{row}\n" for row in rows), encoding="utf-8")
+
+
+def summary(told: list[Said]) -> list[str]:
     rows = []
     for kind in ("healthy", "no-log"):
-        mine = [one for one in told if one[0]["kind"] == kind]
-        false = sum(not is_right(case, said) for case, said, _, _ in mine)
-        rows.append(f"- {kind}: a false cause in {false} of {len(mine)}")
-    failed = [one for one in told if one[0]["kind"] == "failure"]
-    right = sum(is_right(case, said) for case, said, _, _ in failed)
-    causes = len({case["label"] for case, _, _, _ in failed})
-    rows.append(
-        f"- failures: right or acceptable in {right} of {len(failed)} ({right / len(failed):.0%}), {causes} causes"
-    )
-    counted = Counter((sure, is_right(case, said)) for case, said, sure, _ in failed)
-    for sure in SURE:
-        rows.append(f"- of these {sure}: {counted[sure, True]} right, {counted[sure, False]} wrong")
-    named = [(case["rank"], rank) for case, _, _, rank in failed if case["rank"] is not None]
-    rows.append(
-        f"- culprit named: {sum(a == b for a, b in named)} of {len(named)} in which the text holds it"
-    )
-    return "\n".join([*rows, "", *table(failed)])
+        mine = [one for one in told if one.case["kind"] == kind]
+        rows.append(f"- {kind}: a false cause in {sum(not one.is_right for one in mine)} of {len(mine)}")
+    failed = [one for one in told if one.case["kind"] == "failure"]
+    right, causes = sum(one.is_right for one in failed), len({one.case["label"] for one in failed})
+    share = f"{right / max(1, len(failed)):.0%}"
+    rows.append(f"- failures: right or acceptable in {right} of {len(failed)} ({share}), {causes} causes")
+    counted = Counter((one.sure, one.is_right) for one in failed)
+    rows += [f"- of these {sure}: {counted[sure, True]} right, {counted[sure, False]} wrong" for sure in SURE]
+    named = [one for one in failed if one.case["rank"] is not None]
+    same = sum(one.rank == one.case["rank"] for one in named)
+    return [*rows, f"- culprit named: {same} of {len(named)} in which the text holds it"]
 
 
-def table(failed: list[tuple[dict[str, Any], str, str, int | None]]) -> list[str]:
+def measure() -> str:
+    parts: list[str] = []
+    first: list[Said] = []
+    for half in HALVES:
+        before, told = at_first(half), now(half)
+        first += before
+        if before:
+            parts += [f"### {half}: the first try", "", *summary(before), ""]
+        if told:
+            parts += [f"### {half}: now, after these cases were looked at", "", *summary(told), ""]
+    parts += [
+        "### The first tries by cause",
+        "",
+        *table([one for one in first if one.case["kind"] == "failure"]),
+    ]
+    return "\n".join(parts)
+
+
+def table(failed: list[Said]) -> list[str]:
     """An answer that is acceptable counts for the case's own label."""
-    pairs = [(case["label"], case["label"] if is_right(case, said) else said) for case, said, _, _ in failed]
+    pairs = [(one.case["label"], one.case["label"] if one.is_right else one.cause) for one in failed]
     rows = ["| cause | cases | precision | recall |", "|---|---|---|---|"]
     for label in sorted({name for pair in pairs for name in pair}):
         true, said = sum(a == label for a, _ in pairs), sum(b == label for _, b in pairs)
@@ -90,6 +143,9 @@ def table(failed: list[tuple[dict[str, Any], str, str, int | None]]) -> list[str
 
 
 if __name__ == "__main__":
-    for case, said, sure, _ in results(Path(os.environ["ALLRANKS_LOGS"]), "seen"):
-        if not is_right(case, said):
-            print(f"{case['id']} {case['source']} is {case.get('label')}, said {said} ({sure})")
+    if "--record" in sys.argv:
+        record(sys.argv[1])
+    for one in now(sys.argv[1]):
+        if not one.is_right or one.case["rank"] not in (None, one.rank):
+            found = f"said {one.cause} ({one.sure}), rank {one.rank}"
+            print(f"{one.case['id']} {one.case['source']} is {one.case.get('label')}: {found}")

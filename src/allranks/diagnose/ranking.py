@@ -232,12 +232,22 @@ def _collateral(
     return tuple(Where(node=nodes.get(r), rank=r) for r in sorted(ranks - set(culprits))[:4096])
 
 
+def _first_failed(seen: Evidence, bad: Sequence[Exit]) -> Optional[int]:
+    """The only rank that failed and was not just told to stop, if the logs hold no reason either."""
+    ranks = {
+        e.rank if e.rank is not None else seen.rank_of(Line("", None, e.node, e.line.source, None, e.local))
+        for e in bad
+        if e.code != -15
+    }
+    return ranks.pop() if len(ranks) == 1 else None
+
+
 def _unproven(seen: Evidence) -> Diagnosis:
     bad = [e for e in seen.exits if e.code != 0]
     return Diagnosis(
         cause=UNPROVEN,
         confidence=UNPROVEN,
-        where=Where(node=bad[0].node if bad else None),
+        where=Where(node=bad[0].node if bad else None, rank=_first_failed(seen, bad)),
         evidence=tuple(_labelled(seen, e.line) for e in bad[:EVIDENCE_LINES]),
         why="This is a document or a program, not a log."
         if seen.is_document

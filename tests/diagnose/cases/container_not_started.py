@@ -1,4 +1,5 @@
 FIRES = (
+    'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].\n',
     "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock\n",
     "slurmstepd: error: pyxis: child 4411 failed with error code: 1\n"
     "slurmstepd: error: pyxis: failed to import docker image\n"
@@ -9,7 +10,4 @@ FIRES = (
     "  Warning  Failed  3s  kubelet  Error: ImagePullBackOff\n",
 )
 
-SILENT = (
-    'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].\n',
-    "pyxis: imported docker image: team/train:7\nstep 1 loss 2.1\n{'train_runtime': 9.1}\n",
-)
+SILENT = ("pyxis: imported docker image: team/train:7\nstep 1 loss 2.1\n{'train_runtime': 9.1}\n",)

@@ -1,4 +1,7 @@
 FIRES = (
+    "Traceback (most recent call last):\n"
+    '  File "/opt/datasets/formatting/formatting.py", line 280, in __getitem__\n    value = self.data[key]\n'
+    "KeyError: 'answer'\n",
     "ArrowInvalid: JSON parse error: Column(tags) changed from array to string in row 9\n\n"
     "During handling of the above exception, another exception occurred:\n\n"
     "ArrowTypeError                            Traceback (most recent call last)\n"

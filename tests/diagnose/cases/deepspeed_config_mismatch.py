@@ -1,4 +1,6 @@
 FIRES = (
+    "Traceback (most recent call last):\nlightning.fabric.utilities.exceptions.MisconfigurationException: Do not set "
+    "`gradient_accumulation_steps` in the DeepSpeed config\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: AssertionError: Check "
     "batch related parameters. train_batch_size is "
     "not equal to micro_batch_per_gpu * gradient_acc_step * world_size 16 != 2 * 1 * 1\n",

@@ -1,4 +1,6 @@
 FIRES = (
+    "RuntimeError:\n      The detected CUDA version (12.1) mismatches the version that was used to compile\n"
+    "      PyTorch (12.8). Please make sure to use the same CUDA versions.\n",
     "cc1plus: fatal error: cuda_runtime.h: No such file or directory\ncompilation terminated.\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: Error building extension 'cpu_adam'\n"
     "Exception ignored in: <function DeepSpeedCPUAdam.__del__>\n"

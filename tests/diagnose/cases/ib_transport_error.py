@@ -1,4 +1,5 @@
 FIRES = (
+    "Failed to modify QP to RTR: Connection timed out\nerrno: 110\n",
     "node7:88:99 [4] transport/net_ib.cc:1102 NCCL WARN NET/IB : Got completion "
     "from peer 10.1.0.9<48231> with error 12, "
     "opcode 32631, len 0, vendor err 129\n",

@@ -1,4 +1,6 @@
 FIRES = (
+    "requests.exceptions.ConnectionError: HTTPConnectionPool(host='10.0.0.7', port=8000): Max retries exceeded with "
+    "url: /health/ (Caused by NewConnectionError('[Errno 111] Connection refused'))\n",
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: RuntimeError: Engine core initialization failed. See root cause above.\n",
 )

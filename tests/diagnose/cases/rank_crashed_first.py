@@ -1,4 +1,5 @@
 FIRES = (
+    "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 4242 RUNNING AT node4\n=   EXIT CODE: 11\n",
     "ERROR:root:╭──────── Traceback (most recent call last) ────────╮\n"
     "ERROR:root:│ /u/train.py:245 in main                            │\n"
     "ERROR:root:╰────────────────────────────────────────────────────╯\n"

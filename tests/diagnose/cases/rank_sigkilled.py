@@ -1,6 +1,7 @@
 _ROW = "  time      : 2026-11-20_13:{t}\n  rank      : {r} (local_rank: {r})\n  exitcode  : {c} (pid: {r}1)\n"
 
 FIRES = (
+    "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 4242 RUNNING AT node4\n=   EXIT CODE: 9\n",
     ("torch.multiprocessing.spawn.ProcessExitedException: process 3 terminated with signal SIGKILL\n", 3),
     "[rank3]: Traceback (most recent call last):\n"
     "[rank3]: RuntimeError: [gloo/transport/tcp/pair.cc:561] Connection closed by peer [127.0.0.1]:36532\n"
@@ -11,6 +12,7 @@ FIRES = (
 )
 
 SILENT = (
+    "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 4242 RUNNING AT node4\n=   EXIT CODE: 1\n",
     "  rank      : 0 (local_rank: 0)\n  exitcode  : -15 (pid: 7119)  (SIGTERM)\n",
     "W1120 api.py:900] Unable to shutdown process 9455 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL\n"
     "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -9) local_rank: 2 (pid: 9455) of binary: python3\n",

@@ -1,4 +1,7 @@
 FIRES = (
+    "Exception in device=TPU:3: Aborted: Session 77aa is not found.\n"
+    "terminate called after throwing an instance of 'std::runtime_error'\n",
+    "ow::Status::OK() (Unavailable: From /job:tpu_worker/replica:0/task:0:\nDriver not open. vs. OK)\n",
     "E1224 22:35:53.165575 26868 real_program_continuator.cc:1331] 0x0x0_TC0: *** Halt is "
     "unexpected, all pending programs will fail.\n",
     "RuntimeError: The TPU is already in use by process with pid 4121. Not attempting to load "

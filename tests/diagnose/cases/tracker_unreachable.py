@@ -1,4 +1,6 @@
 FIRES = (
+    "Traceback (most recent call last):\n"
+    "wandb.errors.error.Error: Couldn't communicate with backend after 15 seconds\n",
     (
         "2026-02-17 22:39:17,767 (worker_0) : training ...\n"
         "2026-02-17 22:40:24,365 (worker_7) : wandb: ERROR Error communicating with wandb process\n",

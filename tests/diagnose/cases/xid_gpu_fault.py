@@ -1,4 +1,5 @@
 FIRES = (
+    "May 27 16:50:10 node4 kernel: NVRM: GPU 0000:09:00.0: RmInitAdapter failed! (0x22:0x56:894)\n",
     "[1234.5] NVRM: Xid (PCI:0000:c1:00): 79, pid=41877, GPU has fallen off the bus.\n",
     "[rank3]: Traceback (most recent call last):\n[rank3]: RuntimeError: "
     "CUDA error: uncorrectable ECC error encountered\n",

@@ -2,11 +2,11 @@
 
 ## How it is found
 `pyxis: couldn't start container`, `pyxis: failed to import docker image`, Docker's `Error response from daemon` with
-`OCI runtime create failed` or `manifest unknown`, Apptainer's `FATAL: container creation failed`, Kubernetes'
-`ImagePullBackOff` and `CreateContainerError`.
+`OCI runtime create failed`, `manifest unknown` or `could not select device driver`, Apptainer's
+`FATAL: container creation failed`, Kubernetes' `ImagePullBackOff` and `CreateContainerError`.
 
-Easily confused with no-nvidia-driver, where the container's GPU hook fails; missing-system-tool, where the container
-starts and a program is missing in it.
+Easily confused with no-nvidia-driver, where the container starts without a GPU; missing-system-tool, where it starts
+and a program is missing in it.
 
 ## Why it matters
 No training process was started on that node, and the ranks of the other nodes wait for it.
@@ -14,6 +14,7 @@ No training process was started on that node, and the ranks of the other nodes w
 ## What to do
 Start the image by hand on that node. If the pull fails, check its name, tag and registry login. If the image is there,
 the line names what failed: a mount, the entry point, the user namespace, or a folder that may not be written.
+`could not select device driver`: install the NVIDIA Container Toolkit there (`nvidia-ctk runtime configure`).
 
 Topic: start
 """
@@ -26,6 +27,7 @@ from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYST
 
 CAUSE = Cause(__name__, explains=(MISSING_SYSTEM_TOOL,))
 PATTERNS = (
+    Pattern("could not select device driver", r"capabilities: \[\[(?:gpu|compute|utility)", weight=98),
     Pattern("couldn't start container", weight=96),
     Pattern("pyxis: ", r"pyxis: (?:failed to (?:import|create)|container start failed)", weight=96),
     Pattern("spank: required plugin", r"spank_pyxis\.so: \w{1,40}\(\) failed", weight=90),

@@ -25,6 +25,12 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 PATTERNS = (
+    Pattern(  # a column that the data set does not have
+        "formatting.py",
+        r"datasets/formatting/formatting\.py\W{1,3}line \d{1,6},? in (?:__getitem__|_check_valid_column_key)",
+        weight=72,
+        frame=("__getitem__", "datasets/formatting/formatting.py"),
+    ),
     Pattern("DatasetGenerationError", raised=True, weight=86),
     Pattern("DatasetGenerationCastError", weight=92),
     Pattern(

@@ -23,6 +23,12 @@ from __future__ import annotations
 from allranks.diagnose.symptom import WEAK, Pattern
 
 PATTERNS = (
+    Pattern(
+        "MisconfigurationException",
+        r"(?i)MisconfigurationException: .{0,200}deepspeed",
+        raised=True,
+        weight=94,
+    ),
     Pattern("Check batch related parameters"),
     Pattern(
         "not supported between instances of",

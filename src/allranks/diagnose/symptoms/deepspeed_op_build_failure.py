@@ -40,6 +40,7 @@ CAUSE = Cause(
     ),
 )
 PATTERNS = (
+    Pattern("The detected CUDA version", r"mismatches the version", weight=96),
     Pattern("fatal error", r"fatal error: [\w./-]{1,120}\.(?:h|hpp|cuh): No such file", weight=CRASH),
     Pattern("CUDAMismatchException"),
     Pattern("unable to compile CUDA op"),

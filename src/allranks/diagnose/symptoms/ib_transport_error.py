@@ -26,6 +26,7 @@ from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__, restart=PASSES, of_one_end=True)
 PATTERNS = (
+    Pattern(" modify QP", r"(?i)(?:fail|error|unable).{0,40}modify QP", weight=96),
     Pattern("completion", r"[Gg]ot completion.{0,200}(?:error|status)[ =]{0,2}(?:1[0-3]|[1-46-9])\b"),
     Pattern("completion", r"[Gg]ot completion.{0,200}IBV_WC_(?!WR_FLUSH)\w{1,60}"),
     Pattern("IBV_WC_RETRY_EXC_ERR"),

@@ -28,6 +28,12 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 PATTERNS = (
+    Pattern(
+        "HTTPConnectionPool",
+        r"(?i)ConnectionError: HTTPConnectionPool\(host='(?:localhost|[\d.:]{3,45})', port=\d{1,5}\): .{0,80}"
+        r"url: /(?:health|v1/|generate|init_|get_world_size|update_|reset_|chat|collective)",
+        weight=84,
+    ),
     Pattern("Engine core initialization failed", weight=84),
     Pattern("EngineDeadError", weight=82),
     Pattern("Failed core proc", weight=82),

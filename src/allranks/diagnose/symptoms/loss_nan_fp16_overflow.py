@@ -31,6 +31,11 @@ _LOSS = r"(?i)\bloss['\"]?\s{0,3}[:=]?\s{0,3}['\"]?(?:nan|-?inf)\b"
 _NORM = r"(?i)\bgrad[_ ]norm['\"]?\s{0,3}[:=]\s{0,3}['\"]?nan\b"
 _OF_A_STEP = re.compile(f"{_LOSS}|{_NORM[4:]}")
 PATTERNS = (
+    Pattern(
+        "wandb",
+        r"^wandb:\s{1,40}\S{0,60}loss\S{0,40}\s{1,40}(?i:nan|-?inf(?:inity)?)\s{0,40}$",
+        weight=STRONG - 2,
+    ),  # its summary
     Pattern("loss scale already at minimum"),
     Pattern("nan", _LOSS, weight=WEAK),
     Pattern("nan", _NORM, weight=WEAK),
@@ -53,9 +58,12 @@ def judge(seen: Evidence) -> Optional[Case]:
     """NaN steps are progress lines, so no later step clears them; one of them alone proves nothing. A gradient that is
     NaN now and then is a step that the loss scaler skipped: only if the last step has one, too, it counts."""
     hits = seen.hits.get("loss-nan-fp16-overflow", [])
-    strong = [h for h in hits if h.weight >= STRONG]
+    strong = [h for h in hits if h.weight >= STRONG - 2]
     if strong:
-        return Case("loss-nan-fp16-overflow", STRONG, tuple(strong))
+        weight = max(h.weight for h in strong)
+        return Case(
+            "loss-nan-fp16-overflow", weight, tuple(strong), "certain" if weight >= STRONG else "likely"
+        )
     losses = [h for h in hits if re.search(_LOSS, h.line.text)]
     last = seen.last_step[1].text if seen.last_step is not None else ""
     if re.search(_LOSS, last) and re.search(_NORM, last):  # both, in the last step of all

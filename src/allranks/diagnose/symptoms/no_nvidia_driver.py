@@ -36,5 +36,4 @@ PATTERNS = (
     Pattern("nvml error", r"driver not loaded|driver/library version mismatch", weight=98),
     Pattern("to deserialize object on a CUDA device", r"torch\.cuda\.is_available\(\) is False", weight=90),
     Pattern("CUDA unknown error", r"incorrectly set up environment", weight=90),
-    Pattern("could not select device driver", r"capabilities: \[\[gpu\]\]"),
 )

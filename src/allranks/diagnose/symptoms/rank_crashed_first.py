@@ -30,6 +30,7 @@ from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_
 CAUSE = Cause(__name__, kind=END, restart=AFTER_A_STEP)
 SIGNALS = {-11: "SIGSEGV", -6: "SIGABRT", -8: "SIGFPE", -4: "SIGILL"}
 PATTERNS = (
+    Pattern("EXIT CODE: ", r"^=\s{1,9}EXIT CODE: (?:6|11|134|139)\s{0,9}$", weight=CRASH),  # MPICH
     Pattern("Segmentation fault", weight=CRASH),
     Pattern("Fatal Python error", weight=CRASH),
     # A watchdog that only waited prints this too, so a rank that blames another is stronger evidence.

@@ -30,6 +30,7 @@ from allranks.diagnose.symptom import CRASH, Case, Hit, Pattern
 CAUSE = Cause(__name__, kind=END, restart=PASSES, repeats_on="rank", by_kill=True)
 PATIENCE_SECONDS = 10.0
 PATTERNS = (
+    Pattern("EXIT CODE: ", r"^=\s{1,9}EXIT CODE: (?:9|137)\s{0,9}$", weight=CRASH),  # MPICH
     Pattern("Signals.SIGKILL", r"died with <Signals\.SIGKILL", weight=CRASH, without=("forcefully",)),
     Pattern("exit code", r"exit(?:ed with exit)? code:? 137\b", weight=CRASH),
     Pattern("Killed", r"line \d{1,12}:\s{1,9}\d{1,12} Killed\b", weight=CRASH),

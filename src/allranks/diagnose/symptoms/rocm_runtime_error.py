@@ -25,6 +25,7 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 PATTERNS = (
+    Pattern("invalid device function", r"\.hip\b", weight=94),
     Pattern("hipSuccess", r"(?i)check failed: .{0,60}hipSuccess \(\d{1,4} vs", weight=94),
     Pattern("HIP error", r"HIP error: (?!out of memory)", weight=96),
     Pattern("hipError", r"hipError(?!OutOfMemory)\w{3,40}", weight=94),

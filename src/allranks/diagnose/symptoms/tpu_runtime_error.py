@@ -26,6 +26,12 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 PATTERNS = (
+    Pattern("Exception in device", r"Exception in device=TPU:\d", weight=88),
+    Pattern(
+        "/job:tpu_worker",
+        r"(?:Unavailable|Aborted|Internal|Failed precondition|Deadline)\w{0,20}: From /job:tpu",
+        weight=88,
+    ),
     Pattern("TPU is already in use"),
     Pattern("TPU initialization failed", weight=96),
     Pattern("TPU backend initialization is taking more", weight=60),

@@ -28,7 +28,7 @@ PATTERNS = (
     Pattern("communicating with wandb process", weight=98),
     Pattern(
         "wandb",
-        r"wandb\.(?:sdk\.(?:\w{1,30}\.){1,3})?(?:errors\.)?(?:errors\.)?(?:CommError|UsageError|AuthenticationError|ServiceStartTimeoutError|Error)\b",
+        r"wandb\.(?:\w{1,30}\.){0,4}(?:\w{0,40}Error|\w{0,40}Exception)\b",
         raised=True,
         weight=98,
     ),

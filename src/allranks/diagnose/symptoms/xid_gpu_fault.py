@@ -39,6 +39,8 @@ CAUSE = Cause(
     ),
 )
 PATTERNS = (
+    Pattern("RmInitAdapter failed", weight=98),
+    Pattern("rm_init_adapter failed", weight=98),
     Pattern("NVRM: Xid", xids.pattern(xids.FAILED)),
     # Xids of program errors and of corrected errors are lighter than an exception, which tells more.
     Pattern("NVRM: Xid", rf"Xid \([^)]{{1,40}}\): (?!(?:{NO_CRASH})\b)", weight=CRASH),

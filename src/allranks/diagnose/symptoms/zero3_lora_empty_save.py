@@ -27,6 +27,11 @@ from allranks.diagnose.symptoms.distributed_checkpoint_mismatch import (
 
 CAUSE = Cause(__name__, explains=(DISTRIBUTED_CHECKPOINT_MISMATCH,))
 PATTERNS = (
+    Pattern(  # a placeholder of ZeRO-3 in place of a matrix
+        "copying a param with shape",
+        r"torch\.Size\(\[1\]\) from checkpoint, the shape in current model is torch\.Size\(\[\d{2,9}",
+        weight=96,
+    ),
     Pattern(
         "adapter_model",
         r"(?<![\d.,])(?:40|443)(?: ?[Bb](?:ytes)?)?\s[^\n]{0,80}adapter_model\.(?:safetensors|bin)",
