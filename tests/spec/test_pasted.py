@@ -480,6 +480,8 @@ def test_llamafactorys_arguments_are_those_of_its_yaml() -> None:
         "src/train.py", "/env/lib/python3.11/site-packages/llamafactory/launcher.py"
     )
     assert typed(installed).train.arguments == run.train.arguments
+    assert ids(run) == []
+    assert ids(typed(LLAMAFACTORY.replace("--deepspeed ds.json ", ""))) == ["deepspeed-added"]
     # Another program's train.py stays what it is.
     assert typed("torchrun src/train.py --model_name_or_path m --bf16 True").train.kind == "command"
 

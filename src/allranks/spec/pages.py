@@ -50,6 +50,22 @@ Nothing. The note prints the keys and the equivalent command; --save-as writes t
 
 Topic: settings
 """,
+    "deepspeed-added": """LLaMA-Factory's command names no DeepSpeed configuration, and the run trains with ZeRO-3.
+
+## How it is found
+LLaMA-Factory's arguments in train.command, or in the command after `--`, hold neither `deepspeed` nor `fsdp`, and the
+run file has no key `deepspeed`.
+
+## Why it matters
+The default of the key `deepspeed` is `auto`: ZeRO-3, filled in by the planner. The same command behind torchrun alone
+trains with DDP, where each rank holds all parameters. ZeRO-3 needs DeepSpeed in the training environment, less memory
+and more traffic.
+
+## What to do
+Nothing, if the model is large. `deepspeed: none` trains with DDP; on the command line: `--set deepspeed=none`.
+
+Topic: settings
+""",
     "launcher-contradicts": """A launcher in the command contradicts another setting.
 
 ## How it is found

@@ -24,6 +24,9 @@ from allranks.spec.shell_session import Session, follow
 from allranks.spec.start import flow
 from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree, plain, scalar_value
 
+SHARDS = {"deepspeed", "fsdp", "fsdp_config"}
+"""Arguments of LLaMA-Factory that say how the parameters lie on the ranks."""
+
 REFERENCE = re.compile(r"(\\?)\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 NEAT = re.compile(r"[\w\\./:=,~@%+${}-]+")
 """A word of a list in which variables are resolved: only these characters may surround them. A word with other signs
@@ -249,6 +252,14 @@ def write_back(tree: Table, train: Table, entry: Entry, command: Command, readin
         train.entries["llamafactory"] = Entry(entry.file, entry.line, trained)
         change(train, command.changes, entry, reading)
         put(needed, "train.llamafactory", train.entries["llamafactory"].node, entry)
+        if isinstance(trainer, Mapping) and not trainer.keys() & SHARDS and at(tree, "deepspeed") is None:
+            reading.note(
+                "deepspeed-added",
+                node,
+                "train.command: it has no --deepspeed, and allranks adds DeepSpeed's ZeRO-3.",
+                "behind torchrun alone, each rank would hold all parameters (DDP).",
+                "deepspeed: none for DDP, or deepspeed: zero3 to say so (--set deepspeed=none on the command line)",
+            )
     else:
         train.entries["command"] = Entry(entry.file, entry.line, tree_of(list(command.words), node))
         words = [protected(word) for word in command.words]
