@@ -4,6 +4,7 @@
     SCRIPTS=/folder make bench-scripts          also those of repositories, each in /folder/OWNER+NAME
     PYTHON=/env/bin/python …                    the training environment; the one of allranks without it
     ONLY=trl-sft,nanogpt KINDS=hand,run …       a piece of it
+    TORCH_EXTENSIONS_DIR=/folder …              DeepSpeed's operators for the trials by hand, else compiled in them
     AGAIN=1 …                                   also what was measured before
     KEEP=/folder …                              keeps the inputs, the runs and what the trials wrote
     ONLY=none …                                 only writes the section

@@ -25,7 +25,7 @@ NODES = 3
 SECONDS = 240.0
 SAVED = (".pt", ".pth", ".ckpt", ".bin", ".safetensors", ".distcp", ".tar", ".pkl")
 PLANT = Path(__file__).parent / "plant"
-BASIC = ("PATH", "HOME", "USER", "LANG", "TMPDIR")
+BASIC = ("PATH", "HOME", "USER", "LANG", "TMPDIR", "TORCH_EXTENSIONS_DIR")
 
 
 @dataclass
