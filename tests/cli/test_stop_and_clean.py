@@ -131,6 +131,7 @@ def cleaned(
         "dry_run": False,
         "files": True,
         "models": False,
+        "cache": False,
         "yes": True,
         **options,
     }

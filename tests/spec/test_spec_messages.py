@@ -67,6 +67,11 @@ CASES = {
     "  fix  such as hiyouga/llamafactory@sha256:…, or a path ending in .sif",
     "container: {image: x, pip: [--index-url=http://e]}\n": "r.yaml:4  container.pip: --index-url=http://e is an "
     "option of pip.\n  why  these are packages.\n  fix  such as transformers==4.52.4",
+    "prepare: {cache: /nvme}\n": "r.yaml:4  prepare.cache: it needs environment.loader: own.\n"
+    "  why  only that loader reads parts of files.\n"
+    "  fix  environment: {loader: own}",
+    "prepare: {cache: nvme}\nenvironment: {loader: own}\n": "r.yaml:4  prepare.cache: nvme is a relative path.\n"
+    "  why  each node has its own cache.\n  fix  cache: /nvme/allranks",
     "user: -oProxyCommand=x\n": "r.yaml:4  user: -oProxyCommand=x begins with a dash.\n"
     "  why  ssh would read it as an option.\n  fix  the user's name",
     "env: {A B: 1}\n": "r.yaml:4  env.A B: A B is not a valid name for a variable.\n"
@@ -166,7 +171,9 @@ def test_all_errors_at_once():
     each = [
         text
         for text in CASES
-        if not text.startswith(("env:", "network:", "container:", "save:", "launch:", "secrets:", "gpus:"))
+        if not text.startswith(
+            ("env:", "network:", "container:", "save:", "launch:", "secrets:", "gpus:", "prepare:")
+        )
     ]
     with pytest.raises(BadInput) as error:
         loads(GOOD + "".join(each) + "network: {prot: 1}\nenv: {1: 2}\n", "r.yaml")

@@ -16,6 +16,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from allranks.core import cache_folder
 from allranks.worker import activation, weight_files
 
 activation.activate()
@@ -76,6 +77,7 @@ def make(out: Path) -> None:
         copy(out, "older-1") / shard,
         metadata={"format": "pt"},
     )
+    copy(out, "cached")
 
 
 def copy(out: Path, name: str) -> Path:
@@ -143,11 +145,17 @@ def main() -> None:
         told[case] = {loader: load(out, case, loader, rank, sent) for loader in ("stock", "own")}
     for case in ("cut", "missing", "older", "wrong", "touched", "mixed"):
         told[case] = {"own": load(out, case, "own", rank, sent)}
+    told["cached"] = cached(out, rank, sent)
     if int(transformers.__version__.split(".")[0]) >= 5:
         told["fp8"] = {
             "own": load(out, "fp8", "own", rank, sent),
             "stock": load(out, "bf16", "stock", rank, sent),
         }
+        os.environ[cache_folder.PATH] = str(out / "cache")
+        told["cached"].update(
+            {f"fp8 {step}": load(out, "fp8", "own", rank, sent) for step in ("written", "read")}
+        )
+        del os.environ[cache_folder.PATH]
         from transformers import FineGrainedFP8Config
 
         asked = {"quantization_config": FineGrainedFP8Config(weight_block_size=(16, 16), dequantize=True)}
@@ -163,6 +171,30 @@ def main() -> None:
     (out / f"rank-{rank}.json").write_text(json.dumps(told))
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
+
+
+def cached(out: Path, rank: int, sent: dict) -> dict:
+    """One model again and again with a cache: rank 1's part gets a wrong bit, then the model is another one."""
+    os.environ[cache_folder.PATH] = str(out / "cache")
+    told = {}
+    for step in ("written", "read", "damaged", "again", "replaced"):
+        parts = sorted((out / "cache" / cache_folder.own_name()).glob("*-r1.part"))
+        if step == "damaged" and rank == 1:
+            for part in parts:
+                with part.open("r+b") as file:
+                    file.seek(5000)
+                    byte = file.read(1)[0]
+                    file.seek(5000)
+                    file.write(bytes([byte ^ 1]))
+        shard = "model-00002-of-00003.safetensors"
+        if step == "replaced" and rank == 0:
+            shutil.copy(out / "older-1" / shard, out / "cached" / shard)
+        torch.distributed.barrier()
+        told[step] = load(out, "cached", "own", rank, sent)
+        torch.distributed.barrier()
+    del os.environ[cache_folder.PATH]
+    told["replaced stock"] = load(out, "cached", "stock", rank, sent)
+    return told
 
 
 def register() -> None:

@@ -113,6 +113,28 @@ def test_a_rank_that_shall_load_in_the_stock_way_brings_all_others_to_it(told: l
         assert len(rank["mixed"]["own"]["notes"]) == (number != 1)
 
 
+def test_the_cache_gives_the_same_bytes_and_never_wrong_ones(told: list[dict]) -> None:
+    for number, rank in enumerate(told):
+        stock, steps = rank["dense"]["stock"], rank["cached"]
+        for step in ("written", "read", "damaged", "again"):
+            assert steps[step]["error"] is None and steps[step]["digests"] == stock["digests"]
+        assert steps["replaced"]["digests"] == steps["replaced stock"]["digests"] != stock["digests"]
+        assert (
+            steps["fp8 written"]["digests"] == steps["fp8 read"]["digests"] == rank["fp8"]["stock"]["digests"]
+        )
+        notes = {step: one["notes"][-1].partition("; cache: ")[2] for step, one in steps.items()}
+        assert notes["written"].startswith("written to it: ")
+        assert notes["read"].startswith("read from it: ") and notes["again"] == notes["read"]
+        damaged = "the cached part is damaged (its digest is wrong) and was not used; cache: written to it"
+        assert notes["damaged"].startswith(damaged if number == 1 else "read from it: ")
+        assert notes["replaced"].startswith(
+            "the cache holds an older state of these files, which was not used; "
+        )
+        assert notes["fp8 written"].startswith("written to it: ") and notes["fp8 read"].startswith(
+            "read from it: "
+        )
+
+
 @pytest.mark.legacy
 @pytest.mark.seldom
 @pytest.mark.skipif(not (LEGACY / "torch_extensions").exists(), reason="scripts/setup.sh --legacy makes it")
@@ -124,6 +146,9 @@ def test_transformers_4_which_loads_file_by_file(tmp_path: Path) -> None:
             assert stock["error"] is None and own["error"] is None
             assert own["digests"] == stock["digests"] and own["buffers"] == stock["buffers"]
             assert own["notes"][-1].startswith("loader stock: " if case == "pickle" else "loader own: read ")
+        for step in ("written", "read", "damaged"):
+            assert rank["cached"][step]["digests"] == rank["dense"]["stock"]["digests"]
+        assert "; cache: read from it: " in rank["cached"]["again"]["notes"][-1]
         for case in ("cut", "missing", "older"):
             assert rank[case]["own"]["error"].startswith("BaseUnreadable: ")
         # separate experts: one more exchange for each file, and the routers, which have a buffer beside their weight

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from allranks.core import Node, extensions, placeholders
+from allranks.core import Node, cache_folder, extensions, placeholders
 from allranks.launch import render, trackers
 from allranks.plan import Plan, families, trainer
 from allranks.plan.lora import split
 from allranks.plan.vision_parts import parts_of
 from allranks.spec import LOCKSTEP, Run
-from allranks.worker import lockstep
+from allranks.worker import lockstep, read_turns
 
 GRACE_SECONDS = 10.0
 """Time from SIGTERM to SIGKILL. torchrun itself waits up to 30 s for its workers, docker stop 10 s, Kubernetes 30 s.
@@ -186,6 +186,12 @@ def environment(
     merged["ALLRANKS_OUTPUT_DIR"] = output_dir
     if plan.run.environment.loader != "stock":
         merged["ALLRANKS_LOADER"] = plan.run.environment.loader
+        if plan.run.environment.readers is not None:
+            merged[read_turns.VARIABLE] = str(plan.run.environment.readers)
+        if plan.run.prepare.cache is not None:
+            merged[cache_folder.PATH] = plan.run.prepare.cache
+            if plan.run.prepare.cache_limit is not None:
+                merged[cache_folder.LIMIT] = str(plan.run.prepare.cache_limit)
     return {name: str(value) for name, value in merged.items()}
 
 

@@ -192,11 +192,14 @@ def _put(words: List[str]) -> Dict[str, Any]:
 
 
 def _clean(words: List[str]) -> Dict[str, Any]:
-    """`clean RUN [--models] [--dry-run] [--gone NODE]…`."""
-    from allranks.node import apptainer_image, sweep
+    """`clean RUN [--models] [--dry-run] [--gone NODE]…`, `clean RUN --cache [--dry-run]`."""
+    from allranks.node import apptainer_image, base_cache, sweep
 
     gone, with_models, dry_run = _all_of(words, "--gone"), _flag(words, "--models"), _flag(words, "--dry-run")
+    with_cache = _flag(words, "--cache")
     (run_id,) = _words(words, "RUN")
+    if with_cache:
+        return {"caches": base_cache.clean(run_id, dry_run)}
     cleaned = sweep.clean(run_id, gone, with_models, dry_run)
     images = [] if dry_run else apptainer_image.remove_unused()
     return {**cleaned, "images": images} if images else cleaned

@@ -29,7 +29,7 @@ from allranks.spec.reading import (
     run_name,
     text,
 )
-from allranks.spec.sections import Alerts, Container, Environment, Gpus, Launch, Network, Save, Train
+from allranks.spec.sections import Alerts, Container, Environment, Gpus, Launch, Network, Prepare, Save, Train
 
 CPU = "cpu"
 """The value of `gpus.model` with which the user asks for training on CPUs."""
@@ -104,6 +104,7 @@ class Run:
         Environment(),
         unset="the node's `python3`",
     )
+    prepare: Prepare = key(None, "Files that the nodes keep for the next start.", Prepare(), unset="nothing")
     code: str | None = key(
         own_path,
         "Shipped to every node; its digest is compared. A relative path begins at the run file's folder.",

@@ -22,7 +22,7 @@ from allranks.spec.nodes import read_nodes
 from allranks.spec.problems import Problems, Wrong, looks_like_token, shown
 from allranks.spec.reading import MISSING, Reading, described
 from allranks.spec.run import KEYS, SECTIONS, Run
-from allranks.spec.sections import Container, Environment, Gpus, Launch, Network, Save, Train
+from allranks.spec.sections import Container, Environment, Gpus, Launch, Network, Prepare, Save, Train
 from allranks.spec.sets import apply_sets
 from allranks.spec.tree import Entry, Scalar, Table, Tree, walk
 from allranks.spec.written import yaml_text
@@ -141,6 +141,7 @@ def build(tree: Table, reading: Reading, accept: list[str]) -> Run | None:
         file=reading.file,
         container=read_container(tree, reading),
         environment=Environment(**section(tree, "environment", reading)),
+        prepare=Prepare(**section(tree, "prepare", reading)),
         network=Network(**section(tree, "network", reading)),
         launch=launch,
         save=Save(**section(tree, "save", reading)),
@@ -215,13 +216,18 @@ def accepted(in_file: Iterable[str], given: list[str], reading: Reading) -> tupl
     return tuple(dict.fromkeys(ids))
 
 
+def place_of(tree: Table, key: str) -> Entry:
+    """The entry of a dotted key that was written."""
+    section, _, name = key.partition(".")
+    above = tree.entries[section]
+    return above.node.entries[name] if name and isinstance(above.node, Table) else above
+
+
 def check_together(run: Run, tree: Table, reading: Reading) -> None:
     """Reports errors that come from two keys together, each of which would be right alone."""
 
     def place(key: str) -> Entry:
-        section, _, name = key.partition(".")
-        above = tree.entries[section]
-        return above.node.entries[name] if name and isinstance(above.node, Table) else above
+        return place_of(tree, key)
 
     def wrong(key: str, saw: str, why: str, do: str) -> None:
         reading.wrong(place(key), f"{key}: {saw}", why, do)
@@ -253,12 +259,30 @@ def check_together(run: Run, tree: Table, reading: Reading) -> None:
         why = f"{launch} starts the environment's Python by its path."
         do = "environment: {python: /path/of/it/bin/python}"
         reading.wrong(place("environment.conda"), saw, why, do)
+    check_loading(run, tree, reading)
     for name in run.secrets:
         if name in run.env:
             saw = f"env.{name}: it is in secrets too."
             reading.wrong(
                 place("env"), saw, "the file would show what secrets hides.", f"take {name} out of env"
             )
+
+
+def check_loading(run: Run, tree: Table, reading: Reading) -> None:
+    """Keys that only allranks' own loader knows, and a cache that every node can find."""
+    cache = run.prepare.cache
+    if cache is not None and not cache.startswith(("/", "~/")):
+        saw = f"prepare.cache: {cache} is a relative path."
+        reading.wrong(
+            place_of(tree, "prepare.cache"), saw, "each node has its own cache.", "cache: /nvme/allranks"
+        )
+    if run.environment.loader == "own":
+        return
+    for key, value in (("prepare.cache", cache), ("environment.readers", run.environment.readers)):
+        if value is not None:
+            saw = f"{key}: it needs environment.loader: own."
+            why = "only that loader reads parts of files."
+            reading.wrong(place_of(tree, key), saw, why, "environment: {loader: own}")
 
 
 def others_of_conda(run: Run) -> dict[str, Any]:

@@ -158,6 +158,33 @@ class Environment:
         "and nothing is sent between ranks ([loading](loading.md)). `stock`: as transformers does it.",
         "stock",
     )
+    readers: int | None = key(
+        integer(1, 1024, "number of ranks", 4),
+        "With `loader: own`: how many ranks of a node read the base model at the same time. "
+        "[The default](loading.md#one-server-for-many-ranks) depends on the file system.",
+        None,
+        unset="on NFS 32 in all, at least one per node; elsewhere all",
+    )
+
+
+@dataclass(frozen=True)
+class Prepare:
+    """The files that nodes keep for the next start."""
+
+    cache: str | None = key(
+        PATH,
+        "A folder of each node, best on NVMe. The ranks keep there what they read of the base model, for the next "
+        "start with the same layout ([the cache](loading.md#a-cache-on-each-node)). Needs `loader: own`.",
+        None,
+        form="an absolute path on the nodes",
+        unset="no cache",
+    )
+    cache_limit: int | None = key(
+        size,
+        "The cache of a node never becomes larger than this.",
+        None,
+        unset="500 GiB",
+    )
 
 
 @dataclass(frozen=True)

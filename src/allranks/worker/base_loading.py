@@ -21,6 +21,7 @@ from allranks.core.rank_events import BASE_BYTES
 from allranks.worker import block_scales, collective, partition_plan, partition_reading, tensor_origin
 from allranks.worker.block_scales import Scales
 from allranks.worker.byte_origin import ByteOrigin
+from allranks.worker.cached_reading import CACHE, CachedReading
 from allranks.worker.partition_plan import Doubt, Plan
 from allranks.worker.rank_reporter import Rank
 from allranks.worker.weight_files import CannotRead, Files
@@ -50,6 +51,8 @@ class Attempt:
         self.random = torch.get_rng_state()
         self.done_bytes, self.total_bytes, self.seconds = 0, 0, 0.0
         self.origin = ByteOrigin()
+        self.cached = CachedReading(self.files, rank.place)
+        self.content = ""
         self.own_count, self.stock_count = 0, 0
         self.scales: Optional[Scales] = None
         """Of a base in fp8 whose model is built in bf16."""
@@ -104,7 +107,8 @@ class Attempt:
     @property
     def note(self) -> str:
         text = "loader own: read %s bytes of the base in %.1f s; %d parameters its own part, %d tensors the stock way"
-        return text % (format(self.done_bytes, ","), self.seconds, self.own_count, self.stock_count)
+        text %= (format(self.done_bytes, ","), self.seconds, self.own_count, self.stock_count)
+        return "; ".join([text, *self.cached.notes])
 
     # -- what the ranks agree on --
 
@@ -113,7 +117,8 @@ class Attempt:
         try:
             if self.doubt is None and self.fault is None:
                 plan = self.plan(model, tensors, *config)
-                told.update(plan=plan.digest, content=self.files.sample(self.stored_names(tensors)))
+                self.content = self.files.sample(self.stored_names(tensors))
+                told.update(plan=plan.digest, content=self.content)
         except CannotRead as error:
             self.fault = str(error)
         except Exception as error:  # Doubt, and whatever else is not as it is expected here
@@ -176,17 +181,11 @@ class Attempt:
 
     def fill(self, plan: Plan) -> Optional[str]:
         """Reads this rank's bytes; what went wrong, or None."""
-        tensors = self.files.tensors
         try:
-            self.total_bytes += sum(
-                stretch.length * partition_reading.ITEM_BYTES[tensors[stretch.name].dtype]
-                for one in plan.own
-                for stretch in one.stretches
-            )
+            self.total_bytes += partition_reading.bytes_of(plan.own, self.files)
+            self.cached.fill(plan, self.content, self.scales, self.tell)
             for one in plan.own:
-                partition_reading.fill(one, self.files, self.scales, self.tell)
                 one.parameter._is_hf_initialized = True
-            partition_reading.compare_samples(plan.own, self.files, self.scales)
             self.files.check_unchanged()
         except Exception as error:
             return str(error) if isinstance(error, CannotRead) else "%s: %s" % (type(error).__name__, error)
@@ -197,7 +196,7 @@ class Attempt:
 
     def progress(self) -> Dict[str, Any]:
         told: Dict[str, Any] = {"what": BASE_BYTES, "done": self.done_bytes, "total": self.total_bytes}
-        told["source"] = self.origin.source(self.done_bytes)
+        told["source"] = CACHE if self.cached.is_in_use else self.origin.source(self.done_bytes)
         if self.files.retries:
             told.update(retries=self.files.retries, error=self.files.error)
         return told

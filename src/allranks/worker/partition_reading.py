@@ -24,7 +24,11 @@ def dtype_of(torch: Any, name: str) -> Any:
     return getattr(torch, TYPES.get(name, ""), None)
 
 
-def fill(one: Own, files: Files, scales: Optional[Scales], tell: Callable[[int], None]) -> None:
+Read = Callable[[str, int, memoryview], None]
+"""Fills memory with a tensor's bytes, from a number on: `Files.read`, or a cache of what that gives."""
+
+
+def fill(one: Own, files: Files, scales: Optional[Scales], tell: Callable[[int], None], read: Read) -> None:
     """Puts the values into one part, zeros into its padding. `tell` hears of each piece's bytes.
 
     Values of another dtype are converted as `copy_` does, value for value; those with scales are multiplied before.
@@ -43,15 +47,24 @@ def fill(one: Own, files: Files, scales: Optional[Scales], tell: Callable[[int],
                 count = min(left, SCALED_VALUES if scaled else PIECE_BYTES // item)
                 here = target[done : done + count]
                 if dtype == here.dtype and here.device.type == "cpu":
-                    files.read(stretch.name, first * item, memory_of(here))
+                    read(stretch.name, first * item, memory_of(here))
                 else:
                     piece = torch.empty(count, dtype=dtype)
-                    files.read(stretch.name, first * item, memory_of(piece))
+                    read(stretch.name, first * item, memory_of(piece))
                     here.copy_(scaled.multiply(stretch.name, first, piece) if scaled else piece)
                 tell(count * item)
                 first, left, done = first + count, left - count, done + count
         if done < target.numel():
             target[done:].zero_()
+
+
+def bytes_of(own: List[Own], files: Files) -> int:
+    """As they are stored."""
+    return sum(
+        stretch.length * ITEM_BYTES[files.tensors[stretch.name].dtype]
+        for one in own
+        for stretch in one.stretches
+    )
 
 
 def compare_samples(own: List[Own], files: Files, scales: Optional[Scales]) -> None:

@@ -125,6 +125,10 @@ class Files:
             if not same:
                 raise CannotRead("%s was replaced or written to while it was read" % path)
 
+    def states(self) -> List[Tuple[str, int, int]]:
+        """(path, size, mtime in ns) of each file."""
+        return [(os.path.abspath(path), seen[2], seen[3]) for path, seen in zip(self.paths, self._seen)]
+
     def sample(self, names: List[str]) -> str:
         """A digest of these tensors' headers and of up to SAMPLES stretches of their values, at the same places on
         every rank."""

@@ -31,6 +31,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="with --files: also the models and checkpoints that the training saved in the run directories",
     )
     parser.add_argument(
+        "--cache",
+        action="store_true",
+        help="also the nodes' caches of base models (prepare.cache) that these runs name; other runs may use them",
+    )
+    parser.add_argument(
         "-n", "--dry-run", action="store_true", help="list what would be removed; remove nothing"
     )
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
@@ -41,6 +46,7 @@ def call(options: argparse.Namespace) -> int:
     import asyncio
 
     from allranks.core.text import spelt_out
+    from allranks.runs import cache_cleanup
     from allranks.runs.cleanup import leftovers, not_done, tidy
     from allranks.transport import folded
 
@@ -53,17 +59,19 @@ def call(options: argparse.Namespace) -> int:
             )
         )
     found = asyncio.run(leftovers(options.run, options.files, options.models))
+    caches = asyncio.run(cache_cleanup.caches(options.run, dry_run=True)) if options.cache else {}
     if not options.json:
-        for line in found.lines():
+        for line in [*(found.lines() if found.runs or not caches else ()), *cache_cleanup.lines(caches)]:
             print(spelt_out(line))
-    if options.dry_run or not found.runs:
+    if options.dry_run or not (found.runs or caches):
         if options.json:
-            print_json(found.as_json())
-        unseen = any(not_done(nodes) for nodes in found.runs.values())
+            print_json({**found.as_json(), **({"caches": caches} if options.cache else {})})
+        unseen = cache_cleanup.failed(caches) or any(not_done(nodes) for nodes in found.runs.values())
         return CouldNotTell.exit_code if unseen or (options.run and found.unknown) else 0
     if not agreed("remove it?", options.yes):
         return 1
-    done = asyncio.run(tidy(found))
+    gone = asyncio.run(cache_cleanup.caches(options.run, dry_run=False)) if options.cache else {}
+    done = {**asyncio.run(tidy(found)), **({"caches": gone} if options.cache else {})}
     failed = {run_id: not_done(nodes) for run_id, nodes in done["cleaned"].items()}
     if options.json:
         print_json(done)
@@ -74,4 +82,4 @@ def call(options: argparse.Namespace) -> int:
             if nodes:
                 files = " --files" if options.files else ""
                 print(f"{run_id}  is kept in part: allranks clean{files} {run_id} goes on when they answer")
-    return CouldNotTell.exit_code if any(failed.values()) else 0
+    return CouldNotTell.exit_code if any(failed.values()) or cache_cleanup.failed(gone) else 0
