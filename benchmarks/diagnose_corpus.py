@@ -100,7 +100,9 @@ def summary(told: list[Said]) -> list[str]:
     rows = []
     for kind in ("healthy", "no-log"):
         mine = [one for one in told if one.case["kind"] == kind]
-        rows.append(f"- {kind}: a false cause in {sum(not one.is_right for one in mine)} of {len(mine)}")
+        if mine:
+            false = sum(not one.is_right for one in mine)
+            rows.append(f"- {kind}: a false cause in {false} of {len(mine)}")
     failed = [one for one in told if one.case["kind"] == "failure"]
     right, causes = sum(one.is_right for one in failed), len({one.case["label"] for one in failed})
     share = f"{right / max(1, len(failed)):.0%}"

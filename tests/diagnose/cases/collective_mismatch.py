@@ -9,6 +9,8 @@ _DETAIL = (
 )
 
 FIRES = (
+    "Exception: Unable to unpickle data from other workers. all_gather_list requires all workers to enter the function "
+    "together\n",
     _DETAIL.format(a=0, x=1024, b=3, y=1000) + _DETAIL.format(a=1, x=1024, b=3, y=1000),
     "[rank1]: Traceback (most recent call last):\n[rank1]: RuntimeError: DDP "
     "expects same model across all ranks, but Rank 1 "

@@ -1,4 +1,6 @@
 FIRES = (
+    "ERRO[0000] failed to create NVIDIA Container Runtime: error locating runtime: no runtime binary found\n",
+    "docker: Error response from daemon: unknown or invalid runtime name: nvidia.\n",
     'docker: Error response from daemon: could not select device driver "" with capabilities: [[gpu]].\n',
     "permission denied while trying to connect to the Docker daemon socket at unix:///var/run/docker.sock\n",
     "slurmstepd: error: pyxis: child 4411 failed with error code: 1\n"

@@ -1,4 +1,8 @@
 FIRES = (
+    "Status:         Failed\nReason:         Evicted\nMessage:        The node was low on resource: memory. Threshold "
+    "quantity: 100Mi.\n",
+    "TERM_MEMLIMIT: job killed after reaching LSF memory usage limit.\nExited with exit code 137.\n",
+    "=>> PBS: job killed: mem 70254592kb exceeded limit 67108864kb\n",
     (
         "slurmstepd-gpu7: error: Detected 1 oom-kill event(s) in StepId=77.0. Some of your processes may be gone.\n"
         "srun: error: gpu7: task 5: Out Of Memory\n"

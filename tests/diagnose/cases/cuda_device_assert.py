@@ -1,4 +1,6 @@
 FIRES = (
+    "/work/aten/src/ATen/native/cuda/IndexKernel.cu:142: operator(): block: [3,0,0], thread: [44,0,0] Assertion "
+    'index >= -sizes[i] && index < sizes[i] && "index out of bounds" failed.\n',
     "[rank3]: Traceback (most recent call last):\n"
     "[rank3]: RuntimeError: CUDA error: device-side assert triggered\n",
     "/pytorch/aten/src/ATen/native/cuda/Indexing.cu:1290: indexSelectLargeIndex: block: "

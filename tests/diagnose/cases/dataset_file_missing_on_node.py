@@ -17,6 +17,8 @@ FIRES = (
 )
 
 SILENT = (
+    "Traceback (most recent call last):\n"
+    "FileNotFoundError: [Errno 2] No such file or directory: '/local/output/run7/logging.jsonl'\n",
     "[rank1]: Traceback (most recent call last):\n[rank1]: ValueError: Step 7 of the plan was not found.\n",
     "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'numactl'\n",
     "[rank1]: Traceback (most recent call last):\n"

@@ -1,4 +1,5 @@
 FIRES = (
+    "Message:        The node was low on resource: ephemeral-storage.\n",
     "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: basic_ios::clear: iostream error\n"
     "[rank2]: During handling of the above exception, another exception occurred:\n"
     "[rank2]: Traceback (most recent call last):\n"

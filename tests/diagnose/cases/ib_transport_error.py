@@ -1,4 +1,5 @@
 FIRES = (
+    "node1:22:90 [3] misc/ibvwrap.cc:94 NCCL WARN Call to ibv_open_device failed with error No such device\n",
     "Failed to modify QP to RTR: Connection timed out\nerrno: 110\n",
     "node7:88:99 [4] transport/net_ib.cc:1102 NCCL WARN NET/IB : Got completion "
     "from peer 10.1.0.9<48231> with error 12, "

@@ -1,4 +1,6 @@
 FIRES = (
+    "TERM_RUNLIMIT: job killed after reaching LSF run time limit.\n",
+    "=>> PBS: job killed: walltime 86437 exceeded limit 86400\n",
     "slurmstepd: error: *** JOB 4242 ON gpu-node-01 CANCELLED AT 2026-11-20T03:04:05 DUE TO TIME LIMIT ***\n"
     "slurmstepd: error: *** STEP 4242.0 ON gpu-node-01 CANCELLED AT 2026-11-20T03:04:05 DUE TO TIME LIMIT ***\n",
 )

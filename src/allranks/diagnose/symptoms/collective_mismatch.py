@@ -37,6 +37,8 @@ CAUSE = Cause(
     fix_of_rank="make every rank take the same path there: no collective under a rank's own condition.",
 )
 PATTERNS = (
+    Pattern("Unable to unpickle data from other workers", weight=96),  # fairseq
+    Pattern("gradients are inconsistent between workers", weight=96),
     Pattern("mismatch between collectives"),
     Pattern("op.preamble.length"),
     Pattern("appears not to match", r"in this process with sizes"),

@@ -27,6 +27,14 @@ from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYST
 
 CAUSE = Cause(__name__, explains=(MISSING_SYSTEM_TOOL,))
 PATTERNS = (
+    Pattern(
+        "NVIDIA Container Runtime",
+        r"(?i)(?:failed|error|could not).{0,80}NVIDIA Container Runtime",
+        weight=96,
+    ),
+    Pattern("unknown or invalid runtime name", weight=96),
+    Pattern("nvidia-container-cli", r"nvidia-container-cli: \w{1,40} error", weight=96),
+    Pattern("unresolvable CDI devices", weight=96),
     Pattern("could not select device driver", r"capabilities: \[\[(?:gpu|compute|utility)", weight=98),
     Pattern("couldn't start container", weight=96),
     Pattern("pyxis: ", r"pyxis: (?:failed to (?:import|create)|container start failed)", weight=96),

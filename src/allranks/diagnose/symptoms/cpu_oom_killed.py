@@ -40,6 +40,9 @@ CAUSE = Cause(
 )
 _GUESS = ("Some common causes", "might be", "may have been", "could be")
 PATTERNS = (
+    Pattern("was low on resource", r"low on resource: memory"),  # Kubernetes
+    Pattern("TERM_MEMLIMIT"),  # LSF
+    Pattern("PBS: job killed", r"v?mem \d{1,15}\w{0,4} exceeded limit"),
     Pattern("oom_kill event"),
     Pattern("oom-kill event"),
     Pattern("OOM Killed", without=_GUESS),

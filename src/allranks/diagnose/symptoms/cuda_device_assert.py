@@ -27,6 +27,9 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 PATTERNS = (
+    Pattern(
+        "Assertion", r"\.cuh?:\d{1,6}: .{0,200}block: \[\d{1,6},\d{1,6},\d{1,6}\], thread: .{1,400} failed\."
+    ),
     Pattern("device-side assert triggered", weight=96),
     Pattern("Assertion", r"\.cuh?:\d{1,6}: .{0,300}Assertion [`'\"].{1,200} failed", weight=96),
     Pattern("CUDA_ERROR_ASSERT", weight=96),

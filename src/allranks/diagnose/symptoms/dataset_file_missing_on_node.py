@@ -35,7 +35,8 @@ _NAMED = (
     r"(?i)\b(?:file|path|data(?:set)?)\b.{0,400}?(?:\.(?:bin|idx|jsonl?|parquet|arrow|csv|tsv|npy|npz|h5|tar|zst|gz|jpe?g|png"
     r"|wav|mp4)|\bdata(?:set)?s?/[^'\" ]{1,200})['\"]?\)? "
 )
-_NO_DATA = ("/checkpoint-",)
+_NO_DATA = ("/checkpoint-", "/output", "/logs/", "/runs/", "logging.jsonl", "trainer_")
+"""Parts of paths to which a run writes."""
 PATTERNS = (
     Pattern("in DataLoader worker", r"Caught FileNotFoundError in DataLoader worker"),
     Pattern("not found", _NAMED + r"(?:was |is )?not found", weight=CRASH + 4, raised=True, without=_NO_DATA),

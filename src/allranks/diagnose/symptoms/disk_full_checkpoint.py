@@ -25,6 +25,7 @@ from allranks.diagnose.symptoms.checkpoint_corrupt_resume_fail import CAUSE as C
 CAUSE = Cause(__name__, explains=(CHECKPOINT_CORRUPT_RESUME_FAIL,))
 _SHM = ("/dev/shm", "</torch_", "shared memory", "posix_fallocate")
 PATTERNS = (
+    Pattern("was low on resource", r"low on resource: ephemeral-storage"),  # Kubernetes
     Pattern("No space left on device", without=_SHM),
     Pattern("Disk quota exceeded"),
     # Without the reason these only make it likely: I/O errors and quotas are reported in the same words.

@@ -32,6 +32,7 @@ PATTERNS = (
     Pattern("IBV_WC_RETRY_EXC_ERR"),
     Pattern("IBV_WC_RNR_RETRY"),
     Pattern("ibv_modify_qp failed"),
+    Pattern("Call to ibv", r"Call to ibv_\w{3,40} failed", weight=96),
     Pattern("ibv_create_qp failed"),
     Pattern("ibv_reg_mr", r"ibv_reg_mr(?:_iova2)? failed"),
     Pattern("ibv_poll_cq failed"),

@@ -26,6 +26,9 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 PATTERNS = (
+    Pattern("installed in this system is not supported by", weight=96),
+    Pattern("NVRM: API mismatch", weight=98),
+    Pattern("Module nvidia not found", weight=96),
     Pattern("no NVIDIA driver on your system"),
     Pattern("No CUDA GPUs are available"),
     Pattern("no GPUs found"),

@@ -22,6 +22,10 @@ from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__)
 PATTERNS = (
+    Pattern("TERM_RUNLIMIT"),  # LSF
+    Pattern("TERM_PREEMPT"),
+    Pattern("PBS: job killed", r"walltime \d{1,12} exceeded limit"),
+    Pattern("DeadlineExceeded", r"(?i)reason[\"']?[:=]\s{0,12}[\"']?DeadlineExceeded"),  # Kubernetes
     Pattern("DUE TO TIME LIMIT", weight=95),
     Pattern("DUE TO PREEMPTION", weight=95),
     Pattern("DUE TO TIME", weight=95),
