@@ -306,6 +306,22 @@ def test_two_nodes_that_do_not_reach_each_other_are_told_and_neither_is_blamed()
     assert told[-1].where.node is None
 
 
+def test_two_nodes_whose_answers_come_after_the_report_are_named_at_once_and_only_once():
+    stall = Stall(3)
+    stall.wait(51, 66)
+    ((said, finding),) = stall.named("no-progress")
+    assert "Suspect" not in finding.saw and said < 66
+    stall.asked = 66.0
+    stall.ask()
+    for rank in range(3):
+        stall.stack(rank, WAITS)
+        cut = {0: [row(0, 1, 6, 65536)], 1: [row(1, 0, 6, 65536)], 2: [row(2, 1), row(2, 0)]}
+        stall.look(rank, sockets=cut[rank])
+    stall.wait(67, 85)
+    (_, (at, finding)) = stall.named("no-progress")
+    assert at <= 68 and "n0 and n1 do not reach each other" in finding.saw
+
+
 def test_a_proven_rank_keeps_its_blame_and_gets_its_connections_as_evidence():
     stall = stalled(WAITS, None, WAITS)
     stall.look(0, sockets=[row(0, 1, 6, 65536)])

@@ -45,11 +45,11 @@ Statement = Union[Finding, Diagnosis]
 
 class _Said:
     """One statement about one place: when it was last reported, when it last held, whether it has ceased since, how
-    often it was reported."""
+    often it was reported, and whether it had evidence then."""
 
     def __init__(self) -> None:
         self.at = self.held_at = 0.0
-        self.ceased, self.times = False, 0
+        self.ceased, self.times, self.proved = False, 0, False
 
 
 class Watch:
@@ -65,6 +65,7 @@ class Watch:
         self.clocks: Dict[str, NodeClock] = {}
         self.logs: Dict[Tuple[Optional[str], Optional[int], str], List[str]] = {}
         self._after: Dict[str, List[Any]] = {}
+        self._with_evidence = {n for n, m in rules().items() if getattr(m, "AGAIN_WITH_EVIDENCE", False)}
         self._detectors: List[Any] = []
         self._each_time = {n for n, module in rules().items() if getattr(module, "EACH_TIME", False)}
         for name, module in rules().items():
@@ -170,8 +171,9 @@ class Watch:
             level = VERDICTS.index(finding.verdict)
             known = self._said.setdefault((*key, level), _Said())
             worse_said = any((*key, higher) in self._said for higher in range(level + 1, len(VERDICTS)))
-            if self._is_due(known, finding.id, now) and not worse_said:
+            if self._is_due(known, finding, now) and not worse_said:
                 known.at, known.ceased, known.times = now, False, known.times + 1
+                known.proved = bool(finding.evidence)
                 fresh.append(_numbered(finding, known.times))
                 if finding.verdict == BLOCK:
                     self.blocking.append(finding)
@@ -179,10 +181,12 @@ class Watch:
             known.held_at = now
         return fresh
 
-    def _is_due(self, known: _Said, name: str, now: float) -> bool:
+    def _is_due(self, known: _Said, finding: Finding, now: float) -> bool:
         if not known.times or now - known.held_at > FORGET_SECONDS:
             return True
-        return name in self._each_time and known.ceased and now - known.at > EACH_SECONDS
+        if finding.id in self._with_evidence and finding.evidence and not known.proved:
+            return True
+        return finding.id in self._each_time and known.ceased and now - known.at > EACH_SECONDS
 
     def add_lines(
         self, rank: "int | None", lines: Iterable[str], node: "str | None" = None, source: str = ""

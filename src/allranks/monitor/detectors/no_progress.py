@@ -44,6 +44,10 @@ CAUSE = Cause(__name__, restart=PASSES, asks_ranks=True)
 EACH_TIME = True
 """A run that moved and then stalls again has another stall, which needs new evidence."""
 
+AGAIN_WITH_EVIDENCE = True
+"""The answers may come after the first report of a stall. If they show two nodes that do not reach each other, the
+stall is reported again at once, with their names."""
+
 
 def detect(run: RunState, now: float) -> Iterator[Finding]:
     found = stall(run, now)
@@ -54,7 +58,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
         return  # until all ranks have answered, it is unknown whether one of them differs
     moved, allowed = found
     ranks = [rank for rank in run.ranks.values() if rank.alive and rank.moved_at is not None]
-    where, reason, fix = _suspect(run, ranks, now, known)
+    where, reason, fix, evidence = _suspect(run, ranks, now, known)
     note_said(run, now)
     typical = step_seconds(run)
     pace = f"a step took {typical:.1f} s" if typical is not None else "no step was taken yet"
@@ -67,6 +71,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
         expected=f"a step, a phase or a progress bar that moves within {allowed:.0f} s",
         why="the ranks wait for each other; a time-out of 10 to 30 minutes would end it.",
         fix=fix,
+        evidence=evidence,
     )
 
 
@@ -82,8 +87,9 @@ def _answers(run: RunState, now: float) -> Optional[bool]:
 
 def _suspect(
     run: RunState, ranks: List[RankState], now: float, known: Optional[bool]
-) -> Tuple[Where, str, str]:
-    """The suspect (a node or one rank that is frozen, behind, or in another phase), the reason, and the fix."""
+) -> Tuple[Where, str, str, Tuple[str, ...]]:
+    """The suspect (a node or one rank that is frozen, behind, or in another phase), the reason, the fix, and of two
+    nodes that do not reach each other the connection."""
     silent = [r for r in ranks if r.beat_at is not None and now - r.beat_at > allowed_gap(run, r)]
     nodes = {r.node for r in silent}
     if (
@@ -97,6 +103,7 @@ def _suspect(
             Where(node=node),
             reason,
             f"on {node}: its storage, its memory, a frozen control group; dmesg -T.",
+            (),
         )
     rank, reason = _suspect_rank(ranks, silent)
     pair = sockets.apart(run) if known else None
@@ -105,11 +112,12 @@ def _suspect(
         fix = (
             f"ping and iptables -S on {one} and {other}; the cables, the switch and the routes between them."
         )
-        return Where(), f"{one} and {other} do not reach each other: {connection.text}", fix
+        reason = f"{one} and {other} do not reach each other: {connection.text}"
+        return Where(), reason, fix, (connection.text,)
     if rank is None:
-        return Where(), "", NO_RANK if known else NOT_ASKED if len(ranks) > 1 else ONE_RANK
+        return Where(), "", NO_RANK if known else NOT_ASKED if len(ranks) > 1 else ONE_RANK, ()
     fix = f"look at the stack of rank {rank.rank}: stacks/rank-{rank.rank}.txt."
-    return Where(node=rank.node, rank=rank.rank), f"rank {rank.rank} on {rank.node} {reason}", fix
+    return Where(node=rank.node, rank=rank.rank), f"rank {rank.rank} on {rank.node} {reason}", fix, ()
 
 
 def _suspect_rank(ranks: List[RankState], silent: List[RankState]) -> Tuple[Optional[RankState], str]:
