@@ -18,6 +18,7 @@ def judge(outcome: Outcome, events: list[dict[str, Any]], began: float) -> bool:
     at once either is right, with its own place. True where nothing was said at all; what says that a fault which must
     not disturb was seen, rightly, is nothing."""
     faults, quiet = faults_of(outcome), True
+    everywhere = all(fault.everywhere for fault in faults)  # any place fits, so only the right words name it
     outcome.noticed = outcome.named = None
     outcome.said, outcome.statements, outcome.elsewhere = "", [], []
     outcome.right_place = outcome.right_cause = decided = False
@@ -33,18 +34,19 @@ def judge(outcome: Outcome, events: list[dict[str, Any]], began: float) -> bool:
                     outcome.noticed = after
             continue
         place, told = at_place(outcome, data.get("where") or {}), told_by(data)
-        expected = all(fault.goes_on for fault in faults) and is_right(outcome, data)
+        right = is_right(outcome, data)
+        expected = all(fault.goes_on for fault in faults) and right
         quiet = quiet and expected
         outcome.statements.append(f"{after} {told}")
-        if place and outcome.named is None:
+        if place and outcome.noticed is None:
+            outcome.noticed = after
+        if outcome.named is None and (right if everywhere else place):
             outcome.named = after
-            outcome.noticed = after if outcome.noticed is None else outcome.noticed
         if outcome.named is None and is_elsewhere(outcome, data.get("where") or {}):
             outcome.elsewhere.append(f"{after} {told}")
         if decided and not final:
             continue
         outcome.said = told if final or place or not outcome.right_place else outcome.said
-        right = is_right(outcome, data)
         outcome.right_place = place if final else outcome.right_place or place
         outcome.right_cause = right if final else outcome.right_cause or right
         decided = decided or final

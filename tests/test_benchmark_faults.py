@@ -49,6 +49,13 @@ def test_a_statement_without_a_place_blames_nobody_and_notices_nothing() -> None
     assert (made.noticed, made.elsewhere, made.right_place) == (None, [], False)
 
 
+def test_a_fault_of_no_single_place_is_named_by_the_right_words_alone() -> None:
+    made = outcome("apart")
+    named = said(20.0, "no-progress", None, saw="Suspect: node2 and node3 do not reach each other: rank 2's")
+    judging.judge(made, [said(13.0, "no-progress", None), named], 100.0)
+    assert (made.noticed, made.named, made.right_cause) == (13.0, 20.0, True)
+
+
 def test_a_death_counts_at_its_place_alone() -> None:
     made = outcome("sigkill")
     gone = {"kind": "rank-gone", "data": {"code": -9}}
