@@ -80,7 +80,7 @@ def test_a_person_sees_the_findings_and_not_in_the_file(here: Path, capsys) -> N
     (here / "job.slurm").write_text(JOB.format(**{**RIGHT, "tasks": 8}))
     assert cli.main(["init", "--from", "job.slurm", "-o", "-"]) == 0
     out, err = capsys.readouterr()
-    assert "one task per node" in err and "one task a node" not in out
+    assert "one task per node" in err and "one task per node" not in out
     assert spec.loads(out, "run.yaml").gpus.count == 8
 
 
