@@ -78,7 +78,7 @@ def test_the_first_goes_out_at_once_and_the_next_together(server) -> None:
     assert "rank-silent node-1 rank 1: it [31m stands still" in first["text"]
     assert [f["id"] for f in second["findings"]] == ["rank-silent", "run-failed"]
     assert second["folded"] == 5 and "failed: rank-sigkilled node-1 rank 1" in second["text"]
-    assert [o["ok"] for o in alerts.take()] == [True, True]
+    assert [o.ok for o in alerts.take()] == [True, True]
 
 
 def test_a_chat_shows_a_logs_text_and_follows_none_of_it(server, tmp_path: Path) -> None:
@@ -103,14 +103,14 @@ def test_a_secret_is_put_into_the_address_and_into_no_outcome(server) -> None:
     assert server.got[0][0] == "/hook/t0ps3cret"
     assert "t0ps3cret" not in json.dumps(server.got[0][1])
     (outcome,) = alerts.take()
-    assert outcome["why"] == "the webhook answers 404"
+    assert outcome.why == "the webhook answers 404"
 
 
 def test_a_name_that_is_no_secret_is_said(server) -> None:
     alerts = Alerts({"webhook": address(server, "/{OTHER}")}, {}, ABOUT)
     alerts.finding(finding("x"))
     alerts.close()
-    assert server.got == [] and "{OTHER}" in alerts.take()[0]["why"]
+    assert server.got == [] and "{OTHER}" in alerts.take()[0].why
 
 
 def test_a_server_in_trouble_is_tried_again_and_a_redirect_is_not_followed(server, monkeypatch) -> None:
@@ -122,7 +122,7 @@ def test_a_server_in_trouble_is_tried_again_and_a_redirect_is_not_followed(serve
     alerts.finding(finding("y"))
     alerts.close()
     assert [path for path, _ in server.got] == ["/"] * 4
-    assert [o["ok"] for o in alerts.take()] == [True, False]
+    assert [o.ok for o in alerts.take()] == [True, False]
 
 
 def test_a_command_gets_the_verdict_and_the_secrets_and_no_more(tmp_path: Path, monkeypatch) -> None:
@@ -149,7 +149,7 @@ def test_a_command_that_hangs_or_fails_or_is_missing_keeps_nobody(tmp_path: Path
         alerts.finding(finding("x"))
         alerts.close()
         assert alerts._thread is not None and not alerts._thread.is_alive()
-        whys.append(alerts.take()[0]["why"])
+        whys.append(alerts.take()[0].why)
     assert "did not end within" in whys[0] and "code 1" in whys[1] and "No such file" in whys[2]
 
 
@@ -174,7 +174,7 @@ def test_what_a_command_started_ends_with_the_alerts(tmp_path: Path) -> None:
     alerts.finding(finding("y"))
     alerts.close(0.0)
     until(lambda: not processes.still(child), 10)
-    whys = [outcome["why"] for outcome in alerts.take()]
+    whys = [outcome.why for outcome in alerts.take()]
     assert whys == [
         "the command did not end before the run did, and was killed",
         "the command was not started: the run was over",
@@ -190,7 +190,7 @@ def test_what_a_command_started_ends_with_its_time(tmp_path: Path, monkeypatch) 
     until(lambda: alerts.outcomes)
     until(lambda: not processes.still(child), 10)
     alerts.close()
-    assert "did not end within 4 s" in alerts.take()[0]["why"]
+    assert "did not end within 4 s" in alerts.take()[0].why
 
 
 def test_a_command_does_not_outlive_a_keeper_that_is_killed(tmp_path: Path) -> None:

@@ -42,5 +42,5 @@ def test_freed_is_what_was_ended(
     nodes: Any = {"node-0": SimpleNamespace(call=call)}
     seen: Any = Seen()
     said = []
-    asyncio.run(ports.freed(nodes, run, seen, lambda kind, finding: said.append(finding["saw"])))
+    asyncio.run(ports.freed(nodes, run, seen, lambda finding: said.append(finding.saw)))
     assert [f"by pid {pids} of run" in saw for saw in said] == ([] if pids is None else [True])

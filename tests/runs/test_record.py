@@ -12,6 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from allranks.core import WARN, Diagnosis, Finding, Where
+from allranks.core.run_events import Adapter, Phase
 from allranks.node.paths import RunDirectory
 from allranks.node.processes import identify
 from allranks.runs import keeper_record
@@ -138,7 +139,7 @@ def test_an_earlier_attempts_verdict_stands_again_after_a_first_word(
 
 def test_nothing_is_unwritten_at_the_end(record: Record, clock: Clock) -> None:
     record.end("failed", "the run failed")
-    record.adapter({"path": "/out"})
+    record.adapter(Adapter(path="/out"))
     record.finding(finding(1))
     record.close()
     assert written(record)["adapter"] == {"path": "/out"} and len(written(record)["findings"]) == 1
@@ -169,7 +170,7 @@ def test_a_journal_that_cannot_be_written_is_said_once_to_whoever_gets_the_alert
     record.alerts = SimpleNamespace(finding=told.append)  # type: ignore[assignment]
     record.journal = Full()  # type: ignore[assignment]
     for step in range(5):
-        record.note("phase", {"phase": str(step)})
+        record.note(Phase(phase=str(step)))
     assert [data["id"] for data in told] == ["journal-unwritten"]
     assert "No space left on device" in told[0]["saw"] and told[0]["where"]["node"] == "a"
     assert [data["id"] for data in record.state_now["findings"]] == ["journal-unwritten"]

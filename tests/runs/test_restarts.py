@@ -215,7 +215,7 @@ def looking(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     monkeypatch.setattr(keeper_finish, "time", SimpleNamespace(monotonic=lambda: seen.clock))
     record = SimpleNamespace(
         finding=seen.found.append,
-        note=lambda kind, data: seen.notes.append((kind, data["again"])),
+        note=lambda content: seen.notes.append((content.KIND, content.again)),
         phase=lambda phase, why: None,
     )
     job = {"node": "a", "keep": {"output_dir": "/nfs/out"}}

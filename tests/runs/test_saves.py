@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from allranks.core import Event
+from allranks.core.payloads import as_json
 from allranks.runs import keeper_saves
 from allranks.runs.keeper_saves import Saves
 from tests.harness import until
@@ -48,7 +49,7 @@ class Answers:
             self.saves.add(Event(0.0, kind, "a", rank, {"path": f"/out/{name}", "step": 1}))
 
     def findings(self) -> list:
-        return self.saves.take(lambda kind, data: self.notes.append((kind, data)))
+        return self.saves.take(lambda content: self.notes.append((content.KIND, as_json(content))))
 
     def end(self, **more: Any) -> list:
         for _ in self.saves.end(**more):

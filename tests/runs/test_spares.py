@@ -44,7 +44,7 @@ def test_a_node_is_left_out_after_its_second_failure() -> None:
     (swap,) = places.swaps([], {"a", "b", "c", "d"}, set())
     assert swap == Swap("b", "c", "it failed 2 times")
     (note,) = places.apply([swap])
-    assert (note["by"], note["ranks"]) == ("c", [2, 3])
+    assert (note.by, note.ranks) == ("c", [2, 3])
     assert (places.at, places.spares) == (["a", "c"], ["d"])
     assert (places.of("a"), places.of("c")) == ({}, {"place": {"node_rank": 1, "ranks": [2, 3]}})
     assert not places.trains("b")

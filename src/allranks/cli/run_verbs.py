@@ -7,7 +7,6 @@ import asyncio
 import json
 import signal
 import sys
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import Any
 
 from allranks.cli.common import print_json, typed_of
 from allranks.cli.run_modes import next_rung
-from allranks.core import AllranksError, CouldNotTell, Event, event_from_json
+from allranks.core import AllranksError, CouldNotTell, Event, event_from_json, told
 from allranks.core.run_states import FINAL, NOT_SEEN
 from allranks.core.text import spelt_out
 from allranks.output.terminal import LiveView, print_findings, print_summary
@@ -215,7 +214,7 @@ async def journal(
 
 def unwritten(why: str) -> Event:
     """The event of a finding that the head cannot write into its own journal."""
-    return Event(time.time(), "finding", None, None, journal_unwritten(f"on the head {why}").as_json())
+    return told(journal_unwritten(f"on the head {why}"))
 
 
 def parsed(lines: Iterable[str]) -> Iterable[Event]:

@@ -9,12 +9,16 @@ import json
 import time
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, Dict, List, Mapping, Optional, Sequence
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
+from allranks.core.findings import Diagnosis, Finding
 from allranks.core.payloads import KINDS, Payload, Refused, as_json, decode, plan_of
 
 LATEST = 1e11
 """A time beyond it, in seconds since the epoch, is forged: the year 5138."""
+
+Content = Union[Payload, Finding, Diagnosis]
+"""The classes of an event's content."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +70,12 @@ def kinds() -> Mapping[str, Any]:
 
 
 def told(
-    payload: Payload, node: Optional[str] = None, rank: Optional[int] = None, at: Optional[float] = None
+    payload: Content, node: Optional[str] = None, rank: Optional[int] = None, at: Optional[float] = None
 ) -> Event:
-    """The event that tells this, `at` this time or now."""
+    """The event with this content, `at` this time or now."""
     seconds = time.time() if at is None else at
-    return Event(seconds, type(payload).KIND, node, rank, as_json(payload), payload)
+    data = as_json(payload) if isinstance(payload, Payload) else payload.as_json()
+    return Event(seconds, type(payload).KIND, node, rank, data, payload)
 
 
 class _Head(Payload):

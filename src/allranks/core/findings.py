@@ -45,6 +45,8 @@ class Finding:
     `id` is the name of the rule that made it (the page of `allranks explain ID`).
     """
 
+    KIND = "finding"
+
     id: str
     verdict: str
     where: Where = field(default_factory=Where)
@@ -75,6 +77,8 @@ class Diagnosis:
     `confidence` is `certain`, `likely` or `unproven`. `collateral` names the ranks that only suffered.
     `first_seen` is seconds since the epoch on the head's clock, or None.
     """
+
+    KIND = "diagnosis"
 
     cause: str
     confidence: str

@@ -45,6 +45,7 @@ class Pruned(Payload, kind="pruned", by="keeper"):
 
     removed: Sequence[str] = ()
     freed_bytes: Optional[int] = None
+    why: str = ""  # why nothing could be removed
 
 
 class Copied(Payload, kind="copied", by="keeper"):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from allranks.core import Cluster, CouldNotTell, Event, Node
+from allranks.core import Cluster, CouldNotTell, Event, Node, told
+from allranks.core.run_events import Phase
 from allranks.launch.queue import Job, Queue
 from allranks.runs import index
 from allranks.runs.run_id import new_run_id
@@ -117,7 +117,7 @@ async def granted(queue: Queue, number: str, run_id: str, tell: Tell) -> Job:
         if job.reason != said:
             said = job.reason
             why = f"job {job.shown or number}: {job.reason}"
-            tell(Event(time.time(), "phase", None, None, {"phase": "queue", "why": why}))
+            tell(told(Phase(phase="queue", why=why)))
 
 
 # ---- an existing allocation ----
@@ -146,7 +146,7 @@ async def inside(run: Run, number: str, tell: Tell) -> Acquired:
         )
     run_id = new_run_id(run.name)
     why = f"in the allocation of job {number}"
-    tell(Event(time.time(), "phase", None, None, {"phase": "queue", "why": why}))
+    tell(told(Phase(phase="queue", why=why)))
     await queue.claim(job, run_id)  # a job that allranks submitted may have been queued again
     placed = with_nodes(run, number, wanted)
     placed = replace(placed, launch=replace(placed.launch, inside=True))

@@ -28,8 +28,11 @@ from allranks.core import (
     Node,
     Problem,
     Where,
+    run_events,
     stopping_launch,
+    told,
 )
+from allranks.core.events import Content
 from allranks.core.net import over_there
 from allranks.launch import jobs
 from allranks.launch.jobs import Job, Places
@@ -48,8 +51,7 @@ ORDER_SECONDS = 130.0
 """Longer than `order` itself waits for the engine and for the supervisor (`node/engine_orders.py`)."""
 
 SUBMITTED = "submitted.json"
-"""This file is written to the head's run directory when every supervisor has been started. Without it the submission
-was interrupted."""
+"""A file in the head's run directory once every supervisor has been started. If missing, the start was interrupted."""
 
 
 @dataclass(frozen=True)
@@ -80,18 +82,18 @@ class Before:
         self.tell = tell
 
     def phase(self, phase: str) -> None:
-        self.say("phase", {"phase": phase, "why": ""})
+        self.say(run_events.Phase(phase=phase, why=""))
 
     def step(self, node: str, what: str) -> None:
         """Shows the current step on a node. It is not written to the journal."""
-        self.tell(Event(time.time(), "preparing", node, None, {"what": what}))
+        self.tell(told(run_events.Preparing(what=what), node))
 
     def silent(self, nodes: list[str], seconds: float) -> None:
         """Shows which nodes have not answered yet. It is not written to the journal."""
-        self.tell(Event(time.time(), "silent", None, None, {"nodes": nodes, "seconds": seconds}))
+        self.tell(told(run_events.Silent(nodes=nodes, seconds=seconds)))
 
-    def say(self, kind: str, data: Mapping[str, Any]) -> None:
-        event = Event(time.time(), kind, None, None, dict(data))
+    def say(self, content: Content) -> None:
+        event = told(content)
         self.events.append(event)
         self.tell(event)
 
@@ -105,15 +107,14 @@ async def submit(
     """Takes a run from the inspection to started supervisors. Raises StoppedBefore, BadInput, Unreachable and
     ProgramFailed.
 
-    `probe` says whether the network is probed first; None leaves that to `probe_phase.takes_place`. `run_id` is given
-    if a job in a queue already has it.
+    `probe`: whether to probe the network first (None: `probe_phase.takes_place`). `run_id`: that of a queued job.
     """
     secrets = secret_values(run)
     before = Before(tell)
     before.phase("check")
     inspection = await freed(nodes, run, await inspect(nodes, run, before.silent), before.say)
     for finding in inspection.findings:
-        before.say("finding", finding.as_json())
+        before.say(finding)
     stopping = inspection.stopping()
     if stopping:
         raise StoppedBefore(inspection, stopping)
@@ -212,7 +213,7 @@ class Starting:
         self.plan = self.inspection.plan
         for finding in self.inspection.findings:
             if (finding.id, finding.where, finding.saw) not in seen:
-                self.before.say("finding", finding.as_json())
+                self.before.say(finding)
         stopping = self.inspection.stopping()
         if stopping:
             raise StoppedBefore(self.inspection, stopping)
@@ -230,13 +231,13 @@ class Starting:
         if against:
             raise self._stopped(list(probed.findings), against)
         for finding in probed.findings:
-            self.before.say("finding", finding.as_json())
+            self.before.say(finding)
 
     def _stopped(self, findings: list[Finding], stopping: list[Finding] | None = None) -> StoppedBefore:
         """`findings` belong to this phase; `stopping` are those that forbid the launch. Without `stopping` all of
         them do, and the user cannot accept them, because something that the run needs is missing."""
         for finding in findings:
-            self.before.say("finding", finding.as_json())
+            self.before.say(finding)
         seen = replace(self.inspection, findings=(*findings, *self.inspection.findings))
         return StoppedBefore(
             seen, findings if stopping is None else stopping, acceptable=stopping is not None
@@ -372,7 +373,7 @@ class Starting:
             why="a supervisor, a container or a folder of this run may be left there.",
             fix=f"when the node answers: allranks stop {self.run_id}, then allranks clean --files {self.run_id}",
         )
-        self.before.say("finding", finding.as_json())
+        self.before.say(finding)
 
 
 def supervisor_not_started(error: Unreachable | ProgramFailed) -> Finding:

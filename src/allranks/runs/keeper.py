@@ -142,7 +142,7 @@ class Keeper(threading.Thread):
         unable = self.places.unable(swaps)
         decision = self.restarts.decide(cause, step, alone, bool(swaps), unable, told)
         if decision.again or self.restarts.budget:
-            self.record.note("restart", {"again": decision.again, "why": decision.why})
+            self.record.note(run_events.Restart(again=decision.again, why=decision.why))
         if not decision.again:
             return None
         # If this run has no checkpoint, it starts from the same point as the first time.
@@ -157,8 +157,8 @@ class Keeper(threading.Thread):
         if placed is None:
             return None
         for note in self.places.apply(placed):
-            self.record.note("replaced", note)
-            self.attempt.watch.run.nodes.pop(str(note["node"]), None)
+            self.record.note(note)
+            self.attempt.watch.run.nodes.pop(note.node, None)
         self.record.forget_attempt()
         following = self.attempt.following(keeper_restart.attempt_of(self.restarts.used, resume))
         self.places.introduce(placed, following.watch, time.time())

@@ -18,6 +18,7 @@ from collections import deque
 from typing import Any, Deque, Dict, List, Mapping, Optional, Tuple
 
 from allranks.core import BLOCK, UNKNOWN, WARN
+from allranks.core.run_events import Alert
 from allranks.node.ownership import RUN_ID_VARIABLE
 from allranks.runs.keeper_io_worker import GIVE_UP_SECONDS, LEASH, leash, run_out, wait_for
 
@@ -80,7 +81,7 @@ class Alerts:
         self.webhook = str(wanted.get("webhook") or "")
         self.command = [str(word) for word in wanted.get("command") or ()]
         self.secrets, self.about = dict(secrets), dict(about)
-        self.outcomes: Deque[Dict[str, Any]] = deque(maxlen=256)
+        self.outcomes: Deque[Alert] = deque(maxlen=256)
         self._waiting: List[Dict[str, Any]] = []
         self._folded = 0
         self._said: Dict[Tuple[Any, ...], float] = {}
@@ -102,8 +103,8 @@ class Alerts:
         data = {"id": f"run-{state}", "state": state, "why": why, "diagnosis": diagnosis}
         self._add(("end", state), data)
 
-    def take(self) -> List[Dict[str, Any]]:
-        """The messages since the last call, for the journal: `{to, ok, findings, why}`."""
+    def take(self) -> List[Alert]:
+        """The messages since the last call, for the journal."""
         return [self.outcomes.popleft() for _ in range(len(self.outcomes))]
 
     def close(self, seconds: float = CLOSE_SECONDS) -> None:
@@ -155,7 +156,7 @@ class Alerts:
         for to, send, told in (("webhook", self._call, shown), ("command", self._start, message)):
             if getattr(self, to):
                 why = send(json.dumps(told).encode())
-                self.outcomes.append({"to": to, "ok": not why, "findings": len(found), "why": why})
+                self.outcomes.append(Alert(to=to, ok=not why, findings=len(found), why=why))
 
     def _call(self, body: bytes) -> str:
         """Posts the message. Returns the error, without the address, which may contain a token."""

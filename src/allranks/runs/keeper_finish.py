@@ -8,7 +8,7 @@ import subprocess
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
-from allranks.core import BLOCK, NOTE, UNKNOWN, Finding, Where, finding_from_json
+from allranks.core import BLOCK, NOTE, UNKNOWN, Finding, Where, finding_from_json, run_events
 from allranks.core.run_states import NOT_SEEN
 from allranks.node import memory
 from allranks.node.paths import RunDirectory, write_text
@@ -93,11 +93,10 @@ class Finish:
             self.record.finding(finding_from_json(finding))
         summary = {**summary_of(report), "path": self.output_dir, "whole": report["whole"]}
         if not report["whole"]:
-            self.record.adapter(summary)
+            self.record.adapter(run_events.Adapter(**summary))
             return "failed"
         proof = yield from self._prove(str(wanted["base_model"]))
-        summary.update(proof)
-        self.record.adapter(summary)
+        self.record.adapter(run_events.Adapter(**{**summary, **proof}))
         return "failed" if proof.get("changed") is False else "succeeded"
 
     def _verify_saves(self, doubt: Optional[Finding]) -> Steps[str]:
@@ -135,7 +134,7 @@ class Finish:
             self.record.finding(self._unverified(trouble))
         newest = (answer or {}).get("found")
         if newest is not None:
-            self.record.adapter({**summary_of(newest), "whole": True})
+            self.record.adapter(run_events.Adapter(**summary_of(newest), whole=True))
 
     def go_on(self, keep_word: bool, is_to_end: Callable[[], bool]) -> Steps[Optional[Dict[str, Any]]]:
         """`{"found": report}` of the newest verified checkpoint, from which the next attempt continues, or `{"found":
@@ -159,9 +158,8 @@ class Finish:
                 break
         again = "when the storage answers again: the same command with --resume auto."
         self.record.finding(keeper_saves.resume_unknown(self.job["node"], self.output_dir, trouble, again))
-        self.record.note(
-            "restart", {"again": False, "why": f"the checkpoint to continue from is not known: {trouble}"}
-        )
+        why = f"the checkpoint to continue from is not known: {trouble}"
+        self.record.note(run_events.Restart(again=False, why=why))
         return None
 
     def _wait_to_look_again(self, trouble: str, is_to_end: Callable[[], bool]) -> Steps[bool]:
@@ -266,7 +264,7 @@ class Finish:
             return
         for finding in pruned["findings"]:
             self.record.finding(finding_from_json(finding))
-        self.record.note("pruned", {"removed": pruned["removed"], "freed_bytes": pruned["freed_bytes"]})
+        self.record.note(run_events.Pruned(removed=pruned["removed"], freed_bytes=pruned["freed_bytes"]))
 
     def report(self, render: Optional[Callable[[str], str]]) -> None:
         """Writes report.html beside the journal. `render` comes from the output room."""
@@ -277,7 +275,7 @@ class Finish:
             write_text(self.directory.keeper.report, render(self.directory.root))
         except Exception as error:
             # The run is over and its state is written, so a report that cannot be written is only a note.
-            self.record.note("report-failed", {"error": f"{type(error).__name__}: {error}"})
+            self.record.note(run_events.ReportFailed(error=f"{type(error).__name__}: {error}"))
 
 
 def summary_of(report: Dict[str, Any]) -> Dict[str, Any]:

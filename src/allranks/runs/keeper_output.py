@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
-from allranks.core import BLOCK, UNKNOWN, Event, Finding, Where
+from allranks.core import BLOCK, UNKNOWN, Event, Finding, Where, run_events
 from allranks.runs import keeper_io_worker
 from allranks.runs.keeper_io_worker import GoesOn, Steps
 from allranks.runs.keeper_record import Record
@@ -87,9 +87,8 @@ def record_saves(
     seen = list(newest.get("findings") or ()) if newest is not None else []
     for one in saves:
         one.pop("findings", None)
-        record.note(
-            "checkpoint", {key: one.get(key) for key in ("path", "whole", "step", "why", "title", "text")}
-        )
+        known = {key: one[key] for key in ("path", "whole", "step", "why", "title", "text") if key in one}
+        record.note(run_events.Checkpoint(**known))
     record.saves(saves)
     if newest is None or newest["whole"] is not False:
         return None

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any, Callable, Dict, List, Optional, Set
 
-from allranks.core import Diagnosis, Event, Finding, Process
+from allranks.core import Diagnosis, Event, Finding, Process, run_events, told
+from allranks.core.events import Content
+from allranks.core.payloads import as_json
 from allranks.core.rank_events import Beat
 from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.processes import record_of
@@ -98,11 +101,11 @@ class Record:
 
     def phase(self, phase: str, why: str = "") -> None:
         self.state_now["phase"] = phase
-        self.note("phase", {"phase": phase, "why": why})
+        self.note(run_events.Phase(phase=phase, why=why))
 
     def state(self, state: str, why: str = "") -> None:
         self.state_now.update(state=state, why=why)
-        self.note("state", {"state": state, "why": why})
+        self.note(run_events.State(state=state, why=why))
 
     def finding(self, finding: Finding) -> None:
         """Writes a finding once per attempt: the same statement about the same place is not repeated."""
@@ -112,7 +115,7 @@ class Record:
         self.said.add(key)
         data = finding.as_json()
         self.state_now["findings"].append(data)
-        self.note("finding", data)
+        self.note(finding)
         self.alerts.finding(data)
 
     def diagnosis(self, diagnosis: Diagnosis, ends: Optional[keeper_log_ends.Tails] = None) -> None:
@@ -120,14 +123,14 @@ class Record:
         if ends is not None:
             keeper_log_ends.write(self.directory.keeper.log_ends, ends, diagnosis.where)
         self.verdict = self.state_now["diagnosis"] = diagnosis.as_json()
-        self.note("diagnosis", diagnosis.as_json())
+        self.note(diagnosis)
 
     def first_word(self, diagnosis: Diagnosis) -> None:
         """Writes the provisional diagnosis, before all nodes were heard. The verdict replaces it. Only the verdict
         causes an alert."""
-        data = {**diagnosis.as_json(), "provisional": True}
-        self.state_now["diagnosis"] = data
-        self.note("diagnosis", data)
+        first = replace(diagnosis, provisional=True)
+        self.state_now["diagnosis"] = first.as_json()
+        self.note(first)
 
     def forget_attempt(self) -> None:
         """Prepares the next attempt: the state keeps only the last attempt's verdict, and the same finding may come
@@ -146,9 +149,9 @@ class Record:
         """Removes the verdict of an earlier attempt, because the run has succeeded. The journal keeps it."""
         self.state_now["diagnosis"] = None
 
-    def adapter(self, data: Optional[Dict[str, Any]]) -> None:
-        self.state_now["adapter"] = data
-        self.note("adapter", data or {})
+    def adapter(self, adapter: run_events.Adapter) -> None:
+        self.state_now["adapter"] = as_json(adapter)
+        self.note(adapter)
 
     def saves(self, saves: List[Dict[str, Any]]) -> None:
         """Writes the script's saves, as `keeper_output` judged them."""
@@ -174,7 +177,7 @@ class Record:
         for finding in self.engine.take():
             self.finding(finding)
         for outcome in self.alerts.take():
-            self.note("alert", outcome)
+            self.note(outcome)
 
     def flush(self, now: bool = False) -> None:
         """Writes state.json if something changed. It costs so little that it can be called every turn."""
@@ -190,11 +193,11 @@ class Record:
         after = time.monotonic()
         self.next_write = after + max(STATE_EVERY_SECONDS, (after - clock) / WRITE_SHARE)
 
-    def note(self, kind: str, data: Dict[str, Any]) -> None:
+    def note(self, content: Content) -> None:
         """Writes an event of the keeper itself."""
-        self._append(Event(time.time(), kind, self.node, None, data))
+        self._append(told(content, self.node))
         self.dirty = True
-        self.flush(now=kind in AT_ONCE)
+        self.flush(now=content.KIND in AT_ONCE)
 
     def _append(self, event: Event) -> None:
         if not self.journal.append(event) and not self.refused:

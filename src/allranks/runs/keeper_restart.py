@@ -8,6 +8,7 @@ from typing import AbstractSet, Any, Callable, Iterable, List, Mapping, NamedTup
 
 from allranks.core import WARN, Diagnosis, Event, Finding, Where
 from allranks.core.causes import AFTER_A_STEP, PASSES
+from allranks.core.run_events import Restart
 from allranks.diagnose.catalogue import cause as known
 from allranks.runs.keeper_attempt import Attempt
 from allranks.runs.keeper_io_worker import Steps
@@ -137,13 +138,13 @@ class Nodes(NamedTuple):
                 continue
             why = hindrance(alone, self.places.unable(swaps))
             if why:
-                self.record.note("restart", {"again": False, "why": why})
+                self.record.note(Restart(again=False, why=why))
                 return None
             if swaps == before:
                 return swaps
             moves = ", ".join(f"{swap.by} takes the place of {swap.node}" for swap in swaps)
             why = f"while it waited nodes were lost or came back: {moves or 'all keep their places'}"
-            self.record.note("restart", {"again": True, "why": why})
+            self.record.note(Restart(again=True, why=why))
             seconds = 0.0
 
 

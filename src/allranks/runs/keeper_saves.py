@@ -14,7 +14,8 @@ import time
 from collections import deque
 from typing import Any, Callable, Deque, Dict, List, Mapping, Optional, Set, Tuple
 
-from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Event, Finding, Where, finding_from_json
+from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Event, Finding, Where, finding_from_json, run_events
+from allranks.core.payloads import Payload, decode
 from allranks.core.rank_events import SaveSkipped
 from allranks.runs import keeper_io_worker, keeper_output
 
@@ -48,7 +49,7 @@ class Saves:
         self._left_out: Set[str] = set()
         self._removed: Set[str] = set()
         self._statements: Deque[Finding] = deque()
-        self._notes: Deque[Tuple[str, Dict[str, Any]]] = deque()
+        self._notes: Deque[Payload] = deque()
         self._waiting: "queue.Queue[Optional[str]]" = queue.Queue()
         self._thread = threading.Thread(target=self._work, name="saves", daemon=True)
         self._thread.start()
@@ -74,10 +75,10 @@ class Saves:
             self._left_out.add(f"checkpoint-{event.payload.step}")
             self._statements.append(self._skipped(event.payload))
 
-    def take(self, note: Callable[[str, Dict[str, Any]], Any]) -> List[Finding]:
+    def take(self, note: Callable[[Payload], None]) -> List[Finding]:
         """The new findings. New notes go to `note`."""
         for _ in range(len(self._notes)):
-            note(*self._notes.popleft())
+            note(self._notes.popleft())
         return [self._statements.popleft() for _ in range(len(self._statements))]
 
     def end(self, final: Optional[str] = None) -> keeper_io_worker.Steps[None]:
@@ -101,7 +102,7 @@ class Saves:
             try:
                 self._look_at(path)
             except Exception as error:
-                self.say("saves-fault", {"path": path, "error": f"{type(error).__name__}: {error}"})
+                self.say(run_events.SavesFault(path=path, error=f"{type(error).__name__}: {error}"))
 
     def _look_at(self, path: str) -> None:
         if os.path.basename(path) in self._removed:
@@ -112,14 +113,14 @@ class Saves:
             expect.pop("trained", None)  # with a warm-up the first step's learning rate is 0
         report, trouble = self.call("verify", {"folder": path, "expect": expect})
         if report is None:
-            self.say("checkpoint", {"path": path, "whole": None, "why": trouble})
+            self.say(run_events.Checkpoint(path=path, whole=None, why=trouble))
             return
         # All programs that report saves write folders, or files of a known kind: any other file blocks the path.
         in_the_way = not report["kind"] and os.path.isfile(path)
         damaged = in_the_way or any(f["verdict"] == BLOCK for f in report["findings"])
         if report["kind"] != "adapter" and not report["whole"] and not damaged:
             return  # other ranks' files may be on their own nodes
-        self.say("checkpoint", {"path": path, "whole": report["whole"], "step": report["step"]})
+        self.say(run_events.Checkpoint(path=path, whole=report["whole"], step=report["step"]))
         if not report["whole"]:
             # For a script's own save this is not a rehearsal: other ranks may still write their part.
             self._statements.append(
@@ -146,16 +147,16 @@ class Saves:
         asked = {"folder": self.output_dir, "keep": keep, "run_id": str(self.job["run_id"])}
         pruned, trouble = self.call("prune", {**asked, "expect": self.task.get("adapter")})
         if pruned is None:
-            self.say("pruned", {"removed": [], "freed_bytes": 0, "why": trouble})
+            self.say(run_events.Pruned(removed=[], freed_bytes=0, why=trouble))
         elif pruned["removed"]:
             self._removed.update(name for name in pruned["removed"] if CHECKPOINT.fullmatch(name))
-            self.say("pruned", {"removed": pruned["removed"], "freed_bytes": pruned["freed_bytes"]})
+            self.say(run_events.Pruned(removed=pruned["removed"], freed_bytes=pruned["freed_bytes"]))
 
     def state(self, finding: Finding) -> None:
         self._statements.append(finding)
 
-    def say(self, kind: str, data: Dict[str, Any]) -> None:
-        self._notes.append((kind, data))
+    def say(self, content: Payload) -> None:
+        self._notes.append(content)
 
     # ---- the findings ----
 
@@ -238,9 +239,9 @@ class Copies:
         asked.update(keep=int(self.saves.task["keep"]), run_id=self.run_id)
         answer, trouble = self.saves.call("copy", asked)
         if answer is not None:
-            self.saves.say("copied", answer)
+            self.saves.say(decode(run_events.Copied, answer))
             return
-        self.saves.say("copy-failed", {"path": path, "target": target, "why": trouble})
+        self.saves.say(run_events.CopyFailed(path=path, target=target, why=trouble))
         if not os.path.isdir(path):
             return  # pruned in the meantime: a newer one is copied in its place
         self.saves.state(
@@ -283,8 +284,9 @@ def choose_start(
     for finding in findings:
         record.finding(finding)
     found = answer["found"]
-    record.note("resume", {"from": found and found["path"], "step": found and found["step"],
-                           "passed_over": answer["passed_over"]})  # fmt: skip
+    path_of, step = (found["path"], found["step"]) if found else (None, None)
+    passed_over = [decode(run_events.PassedOver, one) for one in answer["passed_over"]]
+    record.note(run_events.Resume(from_=path_of, step=step, passed_over=passed_over))
     if found is None:
         return {} if path is None else None  # no verified checkpoint yet: the run begins
     if by_script:

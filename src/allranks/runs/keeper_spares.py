@@ -10,6 +10,7 @@ from collections import Counter
 from typing import Any, Container, Dict, Iterable, List, Mapping, NamedTuple, Optional
 
 from allranks.core import Diagnosis, Event, xids
+from allranks.core.run_events import Replaced
 from allranks.diagnose.catalogue import cause as known
 from allranks.monitor import Watch
 
@@ -105,15 +106,15 @@ class Places:
         left = set(self.at) & set(self.broken) - {swap.node for swap in swaps}
         return ", ".join(f"{node} ({self.broken[node]})" for node in sorted(left))
 
-    def apply(self, swaps: Iterable[Swap]) -> List[Dict[str, Any]]:
-        """Makes the swaps. Returns a note for the journal for each."""
+    def apply(self, swaps: Iterable[Swap]) -> List[Replaced]:
+        """Makes the swaps. Returns an event for the journal for each."""
         notes = []
         for swap in swaps:
             place = self.at.index(swap.node)
             self.at[place] = swap.by
             self._training = set(self.at)
             self.spares.remove(swap.by)
-            notes.append({**swap._asdict(), "ranks": self.ranks[place]})
+            notes.append(Replaced(**swap._asdict(), ranks=self.ranks[place]))
         return notes
 
     def of(self, node: str) -> Dict[str, Any]:

@@ -3,9 +3,8 @@ reported."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 from allranks.core import NOTE, Finding, Where
 from allranks.core.untrusted import mapping, mappings
@@ -33,9 +32,7 @@ def holders(seen: Inspection) -> dict[str, str]:
     }
 
 
-async def freed(
-    nodes: Nodes, run: Run, seen: Inspection, say: Callable[[str, Mapping[str, Any]], None]
-) -> Inspection:
+async def freed(nodes: Nodes, run: Run, seen: Inspection, say: Callable[[Finding], None]) -> Inspection:
     """The inspection again, after the processes of dead runs at the ports have been ended; unchanged if there were
     none.
 
@@ -68,6 +65,6 @@ async def freed(
             )
         )
     for finding in told:
-        say("finding", finding.as_json())
+        say(finding)
     again = await inspect(nodes, run)
     return replace(again, findings=(*told, *again.findings))
