@@ -81,7 +81,7 @@ def page(scripts: Sequence[Script], missing: Mapping[str, str]) -> str:
 def row(script: Script, found: Trials) -> str:
     hand, run = found[script.name, "hand"], found.get((script.name, "run"))
     where = script.repository.removeprefix("package:")
-    name = f"{where} {Path(script.path).name}"
+    name = f"{where} {'/'.join(Path(script.path).parts[-2:])}"
     if not hand["ok"]:
         return f"| {name} | {script.framework} | no: {plain(hand.get('log', ''))} | – | – | – | – | – | – |"
     cells = [name, script.framework, f"{hand['seconds']:.0f} s"]
