@@ -39,7 +39,7 @@ def main() -> None:
     seconds = time.monotonic() - began
     told = {
         "seconds": seconds, "peak_bytes": peak() - before, "read_bytes": chars() - read,
-        "sent_bytes": sent["bytes"], "error": error, "config": bool(config),
+        "sent_bytes": sent["bytes"], "error": error, "config": bool(config), "notes": list(notes()),
     }  # fmt: skip
     if model is not None:
         told["digests"] = {name: digest(torch, one) for name, one in model.named_parameters()}
@@ -50,6 +50,12 @@ def main() -> None:
     Path(sys.argv[2], f"rank-{rank}.json").write_text(json.dumps(told))
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()
+
+
+def notes() -> list:
+    """What allranks' loader says of itself."""
+    activation = sys.modules.get("allranks.worker.activation")
+    return getattr(getattr(activation, "ACTIVE", None), "notes", [])
 
 
 def counted(torch) -> dict:

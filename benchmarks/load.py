@@ -88,16 +88,16 @@ def version(package: str) -> str:
     return version(package)
 
 
-def make(folder: Path, kind: str) -> int:
-    argv = [sys.executable, "-c", MAKE, kind, SIZE, str(folder / kind)]
+def make(folder: Path, kind: str, size: str = SIZE) -> int:
+    argv = [sys.executable, "-c", MAKE, kind, size, str(folder / kind)]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
     if done.returncode:
         raise RuntimeError(done.stderr[-2000:])
     return int(done.stdout.split("PARAMETERS")[1])
 
 
-def load(folder: Path, kind: str, loader: str) -> list[dict[str, Any]]:
-    """What each rank told of one loading."""
+def load(folder: Path, kind: str, loader: str, **more: str) -> list[dict[str, Any]]:
+    """What each rank told of one loading. `more`: further variables."""
     out = Path(tempfile.mkdtemp(dir=folder))
     env = {
         **os.environ,
@@ -110,7 +110,7 @@ def load(folder: Path, kind: str, loader: str) -> list[dict[str, Any]]:
     env.update(
         ALLRANKS_RUN_ID="bench", ALLRANKS_NODE="node-0", ALLRANKS_RANKS_DIR=str(out), ALLRANKS_LOGS_DIR=""
     )
-    env.update(ALLRANKS_LOADER=loader, HF_HUB_OFFLINE="1")
+    env.update(ALLRANKS_LOADER=loader, HF_HUB_OFFLINE="1", **more)
     argv = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={RANKS}", "--rdzv-backend=c10d"]
     argv += ["--rdzv-endpoint=127.0.0.1:0", str(ROOT / "benchmarks" / "_load_rank.py")]
     argv += [str(folder / kind), str(out)]

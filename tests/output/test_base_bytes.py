@@ -41,5 +41,14 @@ def test_a_rank_that_is_done_and_one_that_tells_nonsense_are_left_out() -> None:
     assert seen.text() == ""
 
 
+def test_bytes_of_a_cache_are_said() -> None:
+    seen = BaseBytes()
+    for rank in (0, 1):
+        seen.note(rank, 1.0, {**beat(5), "source": "cache"})
+    assert seen.text() == "10 B of 1.95 GiB from the nodes' caches"
+    seen.note(1, 2.0, {**beat(5), "source": "storage"})
+    assert "cache" not in seen.text()
+
+
 def test_a_log_has_it_too() -> None:
     assert plain_line(Snapshot(base_bytes="5 B of 9 B"), "loading") == "loading  5 B of 9 B"

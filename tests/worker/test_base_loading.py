@@ -122,7 +122,7 @@ def test_the_cache_gives_the_same_bytes_and_never_wrong_ones(told: list[dict]) -
         assert (
             steps["fp8 written"]["digests"] == steps["fp8 read"]["digests"] == rank["fp8"]["stock"]["digests"]
         )
-        notes = {step: one["notes"][-1].partition("; cache: ")[2] for step, one in steps.items()}
+        notes = {step: "".join(one["notes"][-1:]).partition("; cache: ")[2] for step, one in steps.items()}
         assert notes["written"].startswith("written to it: ")
         assert notes["read"].startswith("read from it: ") and notes["again"] == notes["read"]
         damaged = "the cached part is damaged (its digest is wrong) and was not used; cache: written to it"

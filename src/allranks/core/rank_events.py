@@ -84,6 +84,10 @@ BASE_BYTES = "bytes of the base model"
 """`Doing.what` while a rank reads its own part: `done` and `total` count bytes."""
 
 
+CACHE_NOTE = "base cache: "
+"""Begins a note of the settings that says why a node's cache of the base was not used or not written."""
+
+
 class Carried(NamedTuple):
     step: int
     bytes: Optional[int]

@@ -18,6 +18,7 @@ class BaseBytes:
     def __init__(self) -> None:
         self._first: dict[int, tuple[float, int]] = {}
         self._now: dict[int, tuple[float, int, int]] = {}
+        self._cached: set[int] = set()
 
     def note(self, rank: int, at: float, progress: Any) -> None:
         """Takes the `progress` of a heartbeat. A smaller number than before begins another model."""
@@ -32,6 +33,7 @@ class BaseBytes:
         if before is None or done < before[1] or total != before[2]:
             self._first[rank] = (at, done)
         self._now[rank] = (at, done, total)
+        (self._cached.add if progress.get("source") == "cache" else self._cached.discard)(rank)
 
     def text(self) -> str:
         """`1.20 of 12.4 GiB at 310 MiB/s, 0:38 left`; empty while no rank reads."""
@@ -39,6 +41,8 @@ class BaseBytes:
             return ""
         done, total = (sum(one[place] for one in self._now.values()) for place in (1, 2))
         text = f"{size(done)} of {size(total)}"
+        if self._cached.issuperset(self._now):
+            text += " from the nodes' caches"
         rates = {
             rank: (now - begun) / (at - began)
             for rank, (at, now, _) in self._now.items()

@@ -106,7 +106,7 @@ class Attempt:
 
     @property
     def note(self) -> str:
-        text = "loader own: read %s bytes of the base in %.1f s; %d parameters its own part, %d tensors the stock way"
+        text = "loader own: read %s bytes of the base in %.2f s; %d parameters its own part, %d tensors the stock way"
         text %= (format(self.done_bytes, ","), self.seconds, self.own_count, self.stock_count)
         return "; ".join([text, *self.cached.notes])
 

@@ -15,6 +15,7 @@ from allranks.worker.rank_identity import RankIdentity
 from allranks.worker.weight_files import CannotRead, Files
 
 CACHE = "cache"
+DONE = ("read from it", "written to it")
 
 Tell = Callable[[int], None]
 
@@ -27,6 +28,8 @@ class CachedReading:
         self.is_in_use = False
         """Whether the bytes come from the cache now."""
         self.notes: List[str] = []
+        self.unused: List[str] = []
+        """Those that say why it was not used or not written."""
 
     def fill(self, plan: Plan, content: str, scales: Optional[Scales], tell: Tell) -> None:
         """Puts the values into all parts, and compares samples with the files. `content` is the digest of the files'
@@ -40,6 +43,7 @@ class CachedReading:
         finally:
             if cache is not None:
                 self.notes += ["cache: %s" % note for note in cache.notes]
+                self.unused += [note for note in cache.notes if not note.startswith(DONE)]
                 cache.close()
 
     def opened(self) -> Optional[Cache]:
@@ -47,6 +51,7 @@ class CachedReading:
             return base_cache.opened(os.environ)
         except (Unsafe, OSError) as error:
             self.notes.append("cache: not used: %s" % error)
+            self.unused.append("not used: %s" % error)
             return None
 
     def layout(self, plan: Plan, content: str) -> Dict[str, Any]:

@@ -6,6 +6,7 @@ import os
 import sys
 from typing import Any, Dict, Optional
 
+from allranks.core.rank_events import CACHE_NOTE
 from allranks.worker import block_scales, guard
 from allranks.worker.base_loading import Attempt
 from allranks.worker.block_scales import Scales
@@ -121,6 +122,7 @@ class Loader:
             self.attempt = attempt
             with CONSTRUCTION.skipping():
                 loaded = original(cls, *args, **kwargs)
+            self.rank.notes.extend(CACHE_NOTE + text for text in attempt.cached.unused)
             self.note(attempt.note if attempt.own_count else NOT_AT_IT)
             return loaded
         except Doubt as doubt:
