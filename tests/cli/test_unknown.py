@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
 import pytest
 
 from allranks.checks import ids
-from allranks.cli import main
+from allranks.cli import main, run_verbs
 from allranks.cli.run_verbs import say_stopped
-from allranks.core import VERDICTS, Finding, finding_from_json
+from allranks.core import VERDICTS, CouldNotTell, Finding, finding_from_json
 from allranks.runs.controller import StoppedBefore
 from allranks.runs.inspection import Inspection, judge, verdict_code
+from allranks.transport import ProgramFailed
 from tests.probe.case import Simulated
 
 RECORDED = Path(__file__).resolve().parents[1] / "recorded" / "cpu"
@@ -121,3 +123,12 @@ def test_where_there_are_no_runs_yet_none_is_named(verb: str, capsys, home) -> N
     assert main([verb]) == 2
     said = capsys.readouterr().err
     assert "there are no runs here yet" in said and "allranks run FILE" in said
+
+
+def test_the_end_of_a_run_whose_folder_was_removed_is_not_known():
+    class Head:
+        async def call(self, *_words):
+            raise ProgramFailed("node1", "read", "there is no run r1 here.")
+
+    with pytest.raises(CouldNotTell, match="how it ended is not known: node1: read: there is no run r1 here"):
+        asyncio.run(run_verbs.last_state(Head(), "r1"))  # type: ignore[arg-type]  # a stand-in

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import os
+import shutil
 import threading
 import time
 
@@ -195,6 +196,24 @@ def test_following_an_ended_run_tells_all_and_ends(run):
     texts = {piece["path"][-5]: piece["text"] for piece in run_reader.follow("r1", ["nodes/*/logs/*.log"])}
     assert texts == {"0": "zero", "1": "one"}
     assert list(run_reader.follow("r1", ["no/such/file", "none*"])) == []
+
+
+def test_a_run_whose_folder_is_removed_is_followed_to_the_end_of_its_processes(run, monkeypatch):
+    paths.write_json(run.keeper.state, {"state": "running"})
+    keeper_is(run)
+    put(run, "keeper/journal.jsonl", b"one\n")
+    turns = []
+
+    def sleep(_seconds):
+        turns.append(1)
+        if len(turns) == 1:
+            shutil.rmtree(run.root)
+        elif len(turns) == 4:
+            monkeypatch.setattr(processes, "lives", lambda _record: False)
+
+    monkeypatch.setattr(run_reader.time, "sleep", sleep)
+    told = list(run_reader.follow("r1", ["keeper/journal.jsonl"]))
+    assert len(turns) == 4 and told[0]["text"] == "one\n" and "is gone" in told[1]["unwritten"]
 
 
 def test_a_large_file_is_followed_in_pieces(run, monkeypatch):

@@ -24,7 +24,7 @@ from allranks.runs.controller import StoppedBefore, submit
 from allranks.runs.inspection import Inspection, inspect, verdict_code
 from allranks.runs.keeper_stop_request import journal_unwritten
 from allranks.spec import Run, Typed
-from allranks.transport import NodeProgram
+from allranks.transport import NodeProgram, ProgramFailed
 
 JOURNAL = "keeper/journal.jsonl"
 LOG_BYTES = 4096
@@ -167,7 +167,12 @@ async def until_end(head: NodeProgram, run_id: str, view: LiveView) -> dict[str,
 
 async def last_state(head: NodeProgram, run_id: str) -> dict[str, Any]:
     """The state of a run whose journal has ended. Raises CouldNotTell if the run has not ended, as far as is known."""
-    state = await status(head, run_id)
+    try:
+        state = await status(head, run_id)
+    except ProgramFailed as error:  # its folder was removed while it ran
+        raise CouldNotTell(
+            f"{run_id}: how it ended is not known: {error}\n  fix  look at what it saved: allranks checkpoints FOLDER"
+        ) from None
     if "silent_seconds" in state:
         raise CouldNotTell(
             f"{run_id}: {state.get('why')}: it may still run, or have ended.\n  fix  look at its head, or stop it: "

@@ -304,6 +304,7 @@ def follow(
     """
     directory = _existing(run_id)
     wanted = list(patterns)
+    records: List[Dict[str, Any]] = []
     known: Dict[str, int] = dict(offsets or {})
     reader, unwritten = Reader(directory), ""
     while not gone():
@@ -311,7 +312,10 @@ def follow(
         if unwritten and unwritten != before and JOURNAL in wanted:
             yield {"path": JOURNAL, "offset": 0, "text": "", "unwritten": unwritten}
         # This is asked before the files are read, so that lines from before the end are still sent.
-        ended = has_ended(directory)
+        # A run whose folder somebody removes goes on without it, as long as its supervisor or keeper lives.
+        records = records or _processes(directory)
+        is_there = os.path.isdir(directory.root)
+        ended = has_ended(directory) if is_there else not any(map(processes.lives, records))
         reader.refresh()
         told = False
         for path in _matching(directory.root, wanted):
@@ -322,6 +326,15 @@ def follow(
             return
         if not told:
             time.sleep(TURN_SECONDS)
+
+
+def _processes(directory: RunDirectory) -> List[Dict[str, Any]]:
+    """The records of the supervisors and the keeper that were started here."""
+    keeper = read_object(directory.keeper.identity)
+    inside = keeper.get("process")
+    records = [inside if isinstance(inside, dict) else keeper]
+    records += [read_object(node.supervisor) for node in directory.node_directories()]
+    return [record for record in records if record]
 
 
 def _matching(root: str, patterns: List[str]) -> List[str]:
