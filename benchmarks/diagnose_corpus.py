@@ -9,7 +9,8 @@ these as `texts/ID`, and `threads.jsonl` (failures: also `label`, `accept`, `ran
 decided from each thread, not from the answer.
 
 `half` says when a case was drawn: `seen` while patterns were written; `apart` then too, and kept apart until a later
-round looked at it; `fresh`, `second` and `third` after the patterns were written, so their first run is the figure that counts.
+round looked at it; `fresh`, `second` and `third` after the patterns were written, so their first run is the figure that
+counts.
 `--record` keeps what was said then in `benchmarks/results/diagnose.jsonl`; without it, the second form prints what is
 wrong in that half now.
 """

@@ -1,4 +1,5 @@
 FIRES = (
+    "RuntimeError: Lightning can't create new processes if CUDA is already initialized.\n",
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: RuntimeError: Cannot re-initialize CUDA in forked subprocess.\n",
 )

@@ -1,4 +1,8 @@
 FIRES = (
+    (
+        "E1030 11:57:04.09 3920883 api.py:869] failed (exitcode: -8) local_rank: 2 (pid: 3920953) of binary: python\n",
+        2,
+    ),
     "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 4242 RUNNING AT node4\n=   EXIT CODE: 11\n",
     "ERROR:root:╭──────── Traceback (most recent call last) ────────╮\n"
     "ERROR:root:│ /u/train.py:245 in main                            │\n"

@@ -26,6 +26,7 @@ from allranks.diagnose.evidence import Evidence, Raised
 from allranks.diagnose.symptom import CRASH, ECHO, STALE, Case, Hit, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
+from allranks.diagnose.symptoms.rank_sigkilled import only_rank
 
 CAUSE = Cause(__name__, kind=END, restart=AFTER_A_STEP)
 SIGNALS = {-11: "SIGSEGV", -6: "SIGABRT", -8: "SIGFPE", -4: "SIGILL"}
@@ -84,7 +85,8 @@ def _by_signal(seen: Evidence) -> Optional[Case]:
     first = min(dead, key=lambda e: e.order)
     hit = Hit("rank-crashed-first", CRASH, first.line, first.order, first.at, 0)
     notes = (f"ended by {SIGNALS[first.code]}",)
-    return Case("rank-crashed-first", CRASH, (hit,), "likely", rank=first.rank, node=first.node, notes=notes)
+    rank = first.rank if first.rank is not None else only_rank(seen, first.local)
+    return Case("rank-crashed-first", CRASH, (hit,), "likely", rank=rank, node=first.node, notes=notes)
 
 
 def _by_exit_code(seen: Evidence) -> Optional[Case]:
