@@ -46,10 +46,7 @@ MOST_RANKS = 256
 
 @dataclasses.dataclass
 class Case:
-    """One file: the run that it becomes, or why it becomes none; what the libraries say; what stops it here.
-
-    `said_of_words` is what LLaMA-Factory says if a disagreeing YAML's arguments reach it as words, as allranks starts
-    it: it does not compare a YAML's values with an argument's choices, and takes an empty key for None."""
+    """One file: the run that it becomes, or why it becomes none; what the libraries say; what stops it here."""
 
     path: Path
     kind: str
@@ -64,16 +61,11 @@ class Case:
     half: str = ""
     bad: str = ""
     said: str | None = None
-    said_of_words: str | None = None
     stops: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def agrees(self) -> bool:
         return (self.said is not None) == bool(self.stops)
-
-    @property
-    def agrees_as_started(self) -> bool:
-        return self.agrees or (self.kind == YAML and (self.said_of_words is not None) == bool(self.stops))
 
 
 def found(folder: Path, scratch: Path, half: str | None) -> Iterator[Case]:

@@ -66,7 +66,7 @@ class Libraries:
 
     def read(self, question: dict[str, Any], content: list[str]) -> str | None:
         """What ends a rank that reads these files; None if nothing does. `content` is what the files hold."""
-        return self._asked(READER, question, [question["ranks"], question.get("words"), content])
+        return self._asked(READER, question, [question["ranks"], content])
 
     def trial(self, question: dict[str, Any]) -> dict[str, Any]:
         """What allranks would hear on a node (`node/configuration_trial.py`)."""

@@ -4,11 +4,11 @@ It runs in each environment's Python. LLaMA-Factory reads its YAML as `llamafact
 for the other ranks. Then it does what the first rank does next, with a tiny Llama in place of the model that the YAML
 names: template, model, adapter, trainer, optimizer and schedule. No batch is read. A JSON without a YAML is read by
 DeepSpeed alone, as a script's. One JSON object a line of standard input, `{"yaml", "deepspeed", "ranks"}` (paths, or
-null; `words` in place of what the YAML holds; `is_plain` if it was written for the JSON, and holds nothing of
-interest), and one of standard output.
+null; `is_plain` if it was written for the JSON, and holds nothing of interest), and one of standard output.
 """
 
 import copy
+import inspect
 import json
 import os
 import signal
@@ -86,19 +86,18 @@ def read(asked, folder):
         return
     from llamafactory.hparams import get_train_args, read_args
 
-    if asked.get("words"):
-        values = [*asked["words"], f"--output_dir={folder}"]
-        values += [f"--deepspeed={asked['deepspeed']}"] if asked["deepspeed"] else []
-    else:
-        sys.argv = ["llamafactory-cli", asked["yaml"]]
-        values = {**read_args(), "output_dir": folder}
-        if asked["deepspeed"]:
-            values["deepspeed"] = asked["deepspeed"]
+    sys.argv = ["llamafactory-cli", asked["yaml"]]
+    values = {**read_args(), "output_dir": folder}
+    if asked["deepspeed"]:
+        values["deepspeed"] = asked["deepspeed"]
     model, data, training, finetuning, _ = get_train_args(values)
     if model.quantization_bit is not None:
         from llamafactory.model.model_utils.quantization import configure_quantization
 
-        configure_quantization(types.SimpleNamespace(), None, copy.copy(model), True, {})
+        # 0.9.3 has no `is_trainable`.
+        is_told = "is_trainable" in inspect.signature(configure_quantization).parameters
+        between = (True,) if is_told else ()
+        configure_quantization(types.SimpleNamespace(), None, copy.copy(model), *between, {})
     own = filled_json(training) if asked["deepspeed"] else {}
     if not asked.get("is_plain"):
         as_a_rank(model, data, training, finetuning, own)

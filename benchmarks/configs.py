@@ -46,7 +46,6 @@ NAMES = (
     "refused, silent",
     "accepted, stopped",
     "accepted, silent",
-    "of the disagreements: right about the words that are started",
 )
 
 
@@ -85,9 +84,8 @@ def line(case: Case, versions: Mapping[str, str]) -> str:
         return f"{name} ({case.kind}): {'refused' if case.said else 'accepted'} by both"
     said = "accepts it" if case.said is None else f"refuses it (`{short(case.said)}`)"
     here = f"`{short(case.stops[0])}`" if case.stops else "nothing"
-    as_words = "; as words, the way allranks starts it, the library agrees" if case.agrees_as_started else ""
     stop = f"allranks stops it: {here}" if case.stops else "allranks does not stop it"
-    return f"{name} ({case.kind}; {who(case.kind, versions)}): the library {said}; {stop}{as_words}"
+    return f"{name} ({case.kind}; {who(case.kind, versions)}): the library {said}; {stop}"
 
 
 def short(text: str) -> str:
@@ -106,7 +104,6 @@ def who(kind: str, versions: Mapping[str, str]) -> str:
 def row(kind: str, half: str, versions: Mapping[str, str], cases: list[Case]) -> str:
     count = collections.Counter((case.said is not None, bool(case.stops)) for case in cases)
     counts = [count[one] for one in ((True, True), (True, False), (False, True), (False, False))]
-    counts.append(sum(case.agrees_as_started and not case.agrees for case in cases))
     return f"| {half} | {kind} | {who(kind, versions)} | {len(cases)} |" + "".join(f" {n} |" for n in counts)
 
 
@@ -129,9 +126,6 @@ def judge(libraries: Libraries, case: Case) -> None:
     stops = stopping(case, config, libraries.versions, question.get("digest"), answer)
     nobodys = {one.partition(":")[0] for one in stopping_anyway(case, libraries.versions)}
     case.stops = [one for one in stops if one.partition(":")[0] not in nobodys]
-    if case.kind == YAML and not case.agrees:
-        asked = {**case.asked, "words": question["words"]}
-        case.said_of_words = libraries.read(asked, case.content)
 
 
 def stopping_anyway(case: Case, versions: Mapping[str, str]) -> list[str]:

@@ -36,6 +36,19 @@ def question(*words, deepspeed=None, **changes):
     return {**asked, **changes}
 
 
+def of_yaml(text="", deepspeed=None, **changes):
+    """The same arguments as LLaMA-Factory's YAML."""
+    base = "".join(word[2:].replace("=", ": ", 1) + "\n" for word in BASE)
+    asked = {
+        "kind": "llamafactory",
+        "yaml": base + text,
+        "deepspeed": deepspeed,
+        "world_size": 6,
+        "cpu": False,
+    }
+    return {**asked, **changes}
+
+
 def alone(deepspeed, **changes):
     return {"kind": "deepspeed", "deepspeed": deepspeed, "world_size": 6, **changes}
 
@@ -57,11 +70,15 @@ ACCEPTED = {
     "auto of a section": alone({"train_batch_size": 12, "zero_optimization": {"reduce_bucket_size": "auto"}}),
     "evaluation": question("--eval_strategy=steps", "--eval_steps=10", "--val_size=0.1"),
     "template": question("--template=llama3"),
+    "a yaml": of_yaml(deepspeed=ZERO3),
+    "a yaml's choice": of_yaml("quantization_method: bitsandbytes\n"),
 }
 REFUSED = {
     "unknown argument": (question("--lora_rnak=8"), "arguments", "--lora_rnak=8"),
     "value out of range": (question("--lr_scheduler_type=cosin"), "arguments", "invalid choice: 'cosin'"),
     "no number": (question("--learning_rate=1e-4.5"), "arguments", "invalid float value: '1e-4.5'"),
+    "a yaml's unknown argument": (of_yaml("lora_rnak: 8\n"), "arguments", "lora_rnak"),
+    "a yaml's empty key": (of_yaml("image_max_pixels:\n"), "arguments", "'NoneType'"),
     "plot_loss": (question("--plot_loss=true"), "arguments", "matplotlib"),
     "pure_bf16": (question("--pure_bf16=true", deepspeed=ZERO3), "arguments", "pure_bf16"),
     "pissa": (question("--pissa_init=true", deepspeed=ZERO3), "arguments", "PiSSA"),

@@ -87,7 +87,7 @@ CONFIG_MAP = {
     "apiVersion": "v1",
     "kind": "ConfigMap",
     "metadata": {"name": NAME},
-    "data": {"deepspeed.json": str},
+    "data": {"arguments.yaml": str, "deepspeed.json": str},
 }
 PAIR = (Node("gpu-a", "10.0.0.1", 0, gpus=2), Node("gpu-b", "10.0.0.2", 1, gpus=2))
 IMAGE = Container("docker", "org/image@sha256:00", mounts=("/nfs:/nfs", "/data:/in:ro"), shm_bytes=2**30)
@@ -226,13 +226,17 @@ def test_a_pod_has_its_gpus_shared_memory_and_the_mounts() -> None:
     assert where["/in"][0]["hostPath"]["path"] == "/data" and where["/in"][1]
 
 
-def test_deepspeeds_json_is_where_the_trainer_looks_for_it() -> None:
+def test_the_trainers_files_are_where_it_looks_for_them() -> None:
     *maps, jobset = rendered(llamafactory())
     pod = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
-    (path,) = [w.partition("=")[2] for w in pod["containers"][0]["command"] if w.startswith("--deepspeed=")]
+    *_, launcher, arguments, word = pod["containers"][0]["command"]
+    key, _, path = word.partition("=")
+    assert (launcher, key) == ("llamafactory.launcher", "deepspeed")
+    assert maps[0]["data"][arguments.rpartition("/")[2]].startswith("model_name_or_path: /nfs/model\n")
     (mount,) = [
         one for one in pod["containers"][0]["volumeMounts"] if path.startswith(one["mountPath"] + "/")
     ]
+    assert arguments.startswith(mount["mountPath"] + "/")
     (volume,) = [one for one in pod["volumes"] if one["name"] == mount["name"]]
     assert volume["configMap"]["name"] == maps[0]["metadata"]["name"]
     assert "zero_optimization" in json.loads(maps[0]["data"][path.rpartition("/")[2]])

@@ -8,6 +8,7 @@ import sys
 from dataclasses import replace
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ STARTS = {
     "flux": ("./flux.sh",),
     "ray": ("/usr/bin/python3", "job.py"),
 }
+PATHS = {"output_dir": "runs/hostile/output", "deepspeed": "deepspeed.json"}
 TARGETS = (*TORCHRUN, "accelerate", "mpi-ranks")
 NAMES = (
     "A",
@@ -132,11 +134,24 @@ def test_the_trainers_arguments_are_allranks_own(stage, make) -> None:
     start(stage, "torchrun", run)
     [first, _] = stage.arrived()
     words, _ = stage.expected(run, run.cluster.head)
-    own = f"--deepspeed={stage.folder}/runs/{run.name}/nodes/alpha/deepspeed.json"
-    assert own in words
-    ours = f"--deepspeed={stage.folder}/deepspeed.json"
-    assert first.words == tuple(ours if word == own else word for word in words)
+    folder = f"{stage.folder}/runs/{run.name}/nodes/alpha"
+    assert words[-2:] == ("llamafactory.launcher", f"{folder}/arguments.yaml")
+    ours = f"{stage.folder}/arguments.yaml"
+    late = [f"{name}={stage.folder}/{below}" for name, below in PATHS.items()]
+    assert first.words == (*words[:-1], ours, *late)
+    told = yaml.safe_load((stage.folder / "arguments.yaml").read_text())
+    assert (told["dataset"], told["note"], told["use_cpu"]) == ("it's", "$x\n-y", True)
     assert (stage.folder / "deepspeed.json").is_file()
+
+
+def test_arguments_of_a_command_line_stay_words(stage, make) -> None:
+    train = Train("llamafactory", arguments={"dataset": "it's", "use_cpu": True}, as_words=True)
+    run = replace(make(), train=train)
+    stage.write("torchrun", run)
+    start(stage, "torchrun", run)
+    [first, _] = stage.arrived()
+    assert f"--deepspeed={stage.folder}/deepspeed.json" in first.words and "--dataset=it's" in first.words
+    assert not (stage.folder / "arguments.yaml").exists()
 
 
 @pytest.mark.parametrize("target", ["torchrun", "slurm", "mpi", "pdsh", "ray", "accelerate"])
@@ -222,8 +237,8 @@ def test_swept_keys_leave_the_trainers_common_arguments(stage, make) -> None:
     train = Train("llamafactory", arguments={"learning_rate": 1e-4, "use_cpu": True})
     run = replace(make(sweep={"learning_rate": (1e-5,)}, launch="slurm"), train=train)
     stage.write("slurm", run)
-    assert "learning_rate" not in (stage.folder / "arguments.sh").read_text()
-    assert "0) arguments+=(--learning_rate=1e-05) ;;" in (stage.folder / "sweep.sh").read_text()
+    assert "learning_rate" not in (stage.folder / "arguments.yaml").read_text()
+    assert "0) arguments+=(learning_rate=1.0e-05) ;;" in (stage.folder / "sweep.sh").read_text()
 
 
 @pytest.mark.parametrize("target", TARGETS)

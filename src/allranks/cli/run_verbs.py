@@ -292,9 +292,8 @@ def describe(inspection: Inspection) -> dict[str, Any]:
         python = activated.python if activated is not None else python_of(run)
         places[facts.node] = jobs.Places(home, bundle.path_in(home), python)
     made = jobs.make(run, inspection.plan, "RUN-ID", places, run.network.rendezvous_port)
-    nodes = [
-        {"node": j.node.name, "argv": j.job["argv"], "env": j.job["env"], "cwd": j.job["cwd"]} for j in made
-    ]
+    shown = ("argv", "env", "cwd", "files")
+    nodes = [{"node": j.node.name, **{key: j.job[key] for key in shown}} for j in made]
     return {
         "nodes": nodes,
         "findings": [f.as_json() for f in inspection.findings],
@@ -310,12 +309,16 @@ def say_dry_run(described: dict[str, Any], as_json: bool) -> int:
         return described["exit_code"]
     import shlex
 
+    from allranks.plan import trainer
+
     print_findings(findings)
     for node in described["nodes"]:
         print(spelt_out(f"{node['node']}  cd {shlex.quote(node['cwd'])}"))
         for name, value in node["env"].items():
             print(spelt_out(f"    {name}={shlex.quote(value)}"))
         print(spelt_out("    " + shlex.join(node["argv"])))
+        for line in node["files"].get(trainer.FILE, "").splitlines():
+            print(spelt_out("        " + line))
     print("nothing was started.")
     return described["exit_code"]
 

@@ -29,6 +29,9 @@ MANY_RANKS = 4000
 0.1 to 0.2 ms of a core (`python -m benchmarks keeper_cpu`). A stall may be reported a second later than in smaller
 runs."""
 
+DEEPSPEED = "deepspeed.json"
+"""The file with DeepSpeed's configuration, beside a node's job or the rendered scripts."""
+
 LEAVING = "leaving"
 """A file in the run directory. It exists if the batch system will soon take the nodes away."""
 
@@ -83,14 +86,17 @@ def output_directory(run: Run, run_id: str, places: Places) -> str:
 
 
 def script(
-    run: Run, plan: Plan, output_dir: str, deepspeed_path: str | None, code: str | None = None
-) -> list[str]:
-    """The program that torchrun starts, with its arguments. With shipped `code`, a relative script is in that folder.
-    `{resume}` stays in the arguments: the keeper finds the checkpoint on the head."""
+    run: Run, plan: Plan, output_dir: str, deepspeed: bool, folder: str, code: str | None = None
+) -> tuple[list[str], dict[str, str]]:
+    """The program that torchrun starts, with its arguments, and the files that it needs in `folder`. With `deepspeed`,
+    DeepSpeed's JSON is there too. With shipped `code`, a relative script is in that folder. `{resume}` stays in the
+    arguments: the keeper finds the checkpoint on the head."""
     if run.train.kind == "llamafactory":
-        arguments = trainer.arguments(run, plan.trainer, output_dir, deepspeed_path)
-        return ["-m", "llamafactory.launcher", *trainer.words(arguments)]
-    return placeholders.with_output(run.script(code), output_dir)
+        path = f"{folder}/{DEEPSPEED}" if deepspeed else None
+        arguments = trainer.arguments(run, plan.trainer, output_dir, path)
+        words, files = trainer.started(run, arguments, folder)
+        return ["-m", "llamafactory.launcher", *words], files
+    return placeholders.with_output(run.script(code), output_dir), {}
 
 
 def make(
@@ -109,14 +115,12 @@ def node_job(
     """The job of one node."""
     folder = places.run_directory(run_id) / "nodes" / node.name
     output_dir = output_directory(run, run_id, places)
-    files: dict[str, str] = {}
-    deepspeed_path = None
-    if plan.deepspeed is not None and run.train.kind == "llamafactory":
-        deepspeed_path = str(folder / "deepspeed.json")
-        files["deepspeed.json"] = json.dumps(plan.deepspeed, indent=2) + "\n"
+    uses_deepspeed = plan.deepspeed is not None and run.train.kind == "llamafactory"
+    words, files = script(run, plan, output_dir, uses_deepspeed, str(folder), places.code)
+    if uses_deepspeed:
+        files[DEEPSPEED] = json.dumps(plan.deepspeed, indent=2) + "\n"
     cluster = run.cluster
     env = environment(plan, node, output_dir, places, run_id)
-    words = script(run, plan, output_dir, deepspeed_path, places.code)
     job: dict[str, Any] = {
         "run_id": run_id,
         "name": run.name,

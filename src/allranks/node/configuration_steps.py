@@ -9,6 +9,7 @@ import copy
 import io
 import json
 import os
+import sys
 from contextlib import redirect_stderr, redirect_stdout
 from typing import Any, Callable, Dict, List, Optional
 
@@ -64,17 +65,16 @@ class Trial:
         except (Exception, SystemExit) as error:
             raise Refused(name, error, printed.getvalue()) from None
 
-    def llamafactory(self, words: List[str], config: Optional[Dict[str, Any]]) -> None:
-        from llamafactory.hparams import get_train_args
-
+    def llamafactory(self, words: List[str], yaml: Optional[str], config: Optional[Dict[str, Any]]) -> None:
+        """`yaml` is the text of LLaMA-Factory's YAML, if it is started with a file in place of words."""
         self._without_process_group()
-        words = [*words, "--output_dir=" + os.path.join(self.folder, "output")]
+        own = {"output_dir": os.path.join(self.folder, "output")}
         if config is not None:
             path = os.path.join(self.folder, "deepspeed.json")
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(config, file)
-            words.append("--deepspeed=" + path)
-        model, data, training, finetuning, _ = self.step("arguments", get_train_args, words)
+            own["deepspeed"] = path
+        model, data, training, finetuning, _ = self.step("arguments", self._arguments, words, yaml, own)
         self._template(data)
         base = self._base(model)
         self._quantization(model, base)
@@ -84,6 +84,18 @@ class Trial:
         if config is None or "optimizer" not in config:
             self._optimizer(training, finetuning)
         self._loggers(training)
+
+    def _arguments(self, words: List[str], yaml: Optional[str], own: Dict[str, str]) -> Any:
+        """As it reads them from its own command line."""
+        from llamafactory.hparams import get_train_args
+
+        if yaml is None:
+            return get_train_args([*words, *("--%s=%s" % pair for pair in own.items())])
+        path = os.path.join(self.folder, "arguments.yaml")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(yaml + "".join("%s: %s\n" % (key, json.dumps(value)) for key, value in own.items()))
+        sys.argv = ["llamafactory", path]
+        return get_train_args()
 
     def _without_process_group(self) -> None:
         """As torchrun's first rank sees it, without joining the others."""

@@ -13,7 +13,8 @@ A question is a JSON object:
 |---|---|
 | `kind` | `llamafactory`; or `deepspeed`: a JSON as the user's own script hands it to DeepSpeed |
 | `filled` | of `deepspeed`: transformers replaces its `auto`, by values that are not known here |
-| `words` | LLaMA-Factory's command line, without `output_dir` and `deepspeed` |
+| `words` | LLaMA-Factory's command line, without `output_dir` and `deepspeed`; or |
+| `yaml` | the text of its YAML, without these two |
 | `deepspeed` | the DeepSpeed JSON, or null |
 | `world_size` | the run's ranks |
 | `cpu` | whether the run asks to train on CPUs: other checks judge what a GPU can do |
@@ -112,11 +113,16 @@ def _control(question: Dict[str, Any]) -> Dict[str, Any]:
     elif question.get("deepspeed") is not None:
         automatic = {"train_micro_batch_size_per_gpu": "auto", "gradient_accumulation_steps": "auto"}
         config = {**automatic, "zero_optimization": {"stage": 2}}
-    words = ["--model_name_or_path=model", "--dataset=data", "--template=default", "--stage=sft"]
-    words += ["--do_train=true", "--finetuning_type=lora", "--report_to=none"]
+    simple = {"model_name_or_path": "model", "dataset": "data", "template": "default", "stage": "sft"}
+    simple.update(do_train="true", finetuning_type="lora", report_to="none")
     if question.get("cpu"):
-        words.append("--use_cpu=true")
-    return {**question, "words": words, "deepspeed": config}
+        simple["use_cpu"] = "true"
+    control = {**question, "deepspeed": config}
+    if "yaml" in question:
+        control["yaml"] = "".join("%s: %s\n" % pair for pair in simple.items())
+    else:
+        control["words"] = ["--%s=%s" % pair for pair in simple.items()]
+    return control
 
 
 def _doubt(answer: Dict[str, Any]) -> Optional[str]:
@@ -191,7 +197,8 @@ def _answer(question: Dict[str, Any], folder: str) -> Dict[str, Any]:
             config = dict(question["deepspeed"])
             trial.deepspeed(without_auto(config) if question.get("filled") else config)
         else:
-            trial.llamafactory([str(word) for word in question["words"]], question.get("deepspeed"))
+            words = [str(word) for word in question.get("words") or []]
+            trial.llamafactory(words, question.get("yaml"), question.get("deepspeed"))
     except Refused as refused:
         return {**_refusal(refused), "skipped": trial.skipped}
     except BaseException as error:

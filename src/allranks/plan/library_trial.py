@@ -48,13 +48,12 @@ def question(run: Run, planned: Mapping[str, Any], deepspeed: Mapping[str, Any] 
     """The question that a node asks its libraries, with a digest that connects the answer to this configuration.
     `planned` are the plan's changes of the trainer's arguments, `deepspeed` is the JSON that the run will get."""
     told = trainer.arguments(run, planned, "", None)
-    words = trainer.words(
-        {key: value for key, value in told.items() if key not in ("output_dir", "deepspeed")}
-    )
+    kept = {key: value for key, value in told.items() if key not in ("output_dir", "deepspeed")}
+    form = {"words": trainer.words(kept)} if run.train.as_words else {"yaml": trainer.file_text(run, kept)}
     return {
         "digest": digest(run, deepspeed),
         "kind": "llamafactory",
-        "words": words,
+        **form,
         "deepspeed": None if deepspeed is None else dict(deepspeed),
         "world_size": run.cluster.world_size,
         "cpu": run.on_cpu,
@@ -80,6 +79,8 @@ def digest(run: Run, deepspeed: Mapping[str, Any] | None) -> str:
     facts that the nodes have sent in the meantime."""
     named = run.deepspeed if is_profile(run.deepspeed) else deepspeed or None
     about = [dict(run.train.arguments), named, run.cluster.world_size, run.on_cpu, run.save.every]
+    about += [dict(run.train.written)] if run.train.written else []
+    about += ["as words"] if run.train.as_words else []
     about += [list(run.train.command)] if run.train.kind == "command" else []
     text = json.dumps(about, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

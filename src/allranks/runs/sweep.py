@@ -13,7 +13,7 @@ from allranks.core import Event
 from allranks.plan import trainer
 from allranks.runs import allocation, launch_record
 from allranks.runs.run_id import new_run_id
-from allranks.spec import Run
+from allranks.spec import Run, trainer_yaml
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ def made(run: Run, values: dict[str, Any], index: int) -> One:
     sets = [f"name={name}", "sweep={}"]
     if run.train.kind == "llamafactory":
         train = replace(run.train, arguments={**run.train.arguments, **values})
-        sets += [f"train.llamafactory.{key}={json.dumps(value)}" for key, value in values.items()]
+        sets += [f"train.llamafactory.{key}={trainer_yaml.text(value)}" for key, value in values.items()]
     else:
         command = (*run.train.command, *trainer.words(values))
         train = replace(run.train, command=command)

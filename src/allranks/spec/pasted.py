@@ -249,6 +249,7 @@ def write_back(tree: Table, train: Table, entry: Entry, command: Command, readin
         del train.entries["command"]
         trainer = command.trainer
         trained = tree_of(trainer, node) if isinstance(trainer, str) else trainer_tree(trainer, node)
+        reading.trainer_words = not isinstance(trainer, str)
         train.entries["llamafactory"] = Entry(entry.file, entry.line, trained)
         change(train, command.changes, entry, reading)
         put(needed, "train.llamafactory", train.entries["llamafactory"].node, entry)

@@ -59,6 +59,8 @@ class Reading:
         self.counts: dict[str, tuple[int, str]] = {}
         """The numbers of machines and ranks that a launcher in `train.command` names, each with the option that gives
         it (`pasted.count_ranks`)."""
+        self.trainer_words = False
+        """Whether `train.command` was LLaMA-Factory with its arguments as words, and not with a file."""
         self.head: str | None = None
         """The machine that this launcher makes the head."""
         self.clashes = False

@@ -93,6 +93,11 @@ The keys of a node's mapping:
 """
 
 TRAIN = """\
+LLaMA-Factory gets these arguments as its own YAML, `arguments.yaml` in the run directory or beside the rendered
+scripts, and reads them as `llamafactory-cli train FILE` does. Values of a LLaMA-Factory YAML keep their text. Numbers
+of the run file's own arguments have the value that YAML 1.2 gives them (`1e-5` is one). If the command of a run is
+LLaMA-Factory with its arguments as words, they stay words.
+
 The keys of LLaMA-Factory that say the same as `save`, `resume` and `deepspeed` (`output_dir`, `save_steps`,
 `save_total_limit`, `resume_from_checkpoint`, `deepspeed`) lose if both are given, and a note says so
 (`setting-said-twice`). If only LLaMA-Factory's key is given, its value is used. Of the variables in

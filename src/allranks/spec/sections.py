@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from allranks.spec import launchers, validate
@@ -271,7 +271,9 @@ class Train:
     """`kind` is `llamafactory` (then `arguments` holds its keys, with YAML 1.2 values) or `command`.
 
     `source` is the LLaMA-Factory YAML the arguments were read from, if they came from a file; `workdir` the
-    folder that the ranks start in, if the run file names one.
+    folder that the ranks start in, if the run file names one. `written` has the text of arguments whose value does not
+    say how they were written, each with that value (`spec/trainer_yaml.py`); `as_words` is True for arguments that
+    were given on a command line: LLaMA-Factory reads words in another way than a file.
     """
 
     kind: str
@@ -299,6 +301,8 @@ class Train:
         schema={**WORDS.schema, "items": WORD},
     )
     source: str | None = None
+    written: Mapping[str, tuple[Any, str]] = field(default_factory=dict)
+    as_words: bool = False
     workdir: str | None = key(
         PATH,
         "The folder that the ranks start in. A relative path begins at `code` if that is shipped, else at the run "

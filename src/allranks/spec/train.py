@@ -8,7 +8,7 @@ from typing import Any
 
 from allranks.core import BadInput
 from allranks.spec import text as files
-from allranks.spec import validate
+from allranks.spec import trainer_yaml, validate
 from allranks.spec.commands import llamafactory, no_script
 from allranks.spec.keys import declared
 from allranks.spec.problems import Wrong, shown
@@ -112,7 +112,25 @@ def read_train(tree: Tree, reading: Reading, source: str | None) -> Train | None
     arguments = reading.value(node, "train.llamafactory", read_arguments)
     if arguments is MISSING:
         return None
-    return Train("llamafactory", arguments=arguments, source=source, **beside)
+    written = written_arguments(node, source)
+    return Train(
+        "llamafactory",
+        arguments=arguments,
+        source=source,
+        written=written,
+        as_words=reading.trainer_words,
+        **beside,
+    )
+
+
+def written_arguments(table: Tree, source: str | None) -> dict[str, tuple[Any, str]]:
+    """The arguments whose text differs from what their values alone would give, each with its value."""
+    if not isinstance(table, Table):
+        return {}
+    found = {
+        name: (plain(e.node), trainer_yaml.as_written(e.node, source)) for name, e in table.entries.items()
+    }
+    return {name: one for name, one in found.items() if one[1] != trainer_yaml.text(one[0])}
 
 
 def suggestion(tree: Tree) -> str:

@@ -21,7 +21,7 @@ from allranks.spec import Container
 from allranks.spec.launchers import Launcher
 
 FOLDER = "/allranks"
-"""The folder in which the pods see deepspeed.json."""
+"""The folder in which the pods see the files that the trainer reads."""
 
 SHARED_MEMORY = "/dev/shm"
 
@@ -40,7 +40,7 @@ def render(job: ScriptJob) -> Mapping[str, File]:
     _shell.no_own_environment(job, "kubernetes")
     container = image(job)
     name = name_of(job.run.name)
-    documents = [*([config_map(job, name)] if job.deepspeed else []), jobset(job, container, name)]
+    documents = [*([config_map(job, name)] if job.files else []), jobset(job, container, name)]
     how = (
         f"```sh\nkubectl apply -f jobset.yaml\nkubectl logs -f {name}-{JOB}-0-0-<TAB>    # the first node\n"
         f"kubectl delete jobset {name}\n```\n\n"
@@ -123,7 +123,7 @@ def config_map(job: ScriptJob, name: str) -> dict[str, Any]:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": name},
-        "data": {"deepspeed.json": job.deepspeed},
+        "data": job.files,
     }
 
 
@@ -191,7 +191,7 @@ def volumes_of(job: ScriptJob, container: Container, name: str) -> tuple[list[An
     shared |= {"sizeLimit": str(container.shm_bytes)} if container.shm_bytes is not None else {}
     volumes: list[Any] = [{"name": "shared-memory", "emptyDir": shared}]
     mounts: list[Any] = [{"name": "shared-memory", "mountPath": SHARED_MEMORY}]
-    if job.deepspeed:
+    if job.files:
         volumes.append({"name": "configuration", "configMap": {"name": name}})
         mounts.append({"name": "configuration", "mountPath": FOLDER, "readOnly": True})
     for place, mount in enumerate(container.mounts):

@@ -82,21 +82,30 @@ class ScriptJob:
         zero = (self.plan.deepspeed or {}).get("zero_optimization") or {}
         return is_profile(self.run.deepspeed) and zero.get("stage") == 3
 
+    @property
+    def files(self) -> dict[str, str]:
+        """The files beside the scripts that the trainer reads, by name."""
+        found = {} if self.deepspeed is None else {jobs.DEEPSPEED: self.deepspeed}
+        return {**found, **self._script()[1]}
+
     def script(self) -> list[str]:
         """The program that torchrun starts, with its arguments, as in allranks' own job."""
+        whole, _ = self._script()
+        resume = None if self.run.resume in (None, "auto") else self.run.resume
+        first, *words = placeholders.with_resume(whole, resume)
+        return [at_home(first), *words]
+
+    def _script(self) -> tuple[list[str], dict[str, str]]:
         run = self.run
         if run.sweep and run.train.kind == "llamafactory":
             kept = {k: v for k, v in run.train.arguments.items() if k not in run.sweep}
             run = replace(run, train=replace(run.train, arguments=kept))
-        path = None if self.deepspeed is None else f"{HERE}/deepspeed.json"
         if over_there(run.resume) is not None:
             why = "a script brings no files from other machines."
             raise run.refuse(
                 "resume", f"resume: {run.resume} is on another machine", why, "a path of the nodes"
             )
-        whole = jobs.script(run, self.plan, self.output_dir, path, run.code)
-        first, *words = placeholders.with_resume(whole, None if run.resume in (None, "auto") else run.resume)
-        return [at_home(first), *words]
+        return jobs.script(run, self.plan, self.output_dir, self.deepspeed is not None, HERE, run.code)
 
     @property
     def workdir(self) -> str | None:
@@ -109,7 +118,7 @@ class ScriptJob:
         """The arguments of each combination of a sweep, in the order of the indices."""
         names = list(self.run.sweep)
         return [
-            trainer.words(dict(zip(names, values, strict=True)))
+            trainer.swept(self.run, dict(zip(names, values, strict=True)))
             for values in product(*(self.run.sweep[name] for name in names))
         ]
 

@@ -28,15 +28,13 @@ SOURCE_COMMON = """# shellcheck source=common.sh
 
 
 def common_files(job: ScriptJob) -> dict[str, File]:
-    """The files that every node's script sources, and deepspeed.json beside them."""
-    files = {
+    """The files that every node's script sources, and those that the trainer reads beside them."""
+    return {
         "common.sh": File(common(job)),
         "environment.sh": File(environment(job)),
         "arguments.sh": File(arguments(job)),
+        **{name: File(text) for name, text in job.files.items()},
     }
-    if job.deepspeed is not None:
-        files["deepspeed.json"] = File(job.deepspeed)
-    return files
 
 
 def environment(job: ScriptJob) -> str:

@@ -3,28 +3,6 @@
 arguments=(
   -m
   llamafactory.launcher
-  --stage=sft
-  --do_train=true
-  --model_name_or_path=/nfs/DeepSeek-V3-bf16
-  --dataset=all_creator_training
-  --template=default
-  --finetuning_type=lora
-  --lora_target=q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj
-  --lora_rank=16
-  --lora_alpha=32
-  --preprocessing_num_workers=4
-  --per_device_train_batch_size=1
-  --gradient_accumulation_steps=1
-  --learning_rate=1e-05
-  --adam_beta2=0.98
-  --weight_decay=0.01
-  --warmup_steps=100
-  --max_steps=2000
-  --bf16=true
-  --logging_steps=1
-  --report_to=tensorboard
-  --output_dir=/host_home/runs/deepseek-v3-lora
-  --deepspeed="$here"/deepspeed.json
-  --save_strategy=steps
-  --save_steps=50
+  "$here"/arguments.yaml
+  deepspeed="$here"/deepspeed.json
 )
