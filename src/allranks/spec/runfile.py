@@ -16,6 +16,7 @@ from allranks.spec import text as files
 from allranks.spec import train as training
 from allranks.spec.document import parsed, refuse_trainers_file
 from allranks.spec.drafts import make_cluster
+from allranks.spec.key_conflicts import check_together
 from allranks.spec.keys import Key
 from allranks.spec.launchers import Launcher
 from allranks.spec.nodes import read_nodes
@@ -24,7 +25,7 @@ from allranks.spec.reading import MISSING, Reading, described
 from allranks.spec.run import KEYS, SECTIONS, Run
 from allranks.spec.sections import Container, Environment, Gpus, Launch, Network, Prepare, Save, Train
 from allranks.spec.sets import apply_sets
-from allranks.spec.tree import Entry, Scalar, Table, Tree, walk
+from allranks.spec.tree import Scalar, Table, Tree, walk
 from allranks.spec.written import yaml_text
 
 TOP = [key.name for key in KEYS]
@@ -214,86 +215,6 @@ def accepted(in_file: Iterable[str], given: list[str], reading: Reading) -> tupl
         except Wrong as wrong:
             reading.problems.add(wrong.saw, wrong.why, wrong.do, "--accept")
     return tuple(dict.fromkeys(ids))
-
-
-def place_of(tree: Table, key: str) -> Entry:
-    """The entry of a dotted key that was written."""
-    section, _, name = key.partition(".")
-    above = tree.entries[section]
-    return above.node.entries[name] if name and isinstance(above.node, Table) else above
-
-
-def check_together(run: Run, tree: Table, reading: Reading) -> None:
-    """Reports errors that come from two keys together, each of which would be right alone."""
-
-    def place(key: str) -> Entry:
-        return place_of(tree, key)
-
-    def wrong(key: str, saw: str, why: str, do: str) -> None:
-        reading.wrong(place(key), f"{key}: {saw}", why, do)
-
-    if run.network.port and run.network.port == run.network.keeper_port:
-        saw = f"{run.network.port} is also network.port."
-        wrong("network.keeper_port", saw, "the rendezvous and the keeper cannot listen on one port.", "0")
-    count = len(run.cluster.nodes)
-    if count and run.launch.spares >= count:
-        saw = f"{run.launch.spares} of {count} nodes."
-        wrong("launch.spares", saw, "none would be left to train.", f"spares: {count - 1} at most")
-    away = [node for node in run.cluster.nodes if not is_loopback(node.address)]
-    launch = run.launch.with_
-    if run.is_here and away:
-        saw = f"{launch}, but {away[0].name} is {away[0].address}."
-        why = f"{launch} starts everything on this machine."
-        wrong("launch.with", saw, why, f"with: {launchers.DEFAULT}, or same_host: true")
-    for other, value in others_of_conda(run).items():
-        if value is not None:
-            saw = f"environment.conda beside {other}."
-            reading.wrong(
-                place("environment.conda"),
-                saw,
-                "each of the two names the Python that trains.",
-                "one of them",
-            )
-    if run.environment.conda and launch in launchers.names() and launchers.find(launch).starts_python:
-        saw = f"environment.conda with launch.with: {launch}."
-        why = f"{launch} starts the environment's Python by its path."
-        do = "environment: {python: /path/of/it/bin/python}"
-        reading.wrong(place("environment.conda"), saw, why, do)
-    check_loading(run, tree, reading)
-    for name in run.secrets:
-        if name in run.env:
-            saw = f"env.{name}: it is in secrets too."
-            reading.wrong(
-                place("env"), saw, "the file would show what secrets hides.", f"take {name} out of env"
-            )
-
-
-def check_loading(run: Run, tree: Table, reading: Reading) -> None:
-    """Keys that only allranks' own loader knows, and a cache that every node can find."""
-    cache = run.prepare.cache
-    if cache is not None and not cache.startswith(("/", "~/")):
-        saw = f"prepare.cache: {cache} is a relative path."
-        reading.wrong(
-            place_of(tree, "prepare.cache"), saw, "each node has its own cache.", "cache: /nvme/allranks"
-        )
-    if run.environment.loader == "own":
-        return
-    for key, value in (("prepare.cache", cache), ("environment.readers", run.environment.readers)):
-        if value is not None:
-            saw = f"{key}: it needs environment.loader: own."
-            why = "only that loader reads parts of files."
-            reading.wrong(place_of(tree, key), saw, why, "environment: {loader: own}")
-
-
-def others_of_conda(run: Run) -> dict[str, Any]:
-    """The other keys that name the Python, if `environment.conda` is set."""
-    if run.environment.conda is None:
-        return {}
-    return {
-        "environment.python": run.environment.python,
-        "environment.lock": run.environment.lock,
-        "container": run.container,
-    }
 
 
 def finish(run: Run, tree: Table, reading: Reading) -> Run:

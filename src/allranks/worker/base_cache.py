@@ -15,7 +15,6 @@ import json
 import os
 import struct
 import time
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.core import cache_folder
@@ -43,6 +42,8 @@ class Digest:
     `wait`."""
 
     def __init__(self) -> None:
+        from concurrent.futures import ThreadPoolExecutor  # a rank without a cache does not need it
+
         self._told = hashlib.sha256()
         self._thread = ThreadPoolExecutor(1)
         self._last: Any = None
