@@ -213,11 +213,6 @@ def tables(folder: Path, draw: random.Random) -> None:
     for name in ("glue", "accuracy", "f1", "seqeval", "rouge"):
         (folder / "metrics" / name).mkdir(parents=True)
         (folder / "metrics" / name / f"{name}.py").write_text(METRIC)
-    for name in ("train.jsonl", "validation.jsonl", "test.jsonl"):
-        near = [
-            {"sentence1": sentence(draw), "sentence2": sentence(draw), "score": n % 5 / 4} for n in range(192)
-        ]
-        lines(folder / "stsb" / name, list(near))
     (folder / "unet").mkdir()
     (folder / "unet" / "config.json").write_text(json.dumps(UNET))
     (folder / "wikitext").mkdir()
