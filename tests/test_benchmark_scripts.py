@@ -78,7 +78,7 @@ def test_the_page_counts_only_what_was_tried(tmp_path, monkeypatch) -> None:
     results.keep({"script": first.name, "kind": "raise", "rank": 0, "cause": "unproven", "state": "failed"})
     results.keep({**common, "script": second.name, "kind": "hand", "ok": False, "log": "no | GPU"})
     page = results.page([first, second, third], {third.name: "no package x"})
-    assert "2 were tried, 1 of them run by hand" in page and "**1** succeed" in page
+    assert "2 were tried, 1 of them run by hand" in page and "**1** of the 1 that were" in page
     assert "in 0 of the 1 that make any" in page and "**not seen**" in page
     assert "**0** of 1" in page and "**unproven**, rank 0" in page and "**0** of 0" in page
     assert "no: no GPU" in page and f"{third.name} (no package x)" in page

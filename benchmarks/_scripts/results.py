@@ -48,7 +48,8 @@ def page(scripts: Sequence[Script], missing: Mapping[str, str]) -> str:
     found = trials()
     tried = [script for script in scripts if (script.name, "hand") in found]
     able = [script for script in tried if found[script.name, "hand"]["ok"]]
-    through = [s for s in able if healthy(found.get((s.name, "run")))]
+    run = [script for script in able if (script.name, "run") in found]
+    through = [s for s in run if healthy(found.get((s.name, "run")))]
     counts = {}
     for kind in ("raise", "kill"):
         made = [named(found.get((s.name, kind))) for s in able]
@@ -59,9 +60,10 @@ def page(scripts: Sequence[Script], missing: Mapping[str, str]) -> str:
     seen = [s for s in savers if found[s.name, "run"].get("saves")]
     text = [
         f"{len(scripts)} scripts of {len({s.framework for s in scripts})} frameworks are listed, {len(tried)} were"
-        f" tried, {len(able)} of them run by hand with three torchruns here. Of these **{len(through)}** succeed under"
-        f" allranks, unmodified; steps are seen in {len(stepped)}, a loss in {len(losses)}, and the saves in"
-        f" {len(seen)} of the {len(savers)} that make any. An exception in rank 1 is named with rank and cause in"
+        f" tried, {len(able)} of them run by hand with three torchruns here. **{len(through)}** of the {len(run)}"
+        f" that were also run under allranks succeed there, unmodified; steps are seen in {len(stepped)}, a loss in"
+        f" {len(losses)}, and the saves in {len(seen)} of the {len(savers)} that make any. An exception in rank 1 is"
+        f" named with rank and cause in"
         f" {counts['raise']}, a SIGKILL of rank 2 in {counts['kill']}.",
         "",
         "| script | framework | by hand | allranks | steps, by the optimizer's own count | loss | saves | exception"
