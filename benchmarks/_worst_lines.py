@@ -35,7 +35,10 @@ FILLERS = (
     "\t",
     "the model is loaded ",
 )
-FOUND_BY_MATCH = {"prefixes._LAYER": "tried by `match` at one place of a line, never searched for"}
+FOUND_BY_MATCH = {
+    "prefixes._LAYER": "tried by `match` at one place of a line, never searched for",
+    "lines._HEADED": "tried by `match` at the beginning of a line, never searched for",
+}
 
 
 def expressions() -> Iterator[tuple[str, str, re.Pattern]]:

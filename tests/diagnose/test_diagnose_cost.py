@@ -20,7 +20,7 @@ GROWTH = 10
 def test_every_room_of_diagnose_is_looked_at():
     names = {name.partition(".")[0] for name, _, _ in ALL}
     assert {"facts", "lines", "evidence", "progress", "cuda-oom", "collective_mismatch"} <= names
-    assert len(ALL) > 200 and set(FOUND_BY_MATCH) == {"prefixes._LAYER"}
+    assert len(ALL) > 200 and set(FOUND_BY_MATCH) == {"prefixes._LAYER", "lines._HEADED"}
 
 
 def test_no_repetition_is_without_a_limit():
