@@ -63,8 +63,12 @@ def measure() -> str:
 def one_round(folder: Path, cache: Path) -> dict[str, tuple[float, float]]:
     """(seconds of reading, of `from_pretrained`) by the way."""
     model = folder / "dense"
-    drop(files(model))
-    found = {"dd": (dd(files(model)), 0.0)}
+    for _ in range(
+        2
+    ):  # the first brings the files into caches outside this machine: a hypervisor's, a disk's
+        drop(files(model))
+        first = dd(files(model))
+    found = {"dd": (first, 0.0)}
     told: dict[str, Any] = {}
     for way in WAYS[1:]:
         if way != "cached, warm":
