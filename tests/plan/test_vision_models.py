@@ -199,8 +199,8 @@ def test_what_trains(name: str) -> None:
         assert not findings or not theirs, (case, findings)
 
 
-def test_a_plan_of_one_leaves_the_verdict_open() -> None:
-    answer = json.loads(json.dumps(meta_device.describe(a_config("qwen2_vl"))))
-    plan = make_plan(a_run(), a_config("qwen2_vl"), described=answer)
+def test_a_tower_that_is_not_counted_leaves_the_verdict_open() -> None:
+    answer = json.loads(json.dumps(meta_device.describe(a_config("llava_next"))))
+    plan = make_plan(a_run(), a_config("llava_next"), described=answer)
     assert plan.memory is not None and plan.memory["verdict"] is None and plan.traffic is not None
     assert [f.id for f in plan.findings if f.stops_launch] == ["vision-memory-unknown"]

@@ -26,7 +26,7 @@ from allranks.plan.memory import (
     memory_of,
 )
 from allranks.plan.model import Model
-from allranks.plan.planning_input import Case
+from allranks.plan.planning_input import UNCOUNTED_VISION, Case
 from allranks.plan.setting import Setting
 from allranks.plan.smaller_settings import Change, nearest_that_fits, one_line
 from allranks.plan.traffic import traffic_json, traffic_of
@@ -93,7 +93,7 @@ def budget_of(run: Run, case: Case) -> Budget:
     memory = memory_of(case)
     fitting = nearest_that_fits(case) if memory.verdict in (TOO_CLOSE, DOES_NOT_FIT) else []
     findings += _memory_findings(run, case, memory, fitting)
-    findings += _stage_findings(run, case) + _vision_findings(run, case) + experts.findings(run, case)
+    findings += _stage_findings(run, case) + _vision_findings(run, case, memory) + experts.findings(run, case)
     findings += _version_findings(run, case) + _unseen_host(run, case, memory)
     quicker = [result.as_json() for result in faster(case)] if _timed(case) else []
     advice = {
@@ -119,7 +119,7 @@ def _memory_findings(run: Run, case: Case, memory: Memory, fitting: list[Change]
         return []
     found: list[Finding] = []
     host_short = memory.host_usable is not None and memory.host_total > FITS_BELOW * memory.host_usable
-    if memory.on_gpu and memory.usable is not None and memory.total > FITS_BELOW * memory.usable:
+    if memory.on_gpu and memory.usable is not None and memory.least > FITS_BELOW * memory.usable:
         found.append(_short(run, case, memory, fitting))
     if host_short:
         found.append(_host_short(run, case, memory, fitting))
@@ -127,7 +127,7 @@ def _memory_findings(run: Run, case: Case, memory: Memory, fitting: list[Change]
 
 
 def _short(run: Run, case: Case, memory: Memory, fitting: list[Change]) -> Finding:
-    usable, total = memory.usable or 0, memory.total
+    usable, total = memory.usable or 0, memory.least
     never = total > HOPELESS_ABOVE * usable
     gpu = case.hardware.gpu_name or "a GPU"
     parts = ", ".join(
@@ -270,20 +270,37 @@ def _stage_findings(run: Run, case: Case) -> list[Finding]:
     ]
 
 
-def _vision_findings(run: Run, case: Case) -> list[Finding]:
-    if not case.model.sees or case.setting.uncounted:
-        return []
-    return [
-        Finding(
-            id="vision-memory-unknown",
-            verdict=UNKNOWN,
-            where=run.where("train.llamafactory.model_name_or_path"),
-            saw=f"{case.model.family} reads images; the activations of its vision tower are not counted.",
-            expected="a language model, or a tower whose memory is known",
-            why="the run needs more than the printed figures; whether it fits cannot be said.",
-            fix=f"allranks run --smoke --accept vision-memory-unknown {run.named}",
-        )
-    ]
+def _vision_findings(run: Run, case: Case, memory: Memory) -> list[Finding]:
+    if case.uncounted == UNCOUNTED_VISION:
+        return [_uncounted_images(run, case)]
+    return [_many_images(run, case, memory)] if memory.depends else []
+
+
+def _many_images(run: Run, case: Case, memory: Memory) -> Finding:
+    usable, most = memory.usable or 0, memory.parts["vision"]
+    return Finding(
+        id="vision-memory-unknown",
+        verdict=UNKNOWN,
+        where=run.where("train.llamafactory.cutoff_len"),
+        saw=f"{memory.least / GIB:.1f} GiB per GPU without images, {memory.total / GIB:.1f} GiB if images fill all "
+        f"{case.setting.cutoff:,} tokens of a sample; {case.hardware.gpu_name} has {usable / GIB:.1f} GiB to use.",
+        expected=f"at most {FITS_BELOW * usable / GIB:.1f} GiB (92 %)",
+        why=f"the vision tower keeps up to {most / GIB:.1f} GiB; how many images a sample has is not known.",
+        fix="a smaller cutoff_len or per_device_train_batch_size, or take a few real steps: "
+        f"allranks run --smoke --accept vision-memory-unknown {run.named}",
+    )
+
+
+def _uncounted_images(run: Run, case: Case) -> Finding:
+    return Finding(
+        id="vision-memory-unknown",
+        verdict=UNKNOWN,
+        where=run.where("train.llamafactory.model_name_or_path"),
+        saw=f"{case.model.family} reads images; the activations of its vision tower are not counted.",
+        expected="a language model, or a tower whose memory is known",
+        why="the run needs more than the printed figures; whether it fits cannot be said.",
+        fix=f"allranks run --smoke --accept vision-memory-unknown {run.named}",
+    )
 
 
 def _unseen_host(run: Run, case: Case, memory: Memory) -> list[Finding]:

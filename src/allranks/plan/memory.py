@@ -63,6 +63,11 @@ class Memory:
         return sum(self.parts.values())
 
     @property
+    def least(self) -> int:
+        """The total if no sample has an image."""
+        return self.total - self.parts.get("vision", 0)
+
+    @property
     def _allocated(self) -> int:
         """The bytes that torch counts as allocated: without the context, NCCL and fragmentation."""
         return self.total - self.parts["runtime"] - self.parts["fragmentation"]
@@ -91,12 +96,17 @@ class Memory:
         the two is known."""
         found = [_verdict(self.host_total, self.host_usable)]
         if self.on_gpu:
-            found.append(_verdict(self.total, self.usable))
+            found.append(_verdict(self.least, self.usable))
             if found[1] is None and found[0] != DOES_NOT_FIT:
                 return None
         known = [verdict for verdict in found if verdict]
         worst = max(known, key=(FITS, TOO_CLOSE, DOES_NOT_FIT).index) if known else None
-        return None if worst == FITS and (self.host_in_doubt or self.uncounted) else worst
+        return None if worst == FITS and (self.host_in_doubt or self.uncounted or self.depends) else worst
+
+    @property
+    def depends(self) -> bool:
+        """Whether it depends on the images if the run fits."""
+        return self.on_gpu and _verdict(self.least, self.usable) == FITS != _verdict(self.total, self.usable)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -125,7 +135,7 @@ def memory_of(case: Case) -> Memory:
     from allranks.plan.host import host_memory  # If a run has no GPU, the GPU's parts are in host memory.
 
     resting = _resting(case)
-    moments = _moments(case)
+    moments = _with_images(case, _moments(case))
     moment, added = max(moments.items(), key=lambda item: sum(item[1].values()))
     parts: dict[str, float] = {
         "parameters": resting["parameters"],
@@ -140,7 +150,7 @@ def memory_of(case: Case) -> Memory:
         "fragmentation": 0,
     }
     for name, size in added.items():
-        parts[name] += size
+        parts[name] = parts.get(name, 0) + size
     on_gpu = case.setting.uses_gpu
     if on_gpu:
         parts["fragmentation"] = FRAGMENTED * sum(parts.values())
@@ -218,6 +228,23 @@ def _moments(case: Case) -> dict[str, dict[str, float]]:
     if case.setting.eval_batch:
         moments["evaluation"] = _evaluation(case)
     moments["optimizer step"] = {"optimizer": _step(case)}
+    return moments
+
+
+def _with_images(case: Case, moments: dict[str, dict[str, float]]) -> dict[str, dict[str, float]]:
+    """The moments with the part `vision`, an upper bound of the vision tower's activations. Its own moment is
+    before the language model's first layer, and again after its last backward."""
+    tower = case.tower
+    if tower is None:
+        return moments
+    for name, moment in moments.items():
+        if name not in ("optimizer step", "evaluation"):
+            moment["vision"] = tower.kept
+    gathered = case.gathered.peak_copied if case.sharded else 0
+    moments["vision tower"] = {"working_set": gathered, "vision": tower.kept + tower.added}
+    if case.setting.eval_batch:
+        rows = case.setting.eval_batch / max(1, case.setting.rows)
+        moments["evaluation"]["vision"] = (tower.kept + tower.added) * rows
     return moments
 
 

@@ -51,10 +51,23 @@ def describe(config: Mapping[str, Any]) -> dict[str, Any]:
         "modules": modules,
         "head": _name_of(model, head),
         "decoder": _name_of(model, _language_model(model)) if sees else "",
-        "config": {
-            key: value for key, value in text.to_dict().items() if isinstance(value, (int, float, str, bool))
-        },
+        "config": _scalars(text),
+        "images": _images(model, made) if sees else {},
     }
+
+
+def _images(model: Any, made: Any) -> dict[str, Any]:
+    """The values of the configuration, those of the tower, and whether the tower's embeddings are made to require
+    gradients together with those of the language model."""
+    inside = {id(module) for module in _language_model(model).modules()}
+    model.enable_input_require_grads()
+    hooked = any(module._forward_hooks and id(module) not in inside for module in model.modules())
+    return {**_scalars(made), "vision": _scalars(getattr(made, "vision_config", None)), "hooked": hooked}
+
+
+def _scalars(config: Any) -> dict[str, Any]:
+    values = config.to_dict() if hasattr(config, "to_dict") else {}
+    return {key: value for key, value in values.items() if isinstance(value, (int, float, str, bool))}
 
 
 def _name_of(model: Any, part: Any) -> str | None:
@@ -89,6 +102,7 @@ def _kind(module: Any) -> str:
 def model_of(answer: Mapping[str, Any]):
     """The `Model` of what the program printed. Raises UnknownModel if it is not whole."""
     from allranks.plan.model import Attention, Model, Module, UnknownModel
+    from allranks.plan.vision_tower import images_of
 
     try:
         decoder = str(answer.get("decoder") or "")
@@ -119,6 +133,7 @@ def model_of(answer: Mapping[str, Any]):
             experts_per_token=int(_first(config, "num_experts_per_tok", "moe_topk", default=0)),
             head=str(answer.get("head") or "lm_head"),
             decoder=decoder,
+            images=images_of(str(answer["family"]), answer.get("images") or {}),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UnknownModel(f"the training environment's description is not whole: {error!r}") from None

@@ -43,6 +43,19 @@ class Module(NamedTuple):
         return self.name.rpartition(".")[2]
 
 
+class Images(NamedTuple):
+    """How images enter a model: patches of its vision tower per image token of the sequence, and values of a patch.
+
+    `doubled`: the tower's activation function keeps two tensors (quick GELU). `hooked`: transformers makes the patches
+    require gradients where it makes the input embeddings do so.
+    """
+
+    patches_per_token: float
+    pixels: int
+    doubled: bool
+    hooked: bool = True
+
+
 class Config:
     """A model's configuration: the values of its `config.json`, and the family's defaults for the others."""
 
@@ -113,6 +126,7 @@ class Model:
     stored_fused: bool = False
     head: str = "lm_head"
     decoder: str = ""
+    images: Images | None = None
 
     @property
     def sees(self) -> bool:

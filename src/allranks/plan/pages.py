@@ -241,14 +241,15 @@ Topic: plan
     "vision-memory-unknown": """The memory of the images is not known.
 
 ## How it is found
-The model has a vision tower, whose activations the plan does not count.
+The model has a vision tower. For some families the plan counts what it keeps if images fill all of cutoff_len, and
+the run fits only with fewer images. For the others the plan does not count it.
 
 ## Why it matters
-The printed memory is too little by that much, so nothing is said to fit.
+How many images a sample has is not known, so nothing is said to fit.
 
 ## What to do
-Take a few real steps with your images: --smoke --accept vision-memory-unknown; then start the run with the same
---accept.
+A smaller cutoff_len or micro-batch may fit in any case. Or take a few real steps with your images: --smoke --accept
+vision-memory-unknown; then start the run with the same --accept.
 
 Topic: plan
 """,

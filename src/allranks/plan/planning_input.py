@@ -15,6 +15,7 @@ from allranks.plan.model import EMBEDDING, LINEAR, Model
 from allranks.plan.setting import Setting
 from allranks.plan.steps import Steps, steps_of
 from allranks.plan.versions import Versions
+from allranks.plan.vision_tower import Tower, tower_of
 from allranks.plan.zero import Zero
 
 UNCOUNTED_VISION = "the activations of the vision tower"
@@ -53,7 +54,14 @@ class Case:
     @property
     def uncounted(self) -> str:
         """A text that names what the run keeps and the plan does not count; empty if there is nothing."""
-        return self.setting.uncounted or (UNCOUNTED_VISION if self.model.sees else "")
+        return self.setting.uncounted or (UNCOUNTED_VISION if self.model.sees and self.tower is None else "")
+
+    @property
+    def tower(self) -> Tower | None:
+        """The activations of the vision tower, at most; None for a language model, or if they cannot be counted."""
+        is_zero3 = self.zero.stage == 3
+        make = partial(tower_of, self.model, self.trained, self.setting, is_zero3)
+        return self._once(("tower", self.setting, is_zero3), make)
 
     @property
     def ranks(self) -> int:
