@@ -84,7 +84,11 @@ def tower_of(model: Model, trained: Trained | None, setting: Setting, zero3: boo
         kept = len(towers) * width * hidden
     else:
         kept = sum(sizes)
-    merged = sum(width * (_rows(m) + _columns(m)) for m in outside if m.kind == LINEAR)
+    merged = sum(
+        width * (_rows(m) + _columns(m))
+        for m in outside
+        if m.kind == LINEAR and (trains or ".head." not in m.name)
+    )
     added = max(
         19 * width * hidden, 3 * width * inner
     )  # rotating q and k in float32; the activation function
@@ -95,11 +99,10 @@ def tower_of(model: Model, trained: Trained | None, setting: Setting, zero3: boo
 
 
 def _blocks(model: Model) -> tuple[list[list[Module]], list[Module]]:
-    """(the tower's blocks, which have attention; the other modules outside the language model, without a head that
-    makes one vector of an image)."""
+    """(the tower's blocks, which have attention; the other modules outside the language model)."""
     groups: dict[str, list[Module]] = {}
     for module in model.modules:
-        if model.is_vision(module) and ".head." not in module.name:
+        if model.is_vision(module):
             found = _BLOCK.match(module.name)
             groups.setdefault(found.group() if found else "", []).append(module)
     towers = [inside for key, inside in groups.items() if key and any(map(_is_attention, inside))]
