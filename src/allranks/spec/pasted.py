@@ -25,7 +25,7 @@ from allranks.spec.start import flow
 from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree, plain, scalar_value
 
 SHARDS = {"deepspeed", "fsdp", "fsdp_config"}
-"""Arguments of LLaMA-Factory that say how the parameters lie on the ranks."""
+"""Arguments of LLaMA-Factory that divide the parameters among the ranks."""
 
 REFERENCE = re.compile(r"(\\?)\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)\})")
 NEAT = re.compile(r"[\w\\./:=,~@%+${}-]+")

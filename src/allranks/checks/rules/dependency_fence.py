@@ -40,7 +40,7 @@ def check(context: Context) -> Findings:
     for view in context.machines:
         for package, broken in outside(view).items():
             if package == "llamafactory" and not trains_with_llamafactory(context):
-                continue  # a script of one's own does not compare LLaMA-Factory's versions
+                continue  # your own script does not compare LLaMA-Factory's versions
             ends = package == "llamafactory" and not silenced
             say = context.block if ends else context.warn
             yield say(
