@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import subprocess
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from benchmarks import _config_cases, _config_libraries
-from benchmarks._config_cases import Case
 
 
 @pytest.mark.parametrize(
@@ -43,13 +41,6 @@ def test_a_json_becomes_two_runs_and_a_yaml_one(tmp_path):
     assert [case.kind for case in cases] == [_config_cases.JSON, _config_cases.SCRIPT, _config_cases.YAML]
     assert cases[2].json is not None and cases[2].json["zero_optimization"]["stage"] == 2
     assert "deepspeed" not in cases[2].content[0] and not any(case.bad for case in cases)
-
-
-def test_a_verdict_on_words_settles_only_a_yamls_disagreement():
-    given = {"path": Path("x"), "asked": {}, "content": [], "said": "no", "said_of_words": None}
-    assert not Case(kind=_config_cases.YAML, **given).agrees
-    assert Case(kind=_config_cases.YAML, **given).agrees_as_started
-    assert not Case(kind=_config_cases.JSON, **given).agrees_as_started
 
 
 def test_what_was_answered_is_not_asked_again(tmp_path, monkeypatch):
