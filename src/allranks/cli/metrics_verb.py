@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import contextlib
 import sys
+import time
 from collections.abc import Callable
 
 from prometheus_client import CollectorRegistry, start_http_server, write_to_textfile
@@ -14,6 +15,7 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from allranks.cli.run_verbs import FINAL, journal
 from allranks.core import AllranksError, BadInput, Problem
 from allranks.core.text import spelt_out
+from allranks.output import otlp
 from allranks.output.metrics import Followed, RunCollector
 from allranks.runs import index
 
@@ -28,18 +30,38 @@ def metrics_command(options: argparse.Namespace) -> int:
     runs: dict[str, Followed] = {}
     registry = CollectorRegistry()
     registry.register(RunCollector(runs))
-    if not (options.once or options.textfile):
+    sender = Sender(options.otlp, registry) if options.otlp else None
+    if not (options.once or options.textfile or sender):
         listen(options, registry)
 
     def turn() -> None:
-        if options.once:
+        if sender:
+            sender.send()
+        elif options.once:
             print(generate_latest(registry).decode(), end="")
         elif options.textfile:
             write(options.textfile, registry)
 
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(follow(options.runs, runs, options.once, options.every, turn))
-    return 0
+    return 1 if options.once and sender and sender.trouble else 0
+
+
+class Sender:
+    """Sends the metrics to a collector. `trouble` says why the last message did not arrive; it is printed when it
+    changes."""
+
+    def __init__(self, url: str, registry: CollectorRegistry):
+        try:
+            self.address = otlp.address_of(url)
+        except ValueError as error:
+            raise BadInput(Problem(str(error), do="--otlp http://HOST:4318")) from None
+        self.registry, self.trouble = registry, ""
+
+    def send(self) -> None:
+        before, self.trouble = self.trouble, otlp.send(self.registry.collect(), self.address, time.time())
+        if self.trouble != before:
+            complain(f"{self.address}: {self.trouble or 'the metrics arrive again'}")
 
 
 def listen(options: argparse.Namespace, registry: CollectorRegistry) -> None:
@@ -74,7 +96,7 @@ async def follow(
                     tasks[run_id] = asyncio.ensure_future(one_run(runs[run_id], once, say))
             if once:
                 await caught_up(runs, tasks)
-            turn()
+            await asyncio.to_thread(turn)  # a collector that does not answer must not hold up the journals
             if once:
                 return
             await asyncio.sleep(every)

@@ -1,4 +1,4 @@
-"""Serve metrics of runs to Prometheus, or write them for the node exporter.
+"""Serve metrics of runs to Prometheus, write them for the node exporter, or send them by OTLP.
 
 The nodes open no port: the values come from the runs' journals, as `allranks watch` reads them. It follows all
 runs that have not ended, or the runs that you name. --dashboard prints the dashboard for Grafana.
@@ -21,13 +21,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--address", default="127.0.0.1", metavar="ADDRESS", help="the address to listen on (127.0.0.1)"
     )
-    parser.add_argument("--textfile", metavar="FILE", help="write FILE for the node exporter; open no port")
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--textfile", metavar="FILE", help="write FILE for the node exporter; open no port")
+    instead.add_argument(
+        "--otlp", metavar="URL", help="send to this OpenTelemetry Collector by OTLP over HTTP; open no port"
+    )
     parser.add_argument(
         "--every",
         type=above_zero,
         default=15.0,
         metavar="SECONDS",
-        help="seconds between two looks for new runs (15)",
+        help="seconds between two looks for new runs, and between two files or messages (15)",
     )
     parser.add_argument("--once", action="store_true", help="print the metrics as they are now, and end")
     parser.add_argument("--dashboard", action="store_true", help="print a dashboard for Grafana, and end")
