@@ -1,4 +1,4 @@
-"""No line may hold anything of ours up: every expression outside of `diagnose`, on the lines that are worst for it."""
+"""No line may hold anything of ours up: every expression, on the lines that are worst for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 import pytest
 
 from benchmarks import _patterns
-from benchmarks._worst_lines import worst_lines
+from benchmarks._worst_lines import expressions, worst_lines
 
 SIZE = 4096
 MOST = 0.020
@@ -48,6 +48,16 @@ def test_the_expressions_of_the_sources_are_found(found):
 @pytest.mark.lengthy
 def test_no_expression_needs_more_than_20_ms_for_a_line_of_4_kb(found):
     assert {one.place: took for one in found if (took := costs(one)) > MOST} == {}
+
+
+@pytest.mark.lengthy
+def test_no_expression_of_diagnose_needs_more_than_20_ms():
+    most = {}
+    for name, literal, expression in expressions():
+        took = max(cost(expression.search, line) for line in worst_lines(literal, expression, SIZE))
+        if took > MOST:
+            most[name, literal] = took
+    assert most == {}
 
 
 def test_one_that_needs_more_is_noticed():
