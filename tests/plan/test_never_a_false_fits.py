@@ -166,6 +166,31 @@ def test_a_quantized_base_counts_4_bits_for_linears_alone() -> None:
     assert 0.52 < sizes[0] < 0.8 < sizes[1] < 1.2 and whole.memory["gpu_bytes"]["parameters"] < 3 * GIB
 
 
+STORED = {
+    "gptq": ({"quant_method": "gptq", "bits": 4, "group_size": 128}, 4 + 20 / 128),
+    "awq": ({"quant_method": "awq", "bits": 4, "group_size": 64}, 4 + 20 / 64),
+    "gptq-8": ({"quant_method": "gptq", "bits": 8, "group_size": -1}, 8 + 24 / 4096),
+    "bitsandbytes": ({"quant_method": "bitsandbytes", "load_in_4bit": True}, 4.5),
+    "fp8": ({"quant_method": "fp8", "weight_block_size": [128, 128]}, 16.0),
+    "mxfp4": ({"quant_method": "mxfp4"}, 16.0),
+    "damaged": ({"quant_method": "gptq", "bits": "four"}, 16.0),
+}
+
+
+@pytest.mark.parametrize("name", STORED)
+def test_a_base_that_is_stored_quantized_counts_as_it_rests_in_memory(name: str) -> None:
+    stored, bits = STORED[name]
+    run = a_run({"quantization_bit": 8}, deepspeed="none")
+    plan = make_plan(run, {**LLAMA_8B, "quantization_config": stored})
+    if bits == 16.0:  # LLaMA-Factory makes bf16 of it, and `quantization_bit` counts
+        assert plan.memory["gpu_bytes"] == make_plan(run, LLAMA_8B).memory["gpu_bytes"]
+        return
+    outside = 2 * 128256 * 4096 + 65 * 4096  # embedding, head and norms
+    linear = plan.total_parameters - outside
+    assert plan.memory["gpu_bytes"]["parameters"] == pytest.approx(linear * bits / 8 + outside * 2, rel=1e-6)
+    assert not any("ZeRO-3" in row["name"] and row["feasible"] for row in plan.advice["faster"])
+
+
 # ---- what a change would do ----
 
 

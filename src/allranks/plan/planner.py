@@ -19,7 +19,7 @@ from allranks.plan.meta_device import model_of
 from allranks.plan.model import Model, UnknownModel
 from allranks.plan.ranks import rank_findings, rank_map
 from allranks.plan.result import Plan
-from allranks.plan.setting import Setting, setting_of
+from allranks.plan.setting import Setting, setting_of, with_stored_base
 from allranks.plan.target_names import handed_over
 from allranks.plan.trainable import trained_by
 from allranks.plan.unknown_model import OTHER_TRANSFORMERS, agreed, verdict_unread
@@ -76,7 +76,7 @@ def _plan(run: Run, given: Given, versions: Versions) -> Plan:
     """The plan with these versions."""
     facts, probe = given.facts, given.probe
     everywhere, run = run, run.without_spares()
-    setting = setting_of(run)
+    setting = with_stored_base(setting_of(run), given.config)
     findings: list[Finding] = []
     model = _model(run, setting, given, versions, findings)
     trained = trained_by(model, setting, run, findings) if model else None

@@ -165,20 +165,18 @@ class Case:
     def base_bytes(self) -> float:
         """The whole base in the form it rests in: 16 bits (or 32), or quantized.
 
-        4 bits are NF4 with double quantization, 4.127 bits a weight (QLoRA, arXiv 2305.14314, section 3), 8 bits
-        LLM.int8 (arXiv 2208.07339); embeddings, norms and the head stay as they are, and so do experts
-        that are bare tensors.
+        Embeddings, norms and the head are not quantized, nor are experts that are bare tensors (QLoRA, arXiv
+        2305.14314, section 3).
         """
-        bits = self.setting.quantization_bits
-        if not bits:
+        if not self.setting.quantization_bits:
             return self.model.total_parameters * self.setting.weight_bytes
         small = sum(
             size
             for m, size in zip(self.model.modules, self.model.sizes, strict=True)
             if m.kind == LINEAR and m.name != self.model.head
         )
-        per_weight = 4.127 / 8 if bits == 4 else bits / 8 * 1.01
-        return small * per_weight + (self.model.total_parameters - small) * self.setting.weight_bytes
+        whole = (self.model.total_parameters - small) * self.setting.weight_bytes
+        return small * self.setting.bits_per_weight / 8 + whole
 
     @property
     def head_bytes(self) -> float:

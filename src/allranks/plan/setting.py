@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from allranks.plan.lora import Lora, lora_of
@@ -17,7 +17,8 @@ PAIRED = ("dpo", "rm")
 @dataclass(frozen=True)
 class Setting:
     """Training settings. `micro_batch` is samples per rank and micro-step, `cutoff` the longest sample in tokens,
-    `quantization_bits` 4 or 8 or None. `weight_bytes` is the size of one frozen parameter."""
+    `quantization_bits` is None if the base rests in the compute precision. `weight_bytes` is the size of one frozen
+    parameter."""
 
     method: str
     lora: Lora | None
@@ -49,6 +50,16 @@ class Setting:
     """The frozen parts of a vision-language model."""
     experts_at_once: int = 0
     """The number of routed experts that are gathered together in lockstep; 0 if a layer's experts are one leaf."""
+    stored_bits: float = 0.0
+    """Bits per weight of a base whose files are quantized and that stays so in memory; 0 for any other base."""
+
+    @property
+    def bits_per_weight(self) -> float:
+        """Of a quantized linear layer, scales included. 4 bits are NF4 with double quantization (QLoRA, arXiv
+        2305.14314, section 3), 8 bits LLM.int8 (arXiv 2208.07339)."""
+        return self.stored_bits or (
+            4.127 if self.quantization_bits == 4 else (self.quantization_bits or 0) * 1.01
+        )
 
     @property
     def rows(self) -> int:
@@ -71,6 +82,29 @@ class Setting:
     def weight_bytes(self) -> float:
         """Bytes of a parameter in the compute precision."""
         return 2.0 if self.precision in ("bf16", "fp16") else 4.0
+
+
+def with_stored_base(setting: Setting, config: Mapping[str, Any] | None) -> Setting:
+    """The setting for a base whose `config.json` says that its files are quantized. LLaMA-Factory 0.9.5 turns FP8 and
+    MXFP4 into the compute precision (`model_utils/quantization.py`); GPTQ, AWQ and bitsandbytes stay as they are, and
+    `quantization_bit` has no effect on them."""
+    stored = (config or {}).get("quantization_config")
+    if not setting.known or not isinstance(stored, Mapping):
+        return setting
+    method = str(stored.get("quant_method") or "")
+    bits = float(text) if (text := str(stored.get("bits") or "")).isdigit() else 0.0
+    if method in ("gptq", "awq") and 0 < bits <= 8:
+        group = stored.get("group_size")
+        # Each group of a row has a scale of 16 bits and a zero point; -1 is one group for the whole row.
+        size = bits + (16 + bits) / (group if isinstance(group, int) and group > 0 else 4096)
+    elif method == "bitsandbytes" and stored.get("load_in_4bit"):
+        # One scale of 32 bits for 64 weights, unless the scales are quantized, too.
+        bits, size = 4.0, 4.127 if stored.get("bnb_4bit_use_double_quant") else 4.5
+    elif method == "bitsandbytes" and stored.get("load_in_8bit"):
+        bits, size = 8.0, 8.08
+    else:
+        return setting
+    return replace(setting, quantization_bits=int(bits), stored_bits=size)
 
 
 def setting_of(run: Run) -> Setting:

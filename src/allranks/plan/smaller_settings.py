@@ -68,7 +68,9 @@ def with_profile(case: Case, profile: str) -> Case:
     plain data parallel. Reentrant checkpointing is switched off under the same condition as in `budget_of`."""
     if profile == "none":
         return dataclasses.replace(case, zero=Zero(), deepspeed=profile)
-    setting = dataclasses.replace(case.setting, quantization_bits=None)
+    # A base that is stored quantized cannot be anything else; LLaMA-Factory refuses it under ZeRO-3.
+    bits = case.setting.quantization_bits if case.setting.stored_bits else None
+    setting = dataclasses.replace(case.setting, quantization_bits=bits)
     between = setting.uses_gpu and len(case.nodes) > 1
     network = case.hardware.network.bytes_per_second if between else None
     json, _ = deepspeed_config(profile, setting, case.model, case.trained, case.versions, network=network)
@@ -211,7 +213,7 @@ def _checkpoint(case: Case) -> Change | None:
 
 
 def _split_weights(case: Case) -> Change | None:
-    if case.sharded or case.ranks == 1:
+    if case.sharded or case.ranks == 1 or case.setting.stored_bits:
         return None
     paste = "deepspeed: auto" + ("\nquantization_bit: null" if case.setting.quantization_bits else "")
     return Change("ZeRO-3", paste, with_profile(case, "auto"), "gathers weights each step")

@@ -96,8 +96,8 @@ Topic: ends
     "aborted-after-the-end": """A rank died of a signal after its script had ended well.
 
 ## How it is found
-A torchrun that failed although every rank trained and said that its Python ended with 0, where those that
-failed died of SIGABRT or SIGSEGV. "terminate called without an active exception" is such an end.
+A torchrun failed, although every rank trained and reported that its Python ended with 0. The ranks that failed died of
+SIGABRT or SIGSEGV after that. "terminate called without an active exception" is such an end.
 
 ## Why it matters
 Every step was trained. The run's adapter is verified like any other's, and the run is called succeeded only if
