@@ -171,7 +171,7 @@ async def last_state(head: NodeProgram, run_id: str) -> dict[str, Any]:
         state = await status(head, run_id)
     except ProgramFailed as error:  # its folder was removed while it ran
         raise CouldNotTell(
-            f"{run_id}: how it ended is not known: {error}\n  fix  look at what it saved: allranks checkpoints FOLDER"
+            f"{run_id}: how it ended is not known: {error}\n  fix  see what it saved: allranks checkpoints list FOLDER"
         ) from None
     if "silent_seconds" in state:
         raise CouldNotTell(
