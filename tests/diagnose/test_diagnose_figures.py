@@ -57,7 +57,7 @@ def test_all_figures_are_read():
 
 
 def test_the_verb_prints_them(tmp_path, capsys):
-    (tmp_path / "run.log").write_text("world_size: 24\n" + SUMMARY.format("512") + "KeyError: 1\n")
+    (tmp_path / "run.log").write_text("world_size: 24\n" + SUMMARY.format("512") + "it stops here\n")
     assert cli.main(["diagnose", str(tmp_path)]) == 3
     assert "fits 32 ranks, not 24" in capsys.readouterr().out
     assert cli.main(["diagnose", str(tmp_path), "--json"]) == 3

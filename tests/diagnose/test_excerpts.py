@@ -18,15 +18,29 @@ Root Cause (first observed failure):
   exitcode  : {code} (pid: 3101)
 """
 
+DRIFT = "version-drift-transformers-peft"
+
 
 @pytest.mark.parametrize(
     ("text", "cause", "rank"),
     [
         (FRAME + "KeyError: 'labels'\n", "rank-crashed-first", None),
         (f"[rank3]: {FRAME}[rank3]: KeyError: 'labels'\n", "rank-crashed-first", 3),
-        ("KeyError: 'labels'\n", "unproven", None),
+        ("KeyError: 'labels'\n", "rank-crashed-first", None),
+        ("[rank3]: KeyError: 'labels'\n", "rank-crashed-first", 3),
+        ("KeyError: 'labels'\n" + "step 3 loss 1\n" * 12, "benign-noise", None),
+        ("KeyError: 'labels'\n" + "a line\n" * 50, "unproven", None),
+        ("UserWarning: labels\n", "unproven", None),
+        ("Exception ignored in: <f>\nKeyError: 1\n", "unproven", None),
+        ("step 3 loss 1\nKeyError: 1\n{'train_runtime': 3.2}\n", "benign-noise", None),
+        (
+            "RuntimeError: Socket closed by peer: Connection closed by peer\n",
+            "nccl-remote-process-exited",
+            None,
+        ),
+        ("RuntimeError: cannot load:\ncannot import name 'A' from 'transformers' (x.py)\n", DRIFT, None),
         (FRAME + "Saving: done\n", "unproven", None),
-        (FRAME + "a line\n" * 9 + "KeyError: 'labels'\n", "unproven", None),
+        (FRAME + "a line\n" * 9 + "Killed: 'labels'\n", "unproven", None),
         ("Exception ignored in: <f>\n" + FRAME + "KeyError: 1\nstep 3 loss 1\n", "benign-noise", None),
         (f"[rank2]: {FRAME}\nCUDA error: device-side assert triggered\n", "cuda-device-assert", 2),
         ("CUDA error: device-side assert triggered\n" + TABLE.format(code=1), "cuda-device-assert", 5),

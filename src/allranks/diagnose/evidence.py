@@ -34,7 +34,7 @@ from allranks.diagnose.streams import (
     in_traceback,
 )
 from allranks.diagnose.stretches import Stretch
-from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, is_warning
+from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, bare, is_warning
 
 HITS_PER_RANK = 3
 HITS_PER_SYMPTOM = 256
@@ -47,6 +47,13 @@ LATER_STEPS = 10
 
 CHAINED_WITHIN = 4
 """Lines between an exception and the line that says that another one followed from it."""
+
+ANNOUNCED_WITHIN = 3
+"""Lines that still belong to the message of an exception whose first line ends with a colon."""
+
+QUOTED_KEPT = 3
+NEAR_THE_END = 40
+"""Lines of the same stream after an exception without a traceback. If more follow, the program had handled it."""
 
 STEPS_PRINTED_LATE = 2
 """Rank 0 prints a step or two more after another rank's death (seen with gloo), since its last collectives had
@@ -161,13 +168,32 @@ class Evidence(Store):
             raised = in_traceback(seen, shape.exception) and (
                 shape.exception or LOOSE.match(line.text) is not None
             )
-        found = self._read_patterns(line, shape, raised, ignored)
+        quoted = shape.exception and not raised and seen.ignored == NOT_IGNORED
+        if seen.announced is not None and not shape.exception:
+            number, in_full = seen.announced
+            if seen.lines - number <= ANNOUNCED_WITHIN:
+                raised, quoted = raised or in_full, quoted or not in_full
+        found = self._read_patterns(line, shape, raised, ignored, quoted)
         if shape.heading:
             return
+        if shape.exception and line.text.endswith(":"):
+            seen.announced = (seen.lines, raised)
         if raised:
             self._exception(line, seen, found)
-        elif shape.patterns and (shape.exception or LOOSE.match(line.text) is not None):
+            return
+        if quoted and shape.exception:
+            self._quote(line, seen, found)
+        if shape.patterns and (shape.exception or LOOSE.match(line.text) is not None):
             seen.bare = (seen.lines, line, shape)
+
+    def _quote(self, line: Line, seen: Seen, found: List[str]) -> None:
+        """Keeps an exception that stands alone, without a traceback."""
+        match = EXCEPTION.match(line.text)
+        kept = len(seen.raised)
+        if match is not None:
+            self._raise(match.group(1) or match.group(0).rstrip(": "), line, seen, found, None)
+        if len(seen.raised) > kept:
+            seen.quoted = [*seen.quoted[1 - QUOTED_KEPT :], (seen.lines, seen.raised.pop())]
 
     def _chain(self, seen: Seen) -> None:
         """The exception above such a line was raised, also if its own traceback was cut off."""
@@ -183,16 +209,20 @@ class Evidence(Store):
             if match is not None:
                 handler(self, line, match)
 
-    def _read_patterns(self, line: Line, shape: Shape, raised: bool, ignored: bool = False) -> List[str]:
-        """The symptoms found. `raised`: it is an exception, which Python may have `ignored`."""
+    def _read_patterns(
+        self, line: Line, shape: Shape, raised: bool, ignored: bool = False, quoted: bool = False
+    ) -> List[str]:
+        """The symptoms found. `raised`: it is an exception, which Python may have `ignored`; `quoted`: it is one
+        without a traceback."""
         found: List[str] = []
         for symptom, pattern in shape.patterns:
             match = pattern.find(line.text)
             if match is not None:
                 found.append(symptom)
                 whole = not ignored and (raised or not pattern.raised)
+                less = bare(pattern.weight) if quoted else min(pattern.weight, WEAK)
                 start = match.start() if isinstance(match, re.Match) else line.text.find(pattern.literal)
-                self._hit(symptom, pattern.weight if whole else min(pattern.weight, WEAK), line, match, start)
+                self._hit(symptom, pattern.weight if whole else less, line, match, start)
         return found
 
     def _step(self, line: Line, seen: Seen) -> None:
@@ -336,6 +366,14 @@ class Evidence(Store):
         found = [(self.rank_of(r.line), r) for seen in self.ranks.values() for r in seen.raised]
         found += [(self.rank_of(r.line), r) for seen in self.streams.values() for r in seen.raised]
         return sorted(found, key=lambda item: item[1].order)
+
+    def quoted(self) -> List[Raised]:
+        """Exceptions without a traceback that no training and not much else followed, in order."""
+        every = [
+            (seen, *one) for seen in (*self.ranks.values(), *self.streams.values()) for one in seen.quoted
+        ]
+        last = [r for seen, at, r in every if seen.lines - at <= NEAR_THE_END and not self.survived(r)]
+        return sorted(last, key=lambda r: r.order) if not self.ended_well else []
 
     def blamers(self) -> Set[int]:
         """Ranks that print a communication error."""

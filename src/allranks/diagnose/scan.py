@@ -34,7 +34,7 @@ from allranks.diagnose.prefixes import Spans, peel
 from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
 from allranks.diagnose.shapes import Shape
-from allranks.diagnose.streams import LOOSE, opens
+from allranks.diagnose.streams import LOOSE, is_warning_class, opens
 from allranks.diagnose.stretches import Part, Stretch
 from allranks.diagnose.wrapped import looks_wrapped
 
@@ -231,7 +231,7 @@ class _Scanner:
             return SPEAKING
         shape = self.shapes.of(line.text)
         role = STEP if shape.progress else MUTE if shape.exception else PLAIN
-        if not shape.says_nothing:
+        if not shape.says_nothing or (shape.exception and not is_warning_class(line.text)):
             role = SPEAKS
         if role == STEP and b"| 0/" in form:
             spans += _places_of(text.translate(ALIKE_TEXT), DRAWN)

@@ -87,8 +87,8 @@ class Seen:
     """The output of one rank, or of one unlabelled stream."""
 
     __slots__ = (
-        "bare", "frame", "headed", "ignored", "last_plain", "lines", "node", "raised", "source", "steps", "task",
-        "traceback",
+        "announced", "bare", "frame", "headed", "ignored", "last_plain", "lines", "node", "quoted", "raised", "source",
+        "steps", "task", "traceback",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -104,6 +104,10 @@ class Seen:
         self.raised: List[Raised] = []
         self.bare: Optional[Tuple[int, Line, Any]] = None
         """The last exception outside a traceback: the number of its line, the line, its shape."""
+        self.announced: Optional[Tuple[int, bool]] = None
+        """The line of the last exception whose message goes on in the next lines, and whether it ended a traceback."""
+        self.quoted: List[Tuple[int, Raised]] = []
+        """The last exceptions outside a traceback, with the number of their line in this stream."""
 
 
 class Source:
@@ -149,6 +153,11 @@ def head(seen: Seen, heading: str, text: str) -> None:
     seen.traceback = CLOSED if heading == CHAINED else OPEN
     seen.frame = ""
     seen.headed = seen.lines
+
+
+def is_warning_class(text: str) -> bool:
+    """Whether a line that begins with the name of an exception names a warning."""
+    return text.partition(":")[0].endswith("Warning")
 
 
 def opens(heading: str) -> bool:

@@ -24,6 +24,9 @@ STRONG = 100
 """A text that only this cause prints."""
 CRASH = 70
 """An exception or a signal that no other symptom knows."""
+BARE = 56
+"""An exception without a traceback, as people quote it and as programs print it that handled it. If a pattern knows it,
+it weighs more (`bare`)."""
 WEAK = 55
 """A text that often appears with this cause, or a warning of it."""
 ENDED = 45
@@ -51,7 +54,16 @@ LEFT = CRASH + 1
 
 def is_warning(weight: int) -> bool:
     """Whether a text of this weight only warns of its cause or echoes another rank's."""
-    return weight <= WEAK and not ENDED - 5 <= weight <= ENDED
+    return weight <= _BARE_MOST and not ENDED - 5 <= weight <= ENDED
+
+
+_BARE_MOST = 63
+
+
+def bare(weight: int) -> int:
+    """The weight of a pattern that must be raised, in an exception without a traceback: above every warning, below
+    everything that was raised, and in the patterns' order."""
+    return min(weight, max(BARE + 1, min(BARE + 1 + (weight - CRASH) // 5, _BARE_MOST)))
 
 
 class Pattern:

@@ -23,7 +23,7 @@ from typing import Optional
 
 from allranks.core.causes import AFTER_A_STEP, END, Cause
 from allranks.diagnose.evidence import Evidence, Raised
-from allranks.diagnose.symptom import CRASH, ECHO, STALE, Case, Hit, Pattern
+from allranks.diagnose.symptom import BARE, CRASH, ECHO, STALE, Case, Hit, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
 from allranks.diagnose.symptoms.rank_sigkilled import only_rank
@@ -45,9 +45,11 @@ def judge(seen: Evidence) -> Optional[Case]:
     id_ = "rank-crashed-first"
     raised = [(rank, r) for rank, r in seen.raised() if not r.communication and not set(r.known) - {id_}]
     hits = [Hit(id_, _weight(seen, r), r.line, r.order, r.at, r.steps) for _, r in raised]
-    if not hits:
-        return _by_signal(seen) or seen.case(id_) or _by_exit_code(seen)
-    weight = max(h.weight for h in hits)
+    weight = max((h.weight for h in hits), default=STALE)
+    if weight <= STALE:
+        other = _by_signal(seen) or _by_text(seen)
+        if other is not None or not hits:
+            return other
     hits = sorted((h for h in hits if h.weight == weight), key=lambda h: (_time(seen, h), h.order))
     same = [h for h in hits if _kind(h) == _kind(hits[0])]
     frame = next((r.frame.strip() for _, r in raised if r.order == hits[0].order and r.frame), "")
@@ -55,6 +57,18 @@ def judge(seen: Evidence) -> Optional[Case]:
     # Without a rank's name this may be a launcher's exception, or an echo of a failure in another log.
     named = weight > STALE and seen.rank_of(hits[0].line) is not None
     return Case(id_, weight, tuple(same), "certain" if named else "likely", notes=notes)
+
+
+def _by_text(seen: Evidence) -> Optional[Case]:
+    """The crash is known from a text alone: of an interpreter, of an exception that is quoted without its traceback, or
+    of a launcher's exit code."""
+    id_ = "rank-crashed-first"
+    case, quoted = seen.case(id_), seen.quoted()
+    known = any(r.known or r.communication for r in quoted)
+    if quoted and not known and (case is None or case.weight < BARE):
+        hits = [Hit(id_, BARE, r.line, r.order, r.at, r.steps) for r in quoted]
+        return Case(id_, BARE, tuple(hits), "likely", notes=("the exception's traceback is not in this log",))
+    return case or _by_exit_code(seen)
 
 
 def _kind(hit: Hit) -> str:
