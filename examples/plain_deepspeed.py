@@ -83,7 +83,7 @@ def configuration(args: argparse.Namespace, world_size: int) -> dict:
 
 
 def batches(loader: DataLoader, sampler: DistributedSampler):
-    """Batches without end; each epoch shuffles anew, in the same order on every rank."""
+    """Batches without end; each epoch shuffles again, in the same order on every rank."""
     epoch = 0
     while True:
         sampler.set_epoch(epoch)

@@ -113,8 +113,8 @@ def short_page() -> list[str]:
     text = (
         f"{runs} short runs of 1 to 3 nodes, {steps:,} steps, one after another in {len(made)} homes:"
         f" **{count['alarms']}** alarms, **{count['bad']}** that did not end well; {count['left']} processes, files and"
-        " folders left after `clean`. While they ran, in a home outside of the runs' folders (but for the index, a file"
-        f" a run), in /tmp, in /dev/shm and in the kernel's list of sockets {grown}."
+        " folders left after `clean`. While they ran, in a home outside of the runs' folders (except for the index, one"
+        f" file per run), in /tmp, in /dev/shm and in the kernel's list of sockets {grown}."
     )
     bad = [f"- {text}" for one in made for text in [*one["bad"], *one["alarms"], *one["left"]]]
     return ["", text, *bad[:20], *memory_page()]

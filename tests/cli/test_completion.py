@@ -64,6 +64,7 @@ def test_findings_and_nodes_complete(home: Path) -> None:
     assert "gpu-ecc" in completed(completers("explain"), "ids", "gpu-")
     assert "gpu-ecc" in completed(completers("check"), "--accept", "gpu-")
     assert completed(completers("ssh-keys"), "nodes") == ["node1", "gpu7", "login", "node9"]
+    assert completed(completers("logs"), "--node") == ["node1", "gpu7"]
 
 
 def test_every_run_of_every_verb_completes() -> None:

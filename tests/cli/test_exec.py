@@ -69,7 +69,7 @@ def test_different_ends_are_told_apart() -> None:
         CommandResult("n1", 0, "a\n"),
         CommandResult("n2", 2, "b\n"),
         CommandResult("n3", 0, "a\n"),
-        CommandResult("n4", error="its name does not resolve"),
+        CommandResult("n4", error="n4: its name does not resolve", fix="correct the name"),
         CommandResult("n5", None, "half", timed_out=True),
         CommandResult("n6", -9, ""),
     ]
@@ -81,6 +81,7 @@ def test_different_ends_are_told_apart() -> None:
         "n2  exit code 2",
         "  b",
         "n4  its name does not resolve",
+        "  fix  correct the name",
         "n5  did not end in time, and was ended",
         "  half",
         "n6  ended by SIGKILL",

@@ -60,7 +60,7 @@ def test_a_blocked_plan_is_not_written(tmp_path: Path, capsys, home) -> None:
 def test_scripts_run_without_lockstep_and_are_planned_so(root: Path, tmp_path: Path, capsys, home) -> None:
     out, example = tmp_path / "out", str(root / "examples" / "deepseek-v3-24xa100.yaml")
     assert main(["plan", example, "--render", "torchrun", "-o", str(out)]) == 0
-    assert "too-close: 80.7 GiB" in capsys.readouterr().out
+    assert "too close: 80.7 GiB" in capsys.readouterr().out
     written = json.loads((out / "deepspeed.json").read_text())
     assert written["zero_optimization"]["stage3_allgather_sequential"], "a leaf's tensors one by one"
     assert "no effect here: `train.experts`" in (out / "README.md").read_text()

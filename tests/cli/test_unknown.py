@@ -118,6 +118,15 @@ def test_explain_names_every_unknown_id_with_the_nearest_at_once(capsys) -> None
     assert said.out == "", "nothing is printed of what was right"
 
 
+@pytest.mark.parametrize(
+    ("word", "found"),
+    [("GPU_ECC", "gpu-ecc"), ("oom", "cpu-oom-killed, cuda-oom"), ("xid 79", "xid-gpu-fault")],
+)
+def test_a_word_is_looked_for_in_ids_titles_and_texts(word: str, found: str, capsys) -> None:
+    assert main(["explain", word]) == 2
+    assert found in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("verb", ["watch", "logs"])
 def test_where_there_are_no_runs_yet_none_is_named(verb: str, capsys, home) -> None:
     assert main([verb]) == 2

@@ -64,7 +64,8 @@ def test_a_run_that_trains() -> None:
     assert found["allranks_gpu_power_watts", "gpu=0", "node=a", "run=run-1"] == 300.0
     assert found["allranks_run_gradient_norm_ratio", "run=run-1"] == 1.25
     assert found["allranks_node_memory_available_bytes", "node=a", "run=run-1"] == 5
-    assert found["allranks_run_findings", "run=run-1", "severity=warn"] == 1
+    assert found["allranks_run_findings", "run=run-1", "severity=warning"] == 1
+    assert found["allranks_run_findings", "run=run-1", "severity=error"] == 0
 
 
 def test_what_is_not_known_is_left_out_and_is_not_zero() -> None:

@@ -71,7 +71,7 @@ def test_a_narrow_terminal_keeps_what_matters():
 
 
 def test_no_runs():
-    assert runs(80, some=[]) == ["no runs are known here."]
+    assert runs(80, some=[]) == ["No runs are known here."]
 
 
 def test_the_picture_needs_no_network(events, tmp_path):

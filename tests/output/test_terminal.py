@@ -427,7 +427,7 @@ def test_what_is_fine_is_listed_only_when_asked():
 
 
 def test_no_finding_at_all():
-    assert said([]) == "nothing found.\n"
+    assert said([]) == "No findings.\n"
 
 
 def test_a_sentence_is_wrapped_and_what_is_to_be_done_is_not():
@@ -482,7 +482,7 @@ def test_the_end_of_a_script_names_what_it_saved(journals):
 
 def test_an_end_that_shows_no_training_is_no_success(journals):
     text = summary(journals, "healthy", adapter=None, state="unproven", step=None)
-    assert text.startswith("unproven: ended with 0; no process group, step or save was seen")
+    assert text.startswith("Unproven: ended with 0; no process group, step or save was seen")
 
 
 def test_the_end_of_a_good_run(journals, tmp_path):
@@ -491,7 +491,7 @@ def test_the_end_of_a_good_run(journals, tmp_path):
     report.write_text("")
     text = summary(journals, "healthy", directory=str(tmp_path))
     assert text.startswith(
-        "succeeded: trained 36 steps. The adapter is whole and changes the model’s output."
+        "Succeeded: trained 36 steps. The adapter is whole and changes the model’s output."
     )
     assert "  adapter   /home/ubuntu/.allranks/runs/x/output\n" in text
     assert "  verified  30 tensors, 28,032 parameters, step 36; logits move by up to 0.1834\n" in text

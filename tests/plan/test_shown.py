@@ -27,7 +27,7 @@ def test_the_seeds_run_in_figures(capsys, home) -> None:
         "parameters 52.1 GiB, activations 4.28 GiB, working set 3.41 GiB",
         "experts    lockstep, 8 at a time: working set 3.41 GiB, 62.7 GiB per GPU (fits), 5 min 02 s per step; "
         "planned, recommended",
-        "a layer's at once: working set 21.1 GiB, 80.7 GiB per GPU (too-close), 3 min 43 s per step",
+        "a layer's at once: working set 21.1 GiB, 80.7 GiB per GPU (too close), 3 min 43 s per step",
         "elsewhere  Megatron with pipeline parallelism over the nodes: at best 10.3 s per step, 29 times faster",
         "node-2 (10.18.122.132): ranks 16 to 23",
     ):
@@ -39,7 +39,7 @@ def test_the_seeds_run_with_a_leaf_in_figures(capsys, home) -> None:
     text = shown(capsys, SEEDS, "--samples", "5437649", "--price", "2", "--set", "train.experts=leaf")
     for figure in (
         "model.layers.3.mlp, 11,320,164,352",
-        "too-close: 80.7 GiB per GPU of 79.1 GiB, 1.58 GiB too much",
+        "too close: 80.7 GiB per GPU of 79.1 GiB, 1.58 GiB too much",
         "parameters 52.1 GiB, working set 21.1 GiB",
         "2.59 TB into a rank per step, 2.59 TB out of a node",
         "3 min 43 s on 100 Gb Ethernet (assumed), 220 tokens/s; limit: network between nodes",

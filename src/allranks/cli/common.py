@@ -7,8 +7,9 @@ import difflib
 import json
 import math
 import os
+import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from allranks.core.errors import BadInput, Problem
 from allranks.output.json_values import finite
 
 if TYPE_CHECKING:
+    from allranks.core.pages import Page
     from allranks.spec import Run, Typed
 
 
@@ -142,10 +144,28 @@ def require_ids(what: str, ids: Iterable[str]) -> None:
         raise BadInput(problems)
 
 
-def unknown_id(before: str, name: str, pages: Iterable[str]) -> Problem:
-    near = difflib.get_close_matches(name, pages, n=3)
+MOST_NEAR = 6
+
+
+def unknown_id(before: str, name: str, pages: Mapping[str, Page]) -> Problem:
+    near = nearest(name, pages)
     do = "nearest: " + ", ".join(near) if near else "allranks explain lists all ids"
     return Problem(f"{before}{name} is not the id of a finding", do=do)
+
+
+def nearest(name: str, pages: Mapping[str, Page]) -> list[str]:
+    """Ids that are spelt alike; or those with all words of `name` in their id or title, or else in their text."""
+    words = re.findall(r"[^\W_]+", name.lower())
+    spelt = difflib.get_close_matches("-".join(words), pages, n=3)
+    if spelt or not words:
+        return spelt
+    begin = [re.compile(rf"\b{re.escape(word)}", re.IGNORECASE) for word in words]
+
+    def all_in(text: str) -> bool:
+        return all(one.search(text) for one in begin)
+
+    titled = [id for id, page in pages.items() if all_in(f"{id} {page.title}")]
+    return (titled or [id for id, page in pages.items() if all_in(page.markdown())])[:MOST_NEAR]
 
 
 def require_writable(path: str | Path, write: Callable[[Path], Any]) -> None:

@@ -68,6 +68,15 @@ def node_names(**_: object) -> list[str]:
     return list(dict.fromkeys([*names, *ssh_hosts(Path.home() / ".ssh" / "config")]))
 
 
+def nodes_of_run(parsed_args: argparse.Namespace | None = None, **_: object) -> list[str]:
+    """The nodes of the run that the line names so far; of all runs if it names none."""
+    from allranks.runs import index
+
+    wanted = str(getattr(parsed_args, "run", None) or "")
+    entries = [entry for entry in index.entries() if str(entry.get("id")).startswith(wanted)]
+    return list(dict.fromkeys(name for entry in entries or index.entries() for name in nodes_of(entry)))
+
+
 def nodes_of(entry: dict) -> Iterator[str]:
     nodes = entry.get("nodes")
     for node in nodes if isinstance(nodes, list) else ():
@@ -110,6 +119,7 @@ COMPLETERS = {
     "path": checkpoints,
     "ID": finding_ids,
     "ids": finding_ids,
+    "node": nodes_of_run,
     "NODES": node_names,
     "nodes": node_names,
 }

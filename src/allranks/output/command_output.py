@@ -20,6 +20,8 @@ def print_results(results: Sequence[CommandResult], out: Out | None = None) -> N
         out.line((fold(names) + count, style), (f"  {said}" if said else "", "red"))
         for line in one.output.splitlines():
             out.line("  ", line)
+        if one.fix:
+            out.line(("  fix  ", "dim"), one.fix)
 
 
 def alike(results: Iterable[CommandResult]) -> list[tuple[list[str], CommandResult]]:
@@ -34,7 +36,7 @@ def alike(results: Iterable[CommandResult]) -> list[tuple[list[str], CommandResu
 def how(one: CommandResult) -> str:
     """How the command ended; empty if it ended with 0."""
     if one.error:
-        return one.error
+        return one.error.removeprefix(f"{one.node}: ")
     if one.timed_out or one.code is None:
         return "did not end in time, and was ended"
     if one.code < 0:

@@ -61,7 +61,7 @@ def print_findings(
     if verbose:
         print_fine(groups, out)
     if not groups:
-        out.line("nothing found.")
+        out.line("No findings.")
         return
     out.line(*counts(groups))
 
@@ -147,7 +147,7 @@ def print_summary(result: Mapping[str, Any], out: Out | None = None) -> None:
     sentence = verdict_sentence(as_report(result))
     first, rest = sentence.split(" ", 1)
     if first.lower() != state:
-        first, rest = f"{state}:", sentence[:1].lower() + sentence[1:]
+        first, rest = f"{state.capitalize()}:", sentence[:1].lower() + sentence[1:]
     wrapped(out, out.text((first, STATE_STYLES.get(state, "bold")), " ", rest), 0)
     fix = (diagnosis_of(result.get("diagnosis")) or {}).get("fix") or ""
     if fix and state == "failed":

@@ -16,14 +16,15 @@ from typing import Any
 from prometheus_client.core import GaugeMetricFamily, InfoMetricFamily, StateSetMetricFamily
 from prometheus_client.registry import Collector
 
-from allranks.core import Event
+from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Event
 from allranks.core.run_states import FINAL
 from allranks.core.untrusted import text
 from allranks.monitor import RunState, event_handlers
 from allranks.monitor.rank_records import NodeState, RankState
 
 STATES = ("starting", "running", *FINAL)
-SEVERITIES = ("note", "warn", "block", "unknown")
+SEVERITIES = {NOTE: "note", WARN: "warning", BLOCK: "error", UNKNOWN: "unknown"}
+"""A finding's verdict in a journal, and the label's value."""
 
 
 @dataclass
@@ -138,8 +139,8 @@ def tell(one: Followed, families: dict[str, Any]) -> None:
     put("run_tokens_per_second", tokens_per_second(ranks))
     put("run_step_seconds", median(seconds for rank in ranks for seconds in rank.seconds))
     put("run_saved_checkpoints", float(one.saves))
-    for severity in SEVERITIES:
-        put("run_findings", float(one.severities[severity]), severity)
+    for verdict, severity in SEVERITIES.items():
+        put("run_findings", float(one.severities[verdict]), severity)
     for rank in ranks:
         of_rank(rank, put)
     for node in run.nodes.values():

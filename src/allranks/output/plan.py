@@ -98,7 +98,7 @@ def _memory(memory: Mapping[str, Any]) -> Iterator[Line]:
     parts = dict(memory["gpu_bytes"])
     total, usable = parts.pop("total"), memory["gpu_usable_bytes"]
     place = "per GPU" if memory["gpu_usable_bytes"] or parts.get("runtime") else "per rank"
-    verdict = memory["verdict"] or "whether it fits is not known"
+    verdict = _fit(memory["verdict"])
     of = f" of {size(usable)}, {_margin(usable - total)}" if usable else ""
     yield "memory", f"{verdict}: {size(total)} {place}{of}; fullest at: {memory['gpu_moment']}"
     large = [(name, value) for name, value in parts.items() if value >= SHOWN * total]
@@ -199,7 +199,7 @@ def _experts(advice: Mapping[str, Any]) -> Iterator[Line]:
         together = f"lockstep, {row['at_once']} at a time" if row["at_once"] else "a layer's at once"
         step = f", {seconds(row['seconds_per_step'])} per step" if row["seconds_per_step"] else ""
         marks = [word for word in ("planned", "recommended") if row[word] and len(rows) > 1]
-        fit = row["memory_verdict"] or "whether it fits is not known"
+        fit = _fit(row["memory_verdict"])
         yield (
             "experts" if not place else "",
             f"{together}: working set {size(row['working_set_bytes'])}, {size(row['gpu_bytes'])} per GPU ({fit}){step}"
@@ -209,12 +209,17 @@ def _experts(advice: Mapping[str, Any]) -> Iterator[Line]:
             yield "", row["reason"]
 
 
+def _fit(verdict: str | None) -> str:
+    """The verdict in words: `fits`, `too close`, `does not fit`."""
+    return verdict.replace("-", " ") if verdict else "whether it fits is not known"
+
+
 def _pasted(row: Mapping[str, str]) -> str:
     return one_line(row["setting"]) + (f"   ({row['cost']})" if row["cost"] else "")
 
 
 def _figures(row: Mapping[str, Any]) -> str:
-    fits = "" if row["memory_verdict"] == "fits" else f", memory {row['memory_verdict'] or 'not known'}"
+    fits = "" if row["memory_verdict"] == "fits" else f", memory {_fit(row['memory_verdict'])}"
     return f"{row['name']}, {row['tokens_per_second']:,.0f} tokens/s, {seconds(row['seconds_per_step'])} per step{fits}"
 
 

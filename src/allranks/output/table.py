@@ -31,7 +31,7 @@ def print_runs(runs: Sequence[Mapping[str, Any]], out: Out | None = None, now: f
     """One line per run: id, name, state, step, nodes, age, cause of failure, adapter."""
     out = out or Out()
     if not runs:
-        out.line("no runs are known here.")
+        out.line("No runs are known here.")
         return
     now = time.time() if now is None else now
     heads = ("id", "name", "state", "step", "nodes", "age", "cause", "adapter")
@@ -58,13 +58,17 @@ def run_row(run: Mapping[str, Any], now: float) -> Row:
             run.get("state") or "unknown",
             text,
             len(nodes) if isinstance(nodes, list) else nodes or MISSING,
-            MISSING
-            if started is None
-            else seconds(float(round(max(now - started, 0.0)))).replace(".0 s", " s"),
+            MISSING if started is None else age(now - started),
             cause(run),
             adapter_of(run.get("adapter")).get("path") or MISSING,
         )
     ]
+
+
+def age(passed: float) -> str:
+    """Whole seconds, then minutes and seconds, and so on."""
+    whole = max(round(passed), 0)
+    return f"{whole} s" if whole < 60 else seconds(float(whole))
 
 
 def cause(run: Mapping[str, Any]) -> str:

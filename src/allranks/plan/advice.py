@@ -62,7 +62,7 @@ def tried(change: Change, planned: str | None = None) -> Tried:
     reason = ""
     if memory.verdict == DOES_NOT_FIT or (memory.verdict not in (FITS, None) and memory.verdict != planned):
         short = memory.total - (memory.usable or 0)
-        reason = f"needs {memory.total / GIB:.1f} GiB per GPU, {abs(short) / GIB:.1f} GiB " + (
+        reason = f"needs {memory.total / GIB:,.1f} GiB per GPU, {abs(short) / GIB:,.1f} GiB " + (
             "more than there is" if short > 0 else "less than there is: too close"
         )
     rate = _tokens(change.case) / time.total if time.total else 0.0

@@ -158,7 +158,7 @@ def refuse_hidden(drafts: list[Draft], nodes: list[Node], reading: Reading) -> N
         if is_loopback(node.address):
             reading.wrong(
                 draft.at,
-                f"nodes: {node.name} is {node.address}, and other nodes are other machines.",
-                "each of them would look for it on itself.",
-                "the name or address that the others reach it by",
+                f"nodes: {node.name} is {node.address}, but the run has other machines, too.",
+                "there this address leads to those machines themselves.",
+                f"give {node.name} a name or an address that the other machines can reach",
             )

@@ -17,8 +17,9 @@ EXTRA_SECONDS = 60.0
 
 @dataclass(frozen=True)
 class CommandResult:
-    """The result of a command on one node. `error` says why nothing is known; else `code` is its exit code (negative:
-    a signal), or None if its time was over. `output` is as the node gave it: data, never for a terminal as it is."""
+    """The result of a command on one node. `error` says why nothing is known, and `fix` what to do; else `code` is its
+    exit code (negative: a signal), or None if its time was over. `output` is as the node gave it:
+    data, never for a terminal as it is."""
 
     node: str
     code: int | None = None
@@ -27,6 +28,7 @@ class CommandResult:
     seconds: float | None = None
     timed_out: bool = False
     error: str = ""
+    fix: str = ""
 
     @property
     def is_known(self) -> bool:
@@ -35,8 +37,8 @@ class CommandResult:
 
     def as_json(self) -> dict[str, Any]:
         if self.error:
-            return {"node": self.node, "error": self.error}
-        return {name: value for name, value in vars(self).items() if name != "error"}
+            return {"node": self.node, "error": self.error, **({"fix": self.fix} if self.fix else {})}
+        return {name: value for name, value in vars(self).items() if name not in ("error", "fix")}
 
 
 async def run_on_all(
@@ -62,7 +64,7 @@ async def run_on_all(
 
     outcomes = await nodes.each(one)
     return [
-        CommandResult(outcome.node.name, error=outcome.error.text)
+        CommandResult(outcome.node.name, error=outcome.error.text, fix=getattr(outcome.error, "fix", ""))
         if outcome.error is not None
         else outcome.answer
         for outcome in outcomes

@@ -5,8 +5,8 @@ The launchers of distributed training (torchrun, deepspeed, accelerate, llamafac
 the node and belong to no run of allranks, by their command lines: pid, user and age.
 
 ## Why it matters
-Both share the node's processors, memory, GPUs and network. A forgotten one holds them for nothing, and its ranks
-may still wait at the rendezvous port that this run is to use.
+It shares the node's processors, memory, GPUs and network with your run. A forgotten training keeps them busy for
+nothing, and its ranks may still wait at the rendezvous port that this run will use.
 
 ## What to do
 Ask its user. It is reported and never touched: allranks signals only what its own run directories prove to be
@@ -44,6 +44,6 @@ def check(context: Context) -> Findings:
             view,
             saw=f"{plural(len(found), 'training', 'trainings')} of others on {view.name}: {listed(told)}",
             expected="nobody else trains on the node",
-            why="both share its processors, memory and network; they are left alone.",
+            why="they share its processors, memory and network with your run. allranks leaves them alone.",
             fix=f"ask the user of pid {found[0].get('pid')}",
         )

@@ -47,7 +47,7 @@ def call(options: argparse.Namespace) -> int:
 
     if not options.command:
         do = "allranks exec NODES -- nvidia-smi -L"
-        raise BadInput(Problem("no command", "what stands after -- is run on the nodes.", do))
+        raise BadInput(Problem("no command", "the command after -- runs on the nodes.", do))
     nodes = open_targets(options.nodes, Access(options.user, options.transport, options.accept_new_hosts))
 
     async def ask():

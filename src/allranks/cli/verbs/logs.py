@@ -13,8 +13,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         help="a run's id, the beginning of it, or its run file; default: the newest run",
     )
-    parser.add_argument("--rank", type=int, action="append", default=[], help="only this global rank")
-    parser.add_argument("--node", action="append", default=[], help="only this node")
+    parser.add_argument(
+        "--rank", type=int, action="append", default=[], help="only this global rank; may be repeated"
+    )
+    parser.add_argument("--node", action="append", default=[], help="only this node; may be repeated")
     parser.add_argument("-f", "--follow", action="store_true", help="print new lines until the run ends")
     parser.add_argument(
         "--tail", type=positive, metavar="LINES", help="only the last LINES lines of each log"

@@ -1,6 +1,6 @@
 """Write the report of a run, or of an adapter's folder: one HTML file that needs no network.
 
-A folder may have been copied far away from its run: it is verified, and the page tells what its own files tell.
+A folder may have been copied far away from its run: it is verified, and the page shows what its own files say.
 """
 
 from __future__ import annotations
