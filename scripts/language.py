@@ -2,9 +2,9 @@
 
     python scripts/language.py [--list [ROOM…]] [--write]
 
-It reads Markdown (README.md, docs/), the comments of `examples`, and in `src` the texts of the program: string
-literals that are sentences or parts of one, and the docstrings that are pages of `allranks explain` or helps of verbs.
-It also reads all other docstrings and the comments of `src`; these count apart, as `code of ROOM`.
+It reads Markdown (README.md, docs/), the comments of `examples`, and in `src` the texts of the program and of the live
+page: string literals that are sentences or parts of one, and the docstrings that are pages of `allranks explain` or
+helps of verbs. It also reads all other docstrings and the comments of `src`; these count apart, as `code of ROOM`.
 `scripts/language_baseline.json` holds how many are left in each room. A room with more fails; `--write` lowers the
 numbers and never raises one. A line that says `language: allow` (a comment in Python, `<!-- language: allow -->` in
 Markdown) is passed over.
@@ -127,6 +127,11 @@ HABITS = {
     "not-last": habit(
         r"\b(?:has|have|does|do|needs?|knows?|shows?|holds?|fits?|asks?|says?) (?:it|them|that|this) not\b",
         "does not have it",
+    ),
+    "spelling": habit(
+        r"\b(?:de)?(?:quant|recogn|initial|stabil|amort|normal|organ|summar|minim|maxim|util)is(?:e[ds]?|ing|ations?)\b"
+        r"|\bbehaviours?\b",
+        "American: -ize, behavior",
     ),
     "blocks": habit(r"\b\d+ blocks\b|\bblocks, \d|\bfinding that blocks\b", "error"),
     "separator": habit(
@@ -303,6 +308,22 @@ def yaml_comments(path: Path) -> Iterator[Text]:
             yield Text(name, number, found[1])
 
 
+SCRIPT_TEXT = re.compile(r'"([^"\n]*)"|`([^`\n]*)`')
+FILLED_IN = re.compile(r"\$\{[^{}]*\}")
+
+
+def javascript(path: Path) -> Iterator[Text]:
+    """The live page's texts: string literals and templates that are sentences or parts of one."""
+    name = str(path.relative_to(ROOT))
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if ALLOW in line or line.lstrip().startswith("//"):
+            continue
+        for found in SCRIPT_TEXT.finditer(line):
+            text = FILLED_IN.sub(VALUE, found[1] or found[2] or "")
+            if is_sentence(text):
+                yield Text(name, number, text)
+
+
 def joined(name: str, block: list[tokenize.TokenInfo]) -> Text:
     return Text(name, block[0].start[0], "\n".join(one.string.lstrip("# ") for one in block), of_code=True)
 
@@ -331,6 +352,9 @@ def all_texts() -> Iterator[Text]:
             yield from markdown(path)
     for path in sorted((ROOT / "examples").glob("*.yaml")):
         yield from yaml_comments(path)
+    for path in sorted((ROOT / "src").rglob("*.js")):
+        if "vendor" not in path.parts:
+            yield from javascript(path)
     for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "examples").glob("*.py")]):
         yield from python(path)
         yield from comments(path)

@@ -43,6 +43,7 @@ BAD = {
     "cure": "Cure it there.",
     "verb-no": "A full disk ends no run.",
     "passive": "The node was stopped by allranks.",
+    "spelling": "A quantised model is recognised.",
     "not-last": "The other log has it not.",
     "blocks": "1 blocks, 2 warnings.",
     "separator": "It reads 10000 tokens.",

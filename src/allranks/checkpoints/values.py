@@ -16,7 +16,7 @@ from allranks.checkpoints.weights import Damaged, Tensor
 from allranks.core.text import printable
 
 CHUNK_BYTES = 1 << 18
-"""A multiple of every value's size. Large enough to amortise the calls, small enough to stay in a core's cache."""
+"""A multiple of every value's size. Large enough to amortize the calls, small enough to stay in a core's cache."""
 
 _LANES = {
     # dtype: bytes a value, the bits that are all ones in NaN (and infinity, where there is one)

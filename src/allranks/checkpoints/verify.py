@@ -233,7 +233,7 @@ def _values(
 
 
 def _untrained(adapter: Adapter, zero: "set[str]", file: str) -> List[Finding]:
-    """The half that starts at zero: lora_B, and lora_embedding_A of an embedding (PEFT's initialisation).
+    """The half that starts at zero: lora_B, and lora_embedding_A of an embedding (PEFT's initialization).
 
     A module that is zero in some layers only lost its gradient or its data there. A place that is zero in
     every layer may have had no data (an image tower), an expert may have had no token: those are warned of.

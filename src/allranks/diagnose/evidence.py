@@ -187,7 +187,7 @@ class Evidence(Store):
             seen.bare = (seen.lines, line, shape)
 
     def _quote(self, line: Line, seen: Seen, found: List[str]) -> None:
-        """Keeps an exception that stands alone, without a traceback."""
+        """Keeps an exception that is alone, without a traceback."""
         match = EXCEPTION.match(line.text)
         kept = len(seen.raised)
         if match is not None:

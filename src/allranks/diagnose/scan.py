@@ -1,4 +1,4 @@
-"""Logs read in large blocks: most lines are recognised by their shape alone and counted together, in stretches.
+"""Logs read in large blocks: most lines are recognized by their shape alone and counted together, in stretches.
 
 A line whose shape was seen before and held nothing but a step or plain text costs two look-ups in a dictionary. Such
 lines name their ranks and machines in known columns. All others are read one by one, in

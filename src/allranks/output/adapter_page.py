@@ -172,7 +172,7 @@ def what(data: Mapping[str, Any]) -> str:
     targets = config.get("target_modules")
     named = fold(sorted(str(one) for one in targets)) if isinstance(targets, list) else str(targets or "")
     trained = fold(sorted(str(one) for one in listing(config.get("modules_to_save"))))
-    words = {"use_dora": "DoRA", "use_rslora": "rank-stabilised"}
+    words = {"use_dora": "DoRA", "use_rslora": "rank-stabilized"}
     methods = ", ".join(word for key, word in words.items() if config.get(key) is True)
     patterns = [
         f"{len(mapping(config.get(key)))} in {key}"

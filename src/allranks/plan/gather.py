@@ -57,7 +57,7 @@ class _Event:
 
 
 def schedule(steps: Steps, checkpointing: str, holds_recomputed: bool) -> list[_Event]:
-    """The step as events. `holds_recomputed` is the behaviour of DeepSpeed ≥ 0.19.3: frozen tensors that a
+    """The step as events. `holds_recomputed` is the behavior of DeepSpeed ≥ 0.19.3: frozen tensors that a
     recomputation fetches stay until the innermost module that is in backward at that time is done. Under reentrant
     checkpointing that module is the whole model, so every layer stays."""
     events = [_Event(kind, node) for kind, node in forward(steps.root)]

@@ -22,7 +22,7 @@ is the usual cause: network.keeper_port fixes the port so that it can be opened.
 
 Topic: start
 """,
-    "processes-left": """Processes of the run would not end.
+    "processes-left": """Processes of the run did not end.
 
 ## How it is found
 Each supervisor reports the processes that are still alive 10 s after the first SIGKILL.

@@ -199,7 +199,7 @@ LLAMAFACTORY_KEYS = frozenset(
         *("per_device_train_batch_size", "save_steps", "stage", "template", "trust_remote_code"),
     )
 )
-"""The commonest keys of its example files: enough to recognise a LLaMA-Factory YAML."""
+"""The commonest keys of its example files: enough to recognize a LLaMA-Factory YAML."""
 
 Taker = Callable[[Any], Any]
 

@@ -11,7 +11,7 @@ from allranks.worker.rank_reporter import Rank
 
 
 def cuda() -> Any:
-    """torch.cuda if the script has initialised it, else None. Never initialises it."""
+    """torch.cuda if the script has initialized it, else None. Never initializes it."""
     torch = guard.loaded("torch")
     module = getattr(torch, "cuda", None)
     return module if module is not None and module.is_initialized() else None

@@ -1,4 +1,4 @@
-"""Another driver is installed than the one that is loaded.
+"""The installed driver is not the one that is loaded.
 
 ## How it is found
 The version of the `nvidia` module on disk against the loaded one.

@@ -1,4 +1,4 @@
-"""A GPU admits no process, or only one.
+"""A GPU accepts no process, or only one.
 
 ## How it is found
 The compute mode of the GPUs that the run uses.

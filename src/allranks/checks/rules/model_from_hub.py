@@ -1,4 +1,4 @@
-"""A node lacks the model of the Hub, and would download it or cannot.
+"""A node does not have the model of the Hub: it would download it, or cannot.
 
 ## How it is found
 A `model_name_or_path` that names a model of the Hub, not a folder: whether each node has all of it, in the same

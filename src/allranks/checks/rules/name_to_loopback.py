@@ -1,4 +1,4 @@
-"""A node's address leads the others to themselves.
+"""For the other nodes, a node's address is their own loopback.
 
 ## How it is found
 On several machines: the addresses of the run's nodes as each node resolves them, and the head's own.

@@ -1,4 +1,4 @@
-"""A node's name leads to another node of the run.
+"""A node's name resolves to another node of the run.
 
 ## How it is found
 On several machines: the address that each node's name resolves to on every node, against the addresses that the

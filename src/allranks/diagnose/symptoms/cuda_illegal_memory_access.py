@@ -8,7 +8,7 @@ Easily confused with cuda-device-assert, which prints an assertion; xid-gpu-faul
 proves the GPU's fault.
 
 ## Why it matters
-A kernel's fault, mostly of a custom, compiled or quantised one with shapes that it does not expect,
+A kernel's fault, mostly of a custom, compiled or quantized one with shapes that it does not expect,
 seldom of the GPU. The Python line that is named is only where the error surfaced.
 
 ## What to do

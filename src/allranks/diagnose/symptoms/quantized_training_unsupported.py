@@ -1,4 +1,4 @@
-"""A quantised model cannot be trained in this way.
+"""A quantized model cannot be trained in this way.
 
 ## How it is found
 `You cannot perform fine-tuning on purely quantized models`, `The model you are trying to fine-tune is
@@ -9,12 +9,12 @@ loaded in 8-bit precision on a different device`.
 Easily confused with lora-target-not-found, where the adapter was asked for but fits no layer.
 
 ## Why it matters
-Quantised weights hold no gradients: an adapter must be trained on them, by a method and a sharding that
+Quantized weights hold no gradients: an adapter must be trained on them, by a method and a sharding that
 support it.
 
 ## What to do
-Add a LoRA adapter (QLoRA), with a quantisation that supports training (bitsandbytes 4-bit); with ZeRO-3
-no quantisation unless the trainer says that it is supported; remove `.to()` of the model.
+Add a LoRA adapter (QLoRA), with a quantization that supports training (bitsandbytes 4-bit); with ZeRO-3
+no quantization unless the trainer says that it is supported; remove `.to()` of the model.
 
 Topic: settings
 """

@@ -1,4 +1,4 @@
-"""On a node the head's name leads to the node itself.
+"""On a node, the head's name resolves to the node itself.
 
 ## How it is found
 On the node, the head's name resolves to an address of 127.0.0.0/8, or the node's connection to the head reaches the

@@ -82,7 +82,7 @@ def train(command: Command, rest: list[str]) -> None:
     command.words = []
 
 
-def recognised(words: list[str]) -> list[str] | None:
+def recognized(words: list[str]) -> list[str] | None:
     """The arguments of LLaMA-Factory's own script or module; None for another's."""
     if words[:1] == ["-m"]:
         return words[2:] if len(words) > 1 and words[1] in MODULES else None
@@ -96,7 +96,7 @@ def recognised(words: list[str]) -> list[str] | None:
 
 def settle(command: Command) -> None:
     """Takes the arguments of LLaMA-Factory's own script as those of a run file."""
-    rest = recognised(command.words)
+    rest = recognized(command.words)
     if rest is None:
         return
     script = command.words[0]

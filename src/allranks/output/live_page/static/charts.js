@@ -14,7 +14,7 @@ const PANELS = [
     { name: "waiting for data", column: "waiting", colour: "--c2" },
   ] },
   { id: "grad_norm", title: "Gradient norm", format: digits,
-    lines: [{ name: "gradient norm", column: "grad_norm", colour: "--c3" }], absent: "This training does not tell its gradient norm." },
+    lines: [{ name: "gradient norm", column: "grad_norm", colour: "--c3" }], absent: "This training does not report its gradient norm." },
   { id: "tokens", title: "Tokens per second, all ranks", format: digits,
     lines: [{ name: "tokens/s", column: "tokens", colour: "--c2" }], absent: "This training does not count its tokens." },
   { id: "learning_rate", title: "Learning rate", format: digits,
@@ -145,7 +145,7 @@ export class Charts {
     plot.frame.hidden = plot.readout.hidden = !there;
     plot.note.hidden = there || !x.length;
     if (!there) {
-      replace(plot.note, panel.absent || "Nothing is told of it yet.");
+      replace(plot.note, panel.absent || "No values yet.");
       return;
     }
     const { places } = this.kept;

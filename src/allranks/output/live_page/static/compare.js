@@ -26,7 +26,7 @@ export class Compare {
         replace(this.body, el("p", { class: "quiet" }, others.length ? "Choose the run to compare with." : "There is no other run here."));
         return;
       }
-      replace(this.body, el("p", { class: "quiet" }, "Both journals are read …"));
+      replace(this.body, el("p", { class: "quiet" }, "Reading both journals …"));
       this.show(await ask(`api/compare?a=${encodeURIComponent(this.id)}&b=${encodeURIComponent(this.other)}`));
     } catch (error) {
       replace(this.body, el("p", { class: "said bad" }, error.message));

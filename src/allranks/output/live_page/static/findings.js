@@ -56,6 +56,6 @@ export class Findings {
           names.length ? el("b", {}, names.slice(0, 4).join(", "), names.length > 4 ? ` and ${names.length - 4} more` : "") : null, " ",
           one.saw, " ", el("span", { class: "quiet id" }, one.id, known(one.at) ? ` · ${clock(one.at)}` : "")),
         parts(one));
-    }) : el("li", { class: "quiet" }, "Nothing to look at."));
+    }) : el("li", { class: "quiet" }, "No findings."));
   }
 }

@@ -61,7 +61,7 @@ export class Heat {
   update() {
     const { ranks } = this.model;
     if (!ranks || !ranks.rank.length) {
-      setText(this.said, "No rank has been heard yet.");
+      setText(this.said, "No rank has reported yet.");
       return;
     }
     this.build();

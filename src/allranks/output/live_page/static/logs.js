@@ -123,7 +123,7 @@ export class Logs {
     this.source.addEventListener("end", () => this.source.close());
     this.source.onerror = () => {
       this.source.close();
-      this.say("The connection is lost: new lines no longer come. Choose the ranks again.");
+      this.say("The connection is lost, so no new lines arrive. Choose the ranks again.");
     };
     this.source.onmessage = (message) => {
       const told = JSON.parse(message.data);

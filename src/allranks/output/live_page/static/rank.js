@@ -38,7 +38,7 @@ export class RankPanel {
     try {
       const told = await ask(`api/run/${encodeURIComponent(this.model.id)}/rank/${wanted}`);
       if (wanted !== this.rank) return;
-      setText(this.said, told.steps.length ? "" : "It has told no step yet.");
+      setText(this.said, told.steps.length ? "" : "It has not reported a step yet.");
       this.plot.frame.hidden = !told.steps.length;
       if (told.steps.length) this.draw(told.steps);
     } catch (error) {

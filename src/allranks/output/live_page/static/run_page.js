@@ -117,13 +117,13 @@ export class RunPage {
     this.figure("loss", digits(last("loss")), "");
     this.figure("step time", seconds(pace), "");
     this.figure("tokens/s", digits(last("tokens")), "");
-    this.figure("elapsed", duration(this.model.elapsed), left === null ? (still && whole && !FINAL.includes(run.state) ? "no step of late" : "") : `${duration(left)} left`);
-    this.figure("ranks", ranks ? count(ranks.rank.length) : "–", FINAL.includes(run.state) ? "" : `${count(alive)} at work`);
+    this.figure("elapsed", duration(this.model.elapsed), left === null ? (still && whole && !FINAL.includes(run.state) ? "no recent step" : "") : `${duration(left)} left`);
+    this.figure("ranks", ranks ? count(ranks.rank.length) : "–", FINAL.includes(run.state) ? "" : `${count(alive)} running`);
     const over = FINAL.includes(run.state);
     this.figure(over ? "ended" : "phase", over ? moment(run.last_at) : phaseOf(run, ranks) || "–", "");
     const notes = [];
-    if (!this.model.connected) notes.push("The connection to the page's server is lost. It is tried again; the figures are old.");
-    else if (!run.reached && !run.ended) notes.push(`The run's head cannot be asked now: ${run.why || "no answer yet"}. It is tried again.`);
+    if (!this.model.connected) notes.push("The connection to the page's server is lost, and the page tries again. The values are old.");
+    else if (!run.reached && !run.ended) notes.push(`The run's head does not answer: ${run.why || "no answer yet"}. The page tries again.`);
     if (run.size_bytes > 0 && run.read_bytes < run.size_bytes * 0.98 && run.size_bytes - run.read_bytes > 65536) {
       notes.push(`Reading the journal: ${bytes(run.read_bytes)} of ${bytes(run.size_bytes)}.`);
     }

@@ -23,7 +23,7 @@ export class Stacks {
       return;
     }
     const left = stacks.left_out ? ` ${stacks.left_out} further places are not shown.` : "";
-    replace(this.said, `The ranks were asked at ${clock(stacks.at)}. They stand in ${groups.length} `,
+    replace(this.said, `The ranks were asked at ${clock(stacks.at)}. They are at ${groups.length} `,
       `${groups.length === 1 ? "place" : "different places"}; those with the fewest ranks come first. Lines of your own code are marked.${left}`);
     replace(this.columns, groups.map((one) => el("article", { class: one.waits ? "stack" : "stack apart" },
       el("h3", {}, `${one.ranks.length === 1 ? "rank" : "ranks"} ${spans(one.ranks)}`),

@@ -11,7 +11,7 @@ export function stopButton(model) {
   const dialog = el("dialog", { "aria-labelledby": "stop-title" },
     el("form", { method: "dialog", onsubmit: (event) => { event.preventDefault(); stop(); } },
       el("h2", { id: "stop-title" }, "Stop this run?"),
-      el("p", {}, "Every process of it ends, on all nodes. Type ", words, " to say so."),
+      el("p", {}, "This ends all processes of the run, on all nodes. To confirm, type ", words, "."),
       el("label", { for: "stop-name" }, "Name of the run"), name,
       el("label", { class: "line" }, save, "Let the ranks save first, if they can"), said,
       el("p", { class: "buttons" }, el("button", { type: "button", onclick: () => dialog.close() }, "Cancel"), sure)));
@@ -21,7 +21,7 @@ export function stopButton(model) {
   async function stop() {
     if (!names().includes(name.value)) return;
     sure.disabled = true;
-    setText(said, save.checked ? "The ranks are asked to save, then they are stopped …" : "The run is being stopped …");
+    setText(said, save.checked ? "The ranks save, then the run stops …" : "Stopping the run …");
     try {
       const told = await ask(`api/run/${encodeURIComponent(model.id)}/stop`, {
         method: "POST",
