@@ -1,8 +1,8 @@
 """Whether the fast tests notice a wrong line: `make mutants`, or `python -m tests.mutants [COUNT [SEED [ROOM …]]]`.
 
 It changes one line of a pure room at a time, in a copy of the repository, and runs the fast tests that import the file
-(those of its room, and the near ones of the others) and call what was changed: `tests/mutants_run.py`. A change that no
-test notices has survived: it is equivalent, or a test is missing. The same seed makes the same changes.
+(those of its room, and the near ones of the others) and run the changed statement: `tests/mutants_run.py`. A change
+that no test notices has survived: it is equivalent, or a test is missing. The same seed makes the same changes.
 `build/mutants.jsonl` keeps what was found: begun again on the same files, it goes on where it was cut off.
 """
 
@@ -19,10 +19,11 @@ import sys
 import tempfile
 import time
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.which import ROOT, Tree, tiers
 
@@ -46,6 +47,9 @@ NEAR = 2
 """Tests of other rooms that import a file through more than one other are left out: they are most of the suite."""
 
 WORKERS = 2
+QUICK = 5.0
+"""Seconds: the room's own test files that take longer than that come after the quick ones of the others."""
+
 KEPT = ROOT / "build" / "mutants.jsonl"
 ENDS = ("killed", "timed out", "survived")
 
@@ -133,23 +137,57 @@ def chosen(tree: Tree, count: int, seed: int, rooms: list[str]) -> dict[str, lis
     return found
 
 
-def fast_tests(tree: Tree, file: str) -> list[str]:
-    """The test files with fast tests that import the file, the nearest first."""
-    users: dict[str, list[str]] = {}
-    for name, imports in tree.imports.items():
-        for one in imports:
-            users.setdefault(one, []).append(name)
-    far, waiting = {file: 0}, deque([file])
-    while waiting:
-        name = waiting.popleft()
-        for user in users.get(name, ()):
-            if user not in far:
-                far[user] = far[name] + 1
-                waiting.append(user)
-    room = f"tests/{file.split('/')[2]}/"
-    tests = [name for name in tree.tests if name in far and (name.startswith(room) or far[name] <= NEAR)]
-    tests = [name for name in tests if "fast" in tiers(tree.files[name])]
-    return sorted(tests, key=lambda name: (not name.startswith(room), far[name], name))
+class FastTests:
+    """The test files with fast tests that import a file, the nearest first."""
+
+    def __init__(self, tree: Tree):
+        self.tree = tree
+        self.users: dict[str, list[str]] = {}
+        for name, imports in tree.imports.items():
+            for one in imports:
+                self.users.setdefault(one, []).append(name)
+        self.fast = {name for name in tree.tests if "fast" in tiers(tree.files[name])}
+
+    def of(self, file: str) -> list[str]:
+        far, waiting = {file: 0}, deque([file])
+        while waiting:
+            name = waiting.popleft()
+            for user in self.users.get(name, ()):
+                if user not in far:
+                    far[user] = far[name] + 1
+                    waiting.append(user)
+        room = f"tests/{file.split('/')[2]}/"
+        tests = [name for name in self.fast if name in far and (name.startswith(room) or far[name] <= NEAR)]
+        return sorted(tests, key=lambda name: (not name.startswith(room), far[name], name))
+
+
+def span(text: str, line: int) -> tuple[int, int]:
+    """The first and last line of the statement that a line is in; of one that has others, of its beginning."""
+    found = (line, line)
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.match_case):
+            first, body = node.pattern.lineno, node.body
+        elif isinstance(node, ast.stmt):
+            first, body = node.lineno, getattr(node, "body", None) or getattr(node, "cases", None)
+        else:
+            continue
+        last = getattr(node, "end_lineno", None) or first
+        if body:
+            inner = body[0].pattern if isinstance(body[0], ast.match_case) else body[0]
+            last = max(first, inner.lineno - 1)
+        if first <= line <= last and (first >= found[0] or found == (line, line)):
+            found = (first, last)
+    return found
+
+
+def in_function(text: str, line: int) -> bool:
+    """Whether calling a function runs the line, each time. False: importing the file does, or the value is kept."""
+    found, first = None, 0
+    for node in ast.walk(ast.parse(text)):
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        if is_function and node.body[0].lineno <= line <= (node.end_lineno or 0) and node.lineno >= first:
+            found, first = node, node.lineno
+    return found is not None and not any("cache" in ast.unparse(one) for one in found.decorator_list)
 
 
 def copied(folder: Path) -> Path:
@@ -182,29 +220,110 @@ class Kept:
             file.write(json.dumps(line) + "\n")
 
 
-def tried(folder: Path, tree: Tree, left: list[Mutant], seed: int) -> Iterator[tuple[Mutant, str]]:
-    """How the tests of a copy end with each change, as they end."""
-    tests = {file: fast_tests(tree, file) for file in {mutant.file for mutant in left}}
-    work = [{"file": one.file, "line": one.line, "text": one.apply(tree.files[one.file])} for one in left]
-    importers = {
-        file: [name for name, found in tree.imports.items() if file in found and name.startswith("src/")]
-        for file in tests
-    }
-    environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTEST_ADDOPTS": "", "CI": ""}
-    environment["ALLRANKS_HOME"] = str(folder / "home")
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each child would compile everything anew
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.mutants_run"],
-        cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
-    ) as process:  # fmt: skip
-        assert process.stdin and process.stdout
-        process.stdin.write(json.dumps({"seed": seed, "tests": tests, "importers": importers, "work": work}))
-        process.stdin.close()
-        for line in process.stdout:
-            number, end = json.loads(line)
-            yield left[number], end
-    if process.returncode:
-        raise SystemExit(f"the tests of {folder} ended with {process.returncode}")
+class Worker:
+    """A process that runs tests in a copy: what is asked and answered is one line of JSON each."""
+
+    def __init__(self, folder: Path):
+        self.folder = folder
+        environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTEST_ADDOPTS": "", "CI": ""}
+        environment["ALLRANKS_HOME"] = str(folder / "home")
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each child would compile everything anew
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "tests.mutants_run"],
+            cwd=folder, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def tell(self, value: object) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(value) + "\n")
+        self.process.stdin.flush()
+
+    def ask(self, value: object) -> Any:
+        assert self.process.stdout
+        self.tell(value)
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"the tests of {self.folder} ended with {self.process.wait()}: see its out.txt")
+        return json.loads(line)
+
+
+def tried(
+    folders: list[Path], tree: Tree, left: list[Mutant], seed: int, add: Callable[[Mutant, str], None]
+) -> None:
+    """Tells how the tests end with each change, as they end. Each copy has a process of its own."""
+    files, fast = sorted({mutant.file for mutant in left}), FastTests(tree)
+    tests = {file: fast.of(file) for file in files}
+    every = sorted({name for names in tests.values() for name in names})
+    spans = {(one.file, one.line): span(tree.files[one.file], one.line) for one in left}
+    watched = {file: sorted({where for place, where in spans.items() if place[0] == file}) for file in files}
+    workers = [Worker(folder) for folder in folders]
+    try:
+        with ThreadPoolExecutor(len(workers)) as pool:
+            # Without a change, each runs a part of the test files.
+            parts = [every[number :: len(workers)] for number in range(len(workers))]
+            first = [{"seed": seed, "watched": watched, "tests": part} for part in parts]
+            seen = list(pool.map(Worker.ask, workers, first))
+            ran = Ran(tree, seen)
+            for worker in workers:
+                worker.tell(
+                    {"modules": sorted({name for one in seen for name in one["modules"]}), "known": ran.known}
+                )
+            waiting = deque(left)
+
+            def work(worker: Worker) -> None:
+                while waiting:
+                    one = waiting.popleft()
+                    names = ran.asked(one.file, one.line, spans[one.file, one.line][0], tests[one.file])
+                    asked = {"seed": seed, "file": one.file, "text": one.apply(tree.files[one.file]), **names}
+                    add(one, worker.ask(asked) if names["names"] else "survived")
+
+            list(pool.map(work, workers))
+    finally:
+        for worker in workers:
+            worker.process.kill()
+            worker.process.communicate()
+
+
+class Ran:
+    """What the tests ran without a change."""
+
+    def __init__(self, tree: Tree, seen: list[dict[str, Any]]):
+        self.tree = tree
+        self.by_line: dict[tuple[str, int], set[str]] = {}
+        self.by_file: dict[str, set[str]] = {}
+        self.seconds: dict[str, float] = {}
+        self.collected = {(file, line) for one in seen for file, line in one["collected"]["lines"]}
+        for one in seen:
+            self.seconds |= one["seconds"]
+            for name, test in one["tests"].items():
+                for file, line in test["lines"]:
+                    self.by_line.setdefault((file, line), set()).add(name)
+                for file in test["files"]:
+                    self.by_file.setdefault(file, set()).add(name)
+
+    @property
+    def known(self) -> list[str]:
+        return sorted(self.seconds)
+
+    def asked(self, file: str, line: int, first: int, tests: list[str]) -> dict[str, Any]:
+        """The tests that run a statement; of what importing the file runs, those that call into it or into a file
+        that imports it. The files of the room come first, then the quickest."""
+        if in_function(self.tree.files[file], line) and (file, first) not in self.collected:
+            found = self.by_line.get((file, first), set())
+        else:
+            users = [
+                name for name, used in self.tree.imports.items() if file in used and name.startswith("src/")
+            ]
+            found = set[str]().union(*(self.by_file.get(name, ()) for name in (file, *users)))
+        of_file: dict[str, float] = {}
+        for name in (name for name in found if name.partition("::")[0] in tests):
+            of_file[name.partition("::")[0]] = of_file.get(name.partition("::")[0], 0.0) + self.seconds[name]
+        room = f"tests/{file.split('/')[2]}/"
+        files = sorted(
+            of_file, key=lambda name: (of_file[name] > QUICK or not name.startswith(room), of_file[name])
+        )
+        names = sorted(name for name in found if name.partition("::")[0] in of_file)
+        return {"names": names, "tests": files, "seconds": sum(of_file.values())}
 
 
 def main(words: list[str]) -> int:
@@ -215,15 +334,12 @@ def main(words: list[str]) -> int:
     known = kept.read()
 
     with tempfile.TemporaryDirectory(prefix="allranks-mutants-") as made:
-
-        def part(number: int) -> None:
-            left = [one for room in rooms[number::WORKERS] for one in found[room] if one not in known]
-            if left:
-                for mutant, end in tried(copied(Path(made) / str(number)), tree, left, seed):
-                    kept.add(mutant, end)
-
-        with ThreadPoolExecutor(WORKERS) as pool:
-            list(pool.map(part, range(WORKERS)))
+        left = [one for room in rooms for one in found[room] if one not in known]
+        if left:
+            # Cut off early, it has tried some of each room.
+            random.Random(seed).shuffle(left)
+            folders = [copied(Path(made) / str(number)) for number in range(WORKERS)]
+            tried(folders, tree, left, seed, kept.add)
     known = kept.read()
     told({room: [(one, known[one]) for one in found[room]] for room in rooms}, time.monotonic() - begun)
     return 0

@@ -1,18 +1,23 @@
 """Runs the tests of a copy of the repository with each of many changes: `tests/mutants.py` starts it there.
 
-It runs all tests once without a change, and notes which functions each one calls. For each change it then forks: the
-child has pytest and all libraries, imports our own modules anew, and runs the tests that call what was changed.
+It runs some test files once without a change, and notes which watched lines each test runs and which files it calls
+into. Then, for each change it is given, it forks: the child has pytest and all libraries, imports our own modules anew,
+and runs the tests it was told, a few files first.
 """
 
 from __future__ import annotations
 
-import ast
+import contextlib
+import dataclasses
+import importlib
 import json
 import os
 import signal
 import sys
 import threading
 import time
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType
 from typing import Any, cast
@@ -31,62 +36,110 @@ OPTIONS = (
     "--tb=no",
     "--hypothesis-profile=mutants",
 )
-LIMIT = 60.0
-"""Seconds that a change may take beyond ten times what its tests take without one."""
+LIMIT = 20.0
+"""Seconds of a processor that a change may take beyond three times what its tests take while they are traced."""
 
-Place = tuple[str, int]
-"""A file, and the first line of a function in it; 0 for what importing the file runs."""
+PATIENCE = 6
+"""So many times longer it may take by the clock: others use the processors too, and a test may wait for nothing."""
+
+STAGES = (2, 8)
+"""After so many files pytest begins anew: most changes are noticed by the first, and collecting all takes longer."""
+
+Spans = dict[str, list[list[int]]]
+"""Of each file, the first and last line of each statement that is watched."""
+
+Lines = set[tuple[str, int]]
+
+
+@dataclass
+class Seen:
+    """What a test ran: the first line of each watched statement, and the files that it called into."""
+
+    lines: Lines = field(default_factory=set)
+    files: set[str] = field(default_factory=set)
 
 
 class Calls:
-    """A plugin of pytest that notes what each test calls, what it calls before the tests, and how each one ends."""
+    """A plugin of pytest that notes what each test runs, what runs before the tests, and how each test ends."""
 
-    def __init__(self, folder: Path):
-        self.source = f"{folder}/src/"
-        self.seen: set[CodeType] = set()
-        self.of_fixture: dict[Any, set[CodeType]] = {}
-        self.collected: set[Place] = set()
-        self.by_test: dict[str, set[Place]] = {}
+    def __init__(self, folder: Path, watched: Spans):
+        self.source, self.start = f"{folder}/src/", len(f"{folder}/")
+        self.watched = watched
+        self.codes: dict[int, CodeType] = {}
+        self.spans: dict[int, dict[int, int]] = {}
+        """Of each code, by its id since its hash takes long: each watched line, with its statement's first."""
+        self.seen: set[int] = set()
+        self.lines: Lines = set()
+        self.of_fixture: dict[Any, tuple[set[int], Lines]] = {}
+        self.collected = Seen()
+        self.by_test: dict[str, Seen] = {}
         self.seconds: dict[str, float] = {}
         self.failed: set[str] = set()
 
-    def note(self, frame: FrameType, event: str, argument: object) -> None:
-        self.seen.add(frame.f_code)
+    def note(self, frame: FrameType, event: str, argument: object) -> Any:
+        code = frame.f_code
+        number = id(code)
+        self.seen.add(number)
+        if number not in self.codes:
+            self.codes[number] = code
+            spans = self.watched_of(code)
+            if spans:
+                self.spans[number] = spans
+        if number in self.spans:
+            # A lambda or a comprehension may begin on its only line without a line event.
+            self.line(frame, "line", None)
+            return self.line
+        return None
 
-    def places(self, codes: set[CodeType]) -> set[Place]:
-        start = len(self.source) - len("src/")
-        return {
-            (code.co_filename[start:], code.co_firstlineno)
-            for code in codes
-            if code.co_filename.startswith(self.source)
-        }
+    def line(self, frame: FrameType, event: str, argument: object) -> Any:
+        if event == "line":
+            code = frame.f_code
+            first = self.spans[id(code)].get(frame.f_lineno)
+            if first is not None:
+                self.lines.add((code.co_filename[self.start :], first))
+        return self.line
+
+    def watched_of(self, code: CodeType) -> dict[int, int]:
+        if not code.co_filename.startswith(self.source):
+            return {}
+        own = {line for *_, line in code.co_lines() if line is not None}
+        spans = self.watched.get(code.co_filename[self.start :], ())
+        return {line: first for first, last in spans for line in range(first, last + 1) if line in own}
+
+    def told(self, seen: Collection[int], lines: Lines) -> Seen:
+        names = {self.codes[number].co_filename for number in seen}
+        return Seen(lines, {name[self.start :] for name in names if name.startswith(self.source)})
 
     @pytest.hookimpl(wrapper=True)
     def pytest_collection(self) -> Any:
         with self:
             result = yield
-        self.collected = self.places(self.seen)
+        self.collected = self.told(self.seen, self.lines)
         return result
 
     @pytest.hookimpl(wrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any) -> Any:
-        """What a fixture calls belongs to each test that uses it, and not only to the first."""
-        before, self.seen = self.seen, set()
+        """What a fixture runs belongs to each test that uses it, and not only to the first."""
+        before, self.seen, self.lines = (self.seen, self.lines), set(), set()
         try:
             return (yield)
         finally:
-            self.of_fixture[fixturedef] = self.seen
-            self.seen = before | self.seen
+            self.of_fixture[fixturedef] = self.seen, self.lines
+            self.seen, self.lines = before[0] | self.seen, before[1] | self.lines
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: Any) -> Any:
-        begun = time.monotonic()
+        begun = sum(os.times()[:4])
         with self:
             result = yield
-        self.seconds[item.nodeid] = time.monotonic() - begun
+        self.seconds[item.nodeid] = sum(os.times()[:4]) - begun
         fixtures = [one for found in item._fixtureinfo.name2fixturedefs.values() for one in found]
-        used = self.seen.union(*(self.of_fixture.get(one, ()) for one in fixtures))
-        self.by_test[item.nodeid] = self.places(used)
+        used = [
+            (self.seen, self.lines),
+            *(self.of_fixture[one] for one in fixtures if one in self.of_fixture),
+        ]
+        seen = set[int]().union(*(one for one, _ in used))
+        self.by_test[item.nodeid] = self.told(seen, Lines().union(*(lines for _, lines in used)))
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -94,7 +147,7 @@ class Calls:
             self.failed.add(report.nodeid)
 
     def __enter__(self) -> None:
-        self.seen = set()
+        self.seen, self.lines = set(), set()
         sys.settrace(self.note)
         threading.settrace(self.note)
 
@@ -102,67 +155,85 @@ class Calls:
         sys.settrace(None)
         threading.settrace(cast(Any, None))
 
+    def answer(self) -> dict[str, Any]:
+        """What `tests/mutants.py` reads, in JSON."""
+        listed = {name: vars_of(seen) for name, seen in self.by_test.items() if name not in self.failed}
+        others = sorted(name for name in sys.modules if name.partition(".")[0] not in OURS)
+        collected = vars_of(self.collected)
+        return {"tests": listed, "seconds": self.seconds, "collected": collected, "modules": others}
+
+
+def vars_of(seen: Seen) -> dict[str, list[Any]]:
+    return {name: sorted(value) for name, value in dataclasses.asdict(seen).items()}
+
 
 class Chosen:
-    """A plugin that leaves these tests, the quickest files first, and those that a change gave another name."""
+    """A plugin that leaves these tests, and those that a change gave another name, in the order of their files."""
 
-    def __init__(self, names: set[str], seconds: dict[str, float]):
-        self.names, self.seconds = names, seconds
+    def __init__(self, asked: dict[str, Any], known: Collection[str], files: list[str]):
+        self.names, self.known = set(asked["names"]), known
+        self.places = {name: place for place, name in enumerate(files)}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        left = [one for one in items if one.nodeid in self.names or one.nodeid not in self.seconds]
-        of_file: dict[str, float] = {}
-        for one in left:
-            file = one.nodeid.partition("::")[0]
-            of_file[file] = of_file.get(file, 0.0) + self.seconds.get(one.nodeid, 1.0)
-        items[:] = sorted(left, key=lambda one: of_file[one.nodeid.partition("::")[0]])
+        left = [one for one in items if one.nodeid in self.names or one.nodeid not in self.known]
+        items[:] = sorted(left, key=lambda one: self.places.get(one.nodeid.partition("::")[0], 0))
 
 
-def function_at(text: str, line: int) -> int:
-    """The first line of the function that a line is in, as its code object has it. 0: importing the file runs it,
-    or its value is kept."""
-    found, first = None, 0
-    for node in ast.walk(ast.parse(text)):
-        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        if is_function and node.body[0].lineno <= line <= (node.end_lineno or 0) and node.lineno >= first:
-            found, first = node, node.lineno
-    if found is None or any("cache" in ast.unparse(one) for one in found.decorator_list):
-        return 0
-    return min(first, *(one.lineno for one in found.decorator_list)) if found.decorator_list else first
+def staged(files: list[str]) -> list[list[str]]:
+    """The files, the first ones apart."""
+    ends = [*(end for end in STAGES if end < len(files)), len(files)]
+    return [files[begin:end] for begin, end in zip([0, *ends], ends, strict=False)]
 
 
-def asked_for(calls: Calls, file: str, first: int, importing: list[str]) -> set[str]:
-    """The tests that call a function; of what importing the file runs, those that call into it or its importers."""
-    if first and (file, first) not in calls.collected:
-        found = {name for name, places in calls.by_test.items() if (file, first) in places}
-    else:
-        files = {file, *importing}
-        found = {name for name, places in calls.by_test.items() if any(one in files for one, _ in places)}
-    return found - calls.failed
+def run(asked: dict[str, Any], known: Collection[str]) -> int:
+    """0 if no test fails. 5: no test was chosen. All else is a failure: a module that cannot be imported, too."""
+    for files in staged(asked["tests"]):
+        options = [
+            *OPTIONS,
+            "-x",
+            f"--hypothesis-seed={asked['seed']}",
+            f"--basetemp={Path.cwd() / 'temporary'}",
+        ]
+        code = int(pytest.main([*options, *files], plugins=[Chosen(asked, known, files)]))
+        if code not in (0, 5):
+            return code
+    return 0
 
 
-def end(path: Path, text: str, names: set[str], calls: Calls, seed: int) -> str:
+def used(session: int) -> float:
+    """Seconds of a processor that the processes of a session used, with those that they waited for."""
+    total = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            words = path.read_text().rpartition(")")[2].split()
+            total += sum(int(word) for word in words[11:15]) if int(words[3]) == session else 0
+    return total / os.sysconf("SC_CLK_TCK")
+
+
+def end(asked: dict[str, Any], known: Collection[str], path: Path) -> str:
     """How the tests end with a change of a file."""
-    if not names:
-        return "survived"
     before, times = path.read_bytes(), path.stat()
-    path.write_text(text)
-    seconds = LIMIT + 10 * sum(calls.seconds[name] for name in names)
+    path.write_text(asked["text"])
+    # Compiled files are known by their source's size and second.
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns + 10**10))
+    allowed = LIMIT + 3 * asked["seconds"]
     pid = os.fork()
     if pid == 0:
         code = 1
         try:
             os.setsid()
             sys.dont_write_bytecode = True
-            files = sorted({name.partition("::")[0] for name in names})
-            options = [*OPTIONS, "-x", f"--hypothesis-seed={seed}", f"--basetemp={Path.cwd() / 'temporary'}"]
-            code = int(pytest.main([*options, *files], plugins=[Chosen(names, calls.seconds)]))
+            code = run(asked, known)
         finally:
             os._exit(code)
-    until, ended = time.monotonic() + seconds, (0, 0)
-    while not ended[0] and time.monotonic() < until:
-        time.sleep(0.01)
+    begun = looked = time.monotonic()
+    ended, over = (0, 0), False
+    while not ended[0] and not over:
+        time.sleep(0.02)
         ended = os.waitpid(pid, os.WNOHANG)
+        if time.monotonic() > looked + 2:
+            looked = time.monotonic()
+            over = looked > begun + PATIENCE * allowed or used(pid) > allowed
     if not ended[0]:
         os.killpg(pid, signal.SIGKILL)
         os.waitpid(pid, 0)
@@ -170,12 +241,12 @@ def end(path: Path, text: str, names: set[str], calls: Calls, seed: int) -> str:
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
     if not ended[0]:
         return "timed out"
-    # 5: no test was chosen. All else but 0 is a failure: a module that cannot be imported any more, too.
-    return "survived" if os.waitstatus_to_exitcode(ended[1]) in (0, 5) else "killed"
+    return "survived" if os.waitstatus_to_exitcode(ended[1]) == 0 else "killed"
 
 
 def main() -> int:
-    asked, answer, folder = json.load(sys.stdin), os.fdopen(os.dup(1), "w"), Path.cwd()
+    """One line of JSON in, one out: the test files and what to watch, and then each change."""
+    answer, folder = os.fdopen(os.dup(1), "w"), Path.cwd()
     with Path("out.txt").open("w") as out:
         os.dup2(out.fileno(), 1)
         os.dup2(out.fileno(), 2)
@@ -185,19 +256,28 @@ def main() -> int:
     settings.register_profile(
         "mutants", deadline=None, suppress_health_check=quiet, phases=phases, database=None
     )
-    calls, every = Calls(folder), sorted({name for names in asked["tests"].values() for name in names})
-    pytest.main([*OPTIONS, f"--hypothesis-seed={asked['seed']}", *every], plugins=[calls])
+
+    def tell(value: object) -> None:
+        answer.write(json.dumps(value) + "\n")
+        answer.flush()
+
+    first = json.loads(sys.stdin.readline())
+    calls = Calls(folder, first["watched"])
+    if first["tests"]:
+        pytest.main([*OPTIONS, f"--hypothesis-seed={first['seed']}", *first["tests"]], plugins=[calls])
     for name in calls.failed:
         print(f"left out, since it fails without a change: {name}", flush=True)
-    for number, one in enumerate(asked["work"]):
-        for name in [name for name in sys.modules if name.split(".")[0] in OURS]:
-            del sys.modules[name]
-        file, path = one["file"], folder / one["file"]
-        first = function_at(path.read_text(), one["line"])
-        found = asked_for(calls, file, first, asked["importers"][file])
-        names = {name for name in found if name.startswith(tuple(asked["tests"][file]))}
-        answer.write(json.dumps([number, end(path, one["text"], names, calls, asked["seed"])]) + "\n")
-        answer.flush()
+    tell(calls.answer())
+    second = json.loads(sys.stdin.readline())
+    for name in second["modules"]:
+        with contextlib.suppress(Exception):
+            importlib.import_module(name)
+    for name in [name for name in sys.modules if name.split(".")[0] in OURS]:
+        del sys.modules[name]
+    known = set(second["known"])
+    for line in sys.stdin:
+        asked = json.loads(line)
+        tell(end(asked, known, folder / asked["file"]))
     return 0
 
 

@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import ast
-import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.mutants import ROOMS, Kept, Mutant, chosen, considered, fast_tests, mutants, told
+from tests.mutants import (
+    ROOMS,
+    FastTests,
+    Kept,
+    Mutant,
+    chosen,
+    considered,
+    in_function,
+    mutants,
+    span,
+    told,
+    tried,
+)
 from tests.which import ROOT, Tree
 
 TEXT = """
@@ -73,14 +81,14 @@ def test_every_room_has_files(tree: Tree) -> None:
 
 @pytest.mark.lengthy
 def test_the_tests_of_the_room_come_first(tree: Tree) -> None:
-    tests = fast_tests(tree, "src/allranks/monitor/hang_thresholds.py")
+    tests = FastTests(tree).of("src/allranks/monitor/hang_thresholds.py")
     rooms = [re.sub("tests/([^/]*)/.*", r"\1", name) for name in tests]
     assert rooms[0] == "monitor" and rooms == sorted(rooms, key=lambda room: room != "monitor")
     assert "tests/runs/test_faults.py" not in tests
 
 
 @pytest.mark.lengthy
-def test_the_tests_that_call_the_function_decide(tmp_path: Path) -> None:
+def test_the_tests_that_run_the_statement_decide(tmp_path: Path) -> None:
     """In a tree of its own: changes that a test notices, in a function and of a value, and changes that none does."""
     for folder in ("src/allranks", "tests"):
         (tmp_path / folder).mkdir(parents=True)
@@ -97,23 +105,31 @@ def test_the_tests_that_call_the_function_decide(tmp_path: Path) -> None:
         "import pytest\nfrom allranks.thing import much\npytestmark = pytest.mark.fast\n\n"
         "def test_more():\n    assert much(3)\n\ndef test_wrong_already():\n    assert much(1)\n"
     )
-    changes = [
-        (5, text.replace("size > LEAST", "None"), "killed"),
-        (5, text.replace("size > LEAST", "size >= LEAST"), "survived"),
-        (1, text.replace("LEAST = 2", "LEAST = 3"), "killed"),
-        (9, text.replace("return 1", "return None"), "survived"),
-        (5, text, "survived"),
-    ]
-    work = [{"file": file, "line": line, "text": changed} for line, changed, _ in changes]
-    asked = {"seed": 1, "tests": {file: [test]}, "importers": {file: []}, "work": work}
-    ended = subprocess.run(
-        [sys.executable, "-m", "tests.mutants_run"],
-        cwd=tmp_path, input=json.dumps(asked), capture_output=True, text=True, timeout=120,
-        env={**os.environ, "PYTHONPATH": str(tmp_path / "src"), "PYTEST_ADDOPTS": "", "CI": ""},
-    )  # fmt: skip
-    assert [json.loads(line)[1] for line in ended.stdout.splitlines()] == [end for *_, end in changes], ended
+    tree = Tree(tmp_path)
+    ends: dict[str, str] = {}
+    every = mutants(file, text)
+    tried([tmp_path], tree, every, 1, lambda one, end: ends.update({f"{one.line} {one.after}": end}))
+    assert ends == {
+        "1 3": "killed",  # LEAST
+        "5 >=": "survived",
+        "5 None": "killed",
+        "9 2": "survived",  # no test calls it
+        "9 None": "survived",
+    }
     assert (tmp_path / file).read_text() == text
     assert "test_wrong_already" in (tmp_path / "out.txt").read_text()
+
+
+def test_a_statement_is_watched_as_a_whole() -> None:
+    text = (
+        "def f(a,\n  b=1):\n"
+        "  if (a and\n   b):\n    return [\n      1,\n      2]\n"
+        "  match a:\n    case 1:\n      pass\n"
+    )
+    assert [span(text, line) for line in range(1, 11)] == [
+        (1, 2), (1, 2), (3, 4), (3, 4), (5, 7), (5, 7), (5, 7), (8, 8), (9, 9), (10, 10),
+    ]  # fmt: skip
+    assert not in_function(text, 2) and in_function(text, 6)
 
 
 def test_what_was_found_is_kept_for_the_same_files(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from allranks import checks
 from allranks.checks.catalogue import all_rules
 from allranks.core import OK
+from tests import said
 from tests.cases import limits, loose, undeclared
 from tests.checks.cases import CASES
 from tests.checks.recorded_clusters import CLUSTERS, FOLDER, changed, cluster, judged
@@ -31,13 +33,13 @@ def test_each_check_has_a_case_that_fires_and_one_that_stays_silent(rule_id):
     assert {case.fires for case in CASES[rule_id].CASES} == {True, False}
 
 
-@pytest.mark.parametrize(("rule_id", "number", "case"), NUMBERED, ids=[f"{i}-{n}" for i, n, _ in NUMBERED])
-def test_cases(rule_id, number, case):
+def held(rule_id, case):
+    """What the check says in a case that holds."""
     findings = [f for f in judged(changed(case)) if f.verdict != OK]
     mine = [f for f in findings if f.id == rule_id]
     if not case.fires:
         assert not mine, [f.saw for f in mine]
-        return
+        return mine
     assert mine, f"it stays silent; others say: {[(f.id, f.saw) for f in findings]}"
     others = {f.id for f in findings} - {rule_id}
     assert others == set(case.also), [(f.id, f.saw) for f in findings if f.id in others - set(case.also)]
@@ -46,6 +48,13 @@ def test_cases(rule_id, number, case):
     assert case.saw in " | ".join(f.saw for f in mine), [f.saw for f in mine]
     for finding in mine:
         assert finding.why and finding.saw and finding.expected and finding.fix
+    return mine
+
+
+@pytest.mark.parametrize(("rule_id", "number", "case"), NUMBERED, ids=[f"{i}-{n}" for i, n, _ in NUMBERED])
+def test_cases(rule_id, number, case):
+    told = said.lines(held(rule_id, case))
+    assert not said.unknown(Path(__file__).parent / "said" / f"{rule_id}.txt", told), said.__doc__
 
 
 def test_each_check_names_the_numbers_that_it_judges_by():
@@ -54,7 +63,7 @@ def test_each_check_names_the_numbers_that_it_judges_by():
 
 @pytest.mark.parametrize("rule_id", [id_ for id_ in CASES if limits(ALL[id_].module)])
 def test_cases_lie_just_below_and_just_above_each_number(rule_id):
-    proofs = [partial(test_cases, rule_id, number, case) for number, case in enumerate(CASES[rule_id].CASES)]
+    proofs = [partial(held, rule_id, case) for case in CASES[rule_id].CASES]
     assert not loose(ALL[rule_id].module, proofs)
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from allranks import diagnose
 from allranks.diagnose import catalogue
+from allranks.diagnose.ranking import find_cases
+from tests import said
 from tests.cases import limits, loose, undeclared
 from tests.diagnose.cases import CASES
 
@@ -18,17 +21,37 @@ def test_each_symptom_has_a_file_of_cases_and_each_file_a_symptom():
     assert list(CASES) == [name for name, _ in SYMPTOMS]
 
 
-@pytest.mark.parametrize(("name", "cases"), CASES.items())
-def test_symptom_fires_and_stays_silent(name, cases):
-    """The cases are whole small logs that have this cause, also with the rank that it names, and that do not."""
+def diagnosed(text):
+    """The diagnosis, and all causes with their weights in the order in which they count."""
+    seen = diagnose.Evidence()
+    for line in diagnose.parse(text, "run.log"):
+        seen.add(line)
+    weights = [f"{case.symptom} {case.weight}" for case in find_cases(seen)]
+    return diagnose.conclude(seen), [f"  weighs: {', '.join(weights)}"]
+
+
+def held(name, cases):
+    """What is said of its cases, if they hold."""
     assert cases.FIRES and cases.SILENT
+    told = []
     for case in cases.FIRES:
         text, rank = (case, None) if isinstance(case, str) else case
-        found = diagnose.diagnose(diagnose.parse(text, "run.log"))
+        found, weights = diagnosed(text)
+        told += [*said.lines([found]), *weights]
         assert found.cause == name
         assert isinstance(case, str) or found.where.rank == rank
     for text in cases.SILENT:
-        assert diagnose.diagnose(diagnose.parse(text, "run.log")).cause != name
+        found, weights = diagnosed(text)
+        told += [*said.lines([found]), *weights]
+        assert found.cause != name
+    return told
+
+
+@pytest.mark.parametrize(("name", "cases"), CASES.items())
+def test_symptom_fires_and_stays_silent(name, cases):
+    """The cases are whole small logs that have this cause, also with the rank that it names, and that do not."""
+    path = Path(__file__).parent / "said" / f"{name}.txt"
+    assert not said.unknown(path, held(name, cases)), said.__doc__
 
 
 def test_each_symptom_names_the_numbers_that_it_judges_by():
@@ -37,7 +60,7 @@ def test_each_symptom_names_the_numbers_that_it_judges_by():
 
 @pytest.mark.parametrize(("name", "module"), [one for one in SYMPTOMS if limits(one[1])])
 def test_cases_lie_just_below_and_just_above_each_number(name, module):
-    assert not loose(module, [partial(test_symptom_fires_and_stays_silent, name, CASES[name])])
+    assert not loose(module, [partial(held, name, CASES[name])])
 
 
 @pytest.mark.parametrize(("name", "module"), SYMPTOMS)

@@ -6,12 +6,14 @@ and of `"fix"`, the `"count"` of all.
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 
 import pytest
 
 from allranks import diagnose, monitor
 from allranks.core import Event, event_from_json
 from allranks.monitor import Watch
+from tests import said
 from tests.cases import limits, loose, undeclared
 from tests.monitor.cases import CASES
 
@@ -22,34 +24,48 @@ KNOWN: dict[int, list[Event]] = {}
 
 
 def findings(case):
+    """All that a case makes the watch say, and at its end its verdict."""
     follow = Watch(case.get("expect"))
-    said = []
+    found = []
     if id(case) not in KNOWN:
         KNOWN[id(case)] = [event_from_json(event) for event in case["events"]]
     for event in KNOWN[id(case)]:
-        said += [*follow.add(event), *follow.tick(event.at)]
+        found += [*follow.add(event), *follow.tick(event.at)]
     last = int(case["events"][-1]["at"]) if case["events"] else 0
     for second in range(last + 1, int(case.get("now", last)) + 1):
-        said += follow.tick(float(second))
+        found += follow.tick(float(second))
+    verdict = follow.verdict(float(case.get("now", last)))
     assert not follow.faulty
-    return said
+    return found, verdict
 
 
 def test_each_detector_has_a_file_of_cases_and_each_file_a_detector():
     assert list(CASES) == [name for name, _ in DETECTORS]
 
 
-@pytest.mark.parametrize(("name", "cases"), CASES.items())
-def test_detector_speaks_and_stays_silent(name, cases):
+def held(name, cases):
+    """What is said in its cases, if they hold."""
     assert cases.FIRES and cases.SILENT
+    every = []
     for case in cases.FIRES:
-        found = [f for f in findings(case) if f.id == name]
+        told, verdict = findings(case)
+        every += [*told, verdict]
+        found = [f for f in told if f.id == name]
         assert found, case
         assert case.get("verdict", found[-1].verdict) == found[-1].verdict
         assert case.get("saw", "") in found[-1].saw and case.get("fix", "") in found[-1].fix
         assert case.get("count", len(found)) == len(found)
     for case in cases.SILENT:
-        assert name not in {f.id for f in findings(case)}, case
+        told, verdict = findings(case)
+        every += [*told, verdict]
+        assert name not in {f.id for f in told}, case
+    return [one for one in every if one is not None]
+
+
+@pytest.mark.parametrize(("name", "cases"), CASES.items())
+def test_detector_speaks_and_stays_silent(name, cases):
+    told = said.lines(held(name, cases))
+    assert not said.unknown(Path(__file__).parent / "said" / f"{name}.txt", told), said.__doc__
 
 
 def test_each_detector_names_the_numbers_that_it_judges_by():
@@ -59,7 +75,7 @@ def test_each_detector_names_the_numbers_that_it_judges_by():
 @pytest.mark.lengthy
 @pytest.mark.parametrize(("name", "module"), [one for one in DETECTORS if limits(one[1])])
 def test_cases_lie_just_below_and_just_above_each_number(name, module):
-    assert not loose(module, [partial(test_detector_speaks_and_stays_silent, name, CASES[name])])
+    assert not loose(module, [partial(held, name, CASES[name])])
 
 
 @pytest.mark.parametrize(("name", "module"), DETECTORS)

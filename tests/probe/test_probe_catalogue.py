@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from allranks.core import OK, Finding
 from allranks.probe.catalogue import all_rules, page
 from allranks.probe.judge import Context, judge
 from allranks.probe.results import Link
+from tests import said
 from tests.cases import undeclared
 from tests.probe.case import Case, Simulated, collective
 from tests.probe.cases import CASES
@@ -45,6 +47,8 @@ def test_each_finding_has_a_case_that_fires_and_one_that_stays_silent(rule_id: s
 @pytest.mark.parametrize(("rule_id", "number", "case"), NUMBERED, ids=[f"{i}-{n}" for i, n, _ in NUMBERED])
 def test_cases(rule_id: str, number: int, case: Case) -> None:
     findings = judged(case)
+    told = said.lines(findings)
+    assert not said.unknown(Path(__file__).parent / "said" / f"{rule_id}.txt", told), said.__doc__
     mine = [f for f in findings if f.id == rule_id]
     if not case.fires:
         assert not mine, [f.saw for f in mine]
