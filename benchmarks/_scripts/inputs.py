@@ -153,7 +153,7 @@ def made(folder: Path, python: str, needed: str) -> dict[str, str]:
     if not (folder / "text.txt").exists():
         draw = random.Random(1)
         tables(folder, draw)
-        for place in ("mnist/MNIST", "fashion/FashionMNIST", "home/datasets/MNIST"):
+        for place in ("mnist/MNIST", "fashion/FashionMNIST"):
             mnist(folder / place / "raw", draw)
         pictures(folder / "images", draw)
     if needs_tune and not (folder / "tune.yaml").exists():
