@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from allranks.monitor import suspect
+from allranks.monitor.detectors import rank_silent
 from tests.monitor.told import Run
+
+OF_MANY = [f"find who stopped it (kill -STOP, a scheduler); kill -CONT {pids}." for pids in ("7 8 9", "PID")]
 
 
 class Stopped(Run):
@@ -44,6 +48,27 @@ def test_who_has_ended_is_not_to_be_sent_on():
     found = run.watch.verdict(131.0)
     assert found is not None and found.cause == "rank-silent"
     assert "find who stopped" in found.fix and "CONT" not in found.fix
+
+
+@pytest.mark.parametrize(
+    ("doing", "of_two"),
+    [
+        (
+            "it waits for its data loader at /w/a.py:3 in f",
+            "they wait for their data loader at /w/a.py:3 in f",
+        ),
+        ("it is outside any known code", "they are outside any known code"),
+    ],
+)
+def test_several_ranks_are_they(doing, of_two):
+    assert suspect._of_others(doing, 1) == f"1 other rank: {doing}"
+    assert suspect._of_others(doing, 2) == f"2 other ranks: {of_two}"
+
+
+@pytest.mark.parametrize("fix", [rank_silent.CAUSE.fix_of_rank.format(pid=100), *OF_MANY])
+def test_the_rest_of_such_a_fix_is_a_whole_sentence(fix):
+    kept = rank_silent.GOES_ON.sub("", fix)
+    assert fix.startswith(kept[:-1]) and kept.endswith("scheduler).") and "CONT" not in kept
 
 
 @pytest.mark.parametrize("steps", [30, 5])

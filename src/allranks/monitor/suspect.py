@@ -59,10 +59,19 @@ def evidence(run: RunState, living: Living, odd: int) -> Tuple[str, ...]:
         lines.append(f"rank {odd}: no stack ({stack.why or 'it did not answer'})")
     lines += _process_lines(run, odd)
     others = Counter(doing(frames_of(run, n)) for n in living if n != odd and frames_of(run, n))
-    lines += [f"{many} other rank{'s' if many > 1 else ''}: {text}" for text, many in others.most_common(3)]
+    lines += [_of_others(text, many) for text, many in others.most_common(3)]
     lines += sockets.lines(run, odd)
     node = run.nodes.get(living[odd].node or "") if odd in living else None
     return (*lines, *(() if node is None else [*kernel_log.words(node), *remarks(run, node.name)]))
+
+
+def _of_others(doing: str, many: int) -> str:
+    """`2 other ranks: they wait in …`, of `it waits in …`."""
+    if many == 1:
+        return f"1 other rank: {doing}"
+    for one, all_of_them in (("it waits", "they wait"), ("its ", "their "), ("it is", "they are")):
+        doing = doing.replace(one, all_of_them, 1)
+    return f"{many} other ranks: {doing}"
 
 
 def _process_lines(run: RunState, rank: int) -> List[str]:

@@ -31,14 +31,23 @@ def check(context: Context) -> Findings:
             yield context.say(
                 UNKNOWN,
                 view,
-                saw=f"{view.name} ({view.node.address}) could not be asked: {told(view, reason)}",
+                saw=f"{named(view)} could not be asked: {told(view, reason)}",
                 expected="every node answers",
                 why="nothing is known of it, and it is the only node."
                 if len(context.views) == 1
-                else f"all {len(context.views)} nodes must join before the first step; without this one the others "
-                "wait 600 s and end.",
+                else f"{everybody(len(context.views))} nodes must join before the first step; without this one the "
+                "others wait 600 s and end.",
                 fix=fix_of(view, alone=len(context.views) == 1),
             )
+
+
+def named(view: View) -> str:
+    """The node with its address, if that is another word."""
+    return view.name if view.name == view.node.address else f"{view.name} ({view.node.address})"
+
+
+def everybody(count: int) -> str:
+    return "both" if count == 2 else f"all {count}"
 
 
 def fix_of(view: View, alone: bool) -> str:

@@ -64,10 +64,10 @@ CAUSE = Cause(
     asks_ranks=True,
     is_outage=True,
     cannot_be_work=True,
-    fix_of_rank="see who stopped it (a debugger, kill -STOP, a scheduler); kill -CONT {pid} goes on.",
+    fix_of_rank="see who stopped it (a debugger, kill -STOP, a scheduler); kill -CONT {pid} continues it.",
 )
 EACH_TIME = True
-GOES_ON = re.compile(r"; kill -CONT [\d ,]{1,400}(?: goes on)?")
+GOES_ON = re.compile(r"; kill -CONT (?:PID|\d{1,9}(?: \d{1,9}){0,40})(?: continues it)?")
 """The part of a fix that helps a stopped process, but not one that has ended."""
 
 STATES = {
