@@ -1,10 +1,10 @@
-"""Events and lines are weighed on one scale, and the heaviest statement counts."""
+"""Events and lines are weighed on one scale, and the heaviest signal counts."""
 
 from __future__ import annotations
 
 from allranks import diagnose
 from allranks.core import Diagnosis, Event
-from allranks.diagnose import Statement, heaviest
+from allranks.diagnose import Signal, heaviest
 from allranks.diagnose.symptom import GONE, LEFT, LOST, PROVEN, SEEN, STRONG, WITNESSED
 from allranks.monitor import Watch
 
@@ -16,12 +16,12 @@ def test_what_events_prove_is_heavier_than_any_line() -> None:
 
 
 def test_the_heaviest_counts_then_the_earliest_then_the_first() -> None:
-    def said(weight: int, at: float, cause: str) -> Statement:
-        return Statement(weight, Diagnosis(cause, "likely"), at)
+    def said(weight: int, at: float, cause: str) -> Signal:
+        return Signal(weight, Diagnosis(cause, "likely"), at)
 
     assert heaviest([]) is None
-    statements = [said(30, 0.0, "a"), said(70, 2.0, "b"), said(70, 1.0, "c"), said(70, 1.0, "d")]
-    found = heaviest(statements)
+    signals = [said(30, 0.0, "a"), said(70, 2.0, "b"), said(70, 1.0, "c"), said(70, 1.0, "d")]
+    found = heaviest(signals)
     assert found is not None and found.diagnosis.cause == "c"
 
 

@@ -56,6 +56,12 @@ class Cause:
     by_kill: bool = False
     """The rank was killed. No wait in a collective ends so."""
 
+    names_the_first: bool = False
+    """It does not show why a run ended, but its text names the rank that began it."""
+
+    reason_on_node: bool = False
+    """The logs of the node itself (torchrun's, the supervisor's) may hold the reason."""
+
     of_one_end: bool = False
     """The log of one end shows that a connection failed, but not whether an end, the cable or the switch is at
     fault."""

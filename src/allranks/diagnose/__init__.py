@@ -14,14 +14,15 @@ from allranks.core.callable_room import make_callable
 from allranks.diagnose.catalogue import cause, ids, modules, page, title
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import Line, clean, parse, read, split
-from allranks.diagnose.ranking import Statement, conclude, heaviest, others, weighed
+from allranks.diagnose.ranking import conclude, others, weighed
+from allranks.diagnose.signals import Signal, Texts, heaviest, ranked
 from allranks.diagnose.streams import Told
 
 make_callable(__name__)
 
 __all__ = [
-    "Evidence", "Line", "Statement", "Told", "cause", "clean", "conclude", "diagnose", "heaviest", "ids", "modules",
-    "others", "page", "parse", "read", "split", "title", "weighed",
+    "Evidence", "Line", "Signal", "Texts", "Told", "cause", "clean", "conclude", "diagnose", "heaviest", "ids",
+    "modules", "others", "page", "parse", "ranked", "read", "split", "title", "weighed",
 ]  # fmt: skip
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Dict, Iterable, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, modules, section
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import Line, clean
+from allranks.diagnose.signals import Signal, Texts, order, ranked
 from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import ECHO, STALE, Case, Hit
 
@@ -23,36 +24,22 @@ EVIDENCE_LINES = 8
 NEVER = float("inf")
 
 
-class Statement(NamedTuple):
-    """A statement that lines or events make about a run. All are weighed on the scale of `symptom.py`; `at` orders
-    equal ones."""
-
-    weight: int
-    diagnosis: Diagnosis
-    at: float = 0.0
-
-
-def heaviest(statements: Iterable[Statement]) -> Optional[Statement]:
-    """The one that counts; of equal ones the earliest, of those the first."""
-    return min(statements, key=lambda one: (-one.weight, one.at), default=None)
-
-
 def conclude(seen: Evidence) -> Diagnosis:
     """The diagnosis of everything that was fed in."""
-    return weighed(seen).diagnosis
+    return ranked((), Texts(lambda: weighed(seen))).diagnosis
 
 
-def weighed(seen: Evidence) -> Statement:
-    """The same with its weight: 0 if nothing names a cause."""
+def weighed(seen: Evidence) -> Signal:
+    """The heaviest signal of the lines; of weight 0 if nothing names a cause."""
     cases = find_cases(seen)
     if not cases:
-        return Statement(0, _unproven(seen))
+        return Signal(0, _unproven(seen))
     chosen = cases[0]
     healthy = next((c for c in cases if cause(c.symptom).healthy), None)
     if chosen.weight <= STALE and healthy is not None:
         chosen = healthy
     rivals = [c for c in cases if c is not chosen and c.weight == chosen.weight]
-    return Statement(chosen.weight, _diagnosis(seen, chosen, bool(rivals)))
+    return Signal(chosen.weight, _diagnosis(seen, chosen, bool(rivals)))
 
 
 def others(seen: Evidence, told: Diagnosis, most: int = 3) -> List[Tuple[str, str]]:
@@ -81,7 +68,7 @@ def find_cases(seen: Evidence) -> List[Case]:
                 del found[explained.id]
     first = {w: min(cause(c.symptom).kind for c in found.values() if c.weight == w) for w in _weights(found)}
     left = [c for c in found.values() if c.weight <= STALE or cause(c.symptom).kind == first[c.weight]]
-    return sorted(left, key=lambda c: (-c.weight, _moment(seen, c.hits)))
+    return sorted(left, key=lambda c: order(c.weight, _moment(seen, c.hits)))
 
 
 def _weights(found: Dict[str, Case]) -> Set[int]:

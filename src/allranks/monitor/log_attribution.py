@@ -1,4 +1,4 @@
-"""Joins the causes in logs and exceptions with the diagnosis from the events.
+"""Reads the texts of a run for the ranking: the logs, the exceptions and the kernel logs, as signals.
 
 Events show which rank failed and when; texts show why. The text of the guilty rank and its node counts more than any
 other.
@@ -10,10 +10,10 @@ import re
 import signal
 from typing import FrozenSet, Iterable, List, Mapping, Optional, Sequence, Tuple
 
-from allranks.core import Diagnosis, Event
+from allranks.core import Event
 from allranks.core.communication import blames
 from allranks.core.rank_events import Raised
-from allranks.diagnose import Evidence, Line, Statement, Told, cause, conclude, parse, weighed
+from allranks.diagnose import Evidence, Line, Signal, Told, parse, weighed
 from allranks.monitor.kernel_log import concerns, kernel_lines
 from allranks.monitor.run_state import RankState, RunState
 
@@ -22,7 +22,6 @@ Logs = Mapping[Tuple[Optional[str], Optional[int], str], Sequence[str]]
 LINES_READ = 100_000
 """At most so many lines are read for a verdict, in some seconds: 250 ranks with the last 400 lines of their logs."""
 
-EVIDENCE_LINES = 12
 SHARED_MEMORY = "/dev/shm"
 ROOM_BYTES = 1 << 30
 """Samples come every five seconds. The ranks of a node rarely fill so much memory in between."""
@@ -34,10 +33,6 @@ OWN_FAULT = re.compile(
 )
 """A watchdog also ends a rank whose own GPU failed, and glibc ends a rank whose heap or stack is broken. These are
 their messages."""
-
-
-def says_why(diagnosis: Diagnosis) -> bool:
-    return cause(diagnosis.cause).says_why
 
 
 def own_logs(logs: Logs, rank: RankState) -> List[Sequence[str]]:
@@ -60,7 +55,7 @@ def _only_blames(own: Iterable[Sequence[str]]) -> bool:
     return any(map(blames, lines)) and not any(map(OWN_FAULT.search, lines))
 
 
-def read_culprit(run: RunState, logs: Logs, rank: RankState) -> Diagnosis:
+def read_culprit(run: RunState, logs: Logs, rank: RankState) -> Signal:
     """The cause that this rank's exceptions, its log, its node's logs and its node's kernel log show."""
     own = own_logs(logs, rank)
     nodes = [
@@ -75,19 +70,19 @@ def read_culprit(run: RunState, logs: Logs, rank: RankState) -> Diagnosis:
         _feed(seen, lines, rank.rank, rank.node)
     for lines in nodes:
         _feed(seen, lines, None, rank.node)
-    return conclude(seen)
+    return weighed(seen)
 
 
-def read_node(logs: Logs, name: Optional[str]) -> Diagnosis:
+def read_node(logs: Logs, name: Optional[str]) -> Signal:
     """The cause that a node's own logs (torchrun's and the supervisor's) show."""
     seen = Evidence()
     for (node, number, _), lines in logs.items():
         if number is None and node in (name, None):
             _feed(seen, lines, None, name)
-    return conclude(seen)
+    return weighed(seen)
 
 
-def read_all(run: RunState, logs: Logs) -> Statement:
+def read_all(run: RunState, logs: Logs) -> Signal:
     """The cause that all exceptions, logs and kernel logs together show."""
     seen = Evidence()
     _add_samples(seen, run)
@@ -132,19 +127,3 @@ def _add_exceptions(seen: Evidence, ranks: Iterable[RankState]) -> None:
             seen.add_exception(Told(one.type, one.message), place)
         told = Told(exception.type, exception.message, exception.innermost, exception.communication)
         seen.add_exception(told, place)
-
-
-def join(who: Optional[Diagnosis], why: Diagnosis) -> Diagnosis:
-    """One diagnosis from two: place and time from the events, the cause from the text."""
-    if who is None:
-        return why
-    return Diagnosis(
-        cause=why.cause,
-        confidence=why.confidence,
-        where=why.where if who.where.node is None and who.where.rank is None else who.where,
-        first_seen=who.first_seen,
-        evidence=tuple(dict.fromkeys((*who.evidence, *why.evidence)))[:EVIDENCE_LINES],
-        collateral=who.collateral,
-        why=why.why,
-        fix=why.fix,
-    )

@@ -40,7 +40,7 @@ often. The time is longer than the pauses of `start_patience`, so that each repo
 LINES_KEPT = 400
 """The last lines of each log that are kept for the verdict."""
 
-Statement = Union[Finding, Diagnosis]
+Said = Union[Finding, Diagnosis]
 
 
 class _Said:
@@ -91,11 +91,11 @@ class Watch:
 
     def add(
         self, event: Event, received: "float | None" = None, arrived: "float | None" = None
-    ) -> List[Statement]:
+    ) -> List[Said]:
         """Applies one event; returns the new statements, each once."""
         if received is not None:
             event, arrived = self.corrected(event, received), received
-        said: List[Statement] = []
+        said: List[Said] = []
         if not event_handlers.apply(self.run, event, arrived):
             return said
         for name, after in self._after.get(event.kind, ()):
@@ -113,7 +113,7 @@ class Watch:
         offset = self.clocks.setdefault(event.node, NodeClock()).offset(event.at, received)
         return replace(event, at=event.at + offset)
 
-    def tick(self, now: float) -> List[Statement]:
+    def tick(self, now: float) -> List[Said]:
         """The statements that follow from the passing of time. Call it as often as you like."""
         if self._ticked is not None:
             if 0.0 <= now - self._ticked < TICK_SECONDS:
@@ -124,7 +124,7 @@ class Watch:
                 self._set_back(min(0.0, now - self._ticked))
         self._ticked = now
         self.run.now = max(self.run.now, now)
-        said: List[Statement] = []
+        said: List[Said] = []
         for name, detect in self._detectors:
             found = self._ask(name, detect, now)
             said.extend(self._new(found, now))

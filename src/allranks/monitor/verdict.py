@@ -10,16 +10,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import List, Optional, Sequence, Tuple
+from typing import Iterator, List, Optional, Sequence, Tuple
 
 from allranks.core import Diagnosis, Finding
 from allranks.core.causes import UNPROVEN
-from allranks.diagnose import Statement, cause, heaviest
+from allranks.diagnose import Signal, Texts, cause, ranked
 from allranks.diagnose.lines import clean
-from allranks.diagnose.symptom import ECHO, GONE, LEFT, LOST, SEEN, STRONG, WITNESSED
-from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
-from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
-from allranks.diagnose.symptoms.torchelastic_signal import CAUSE as TORCHELASTIC_SIGNAL
+from allranks.diagnose.symptom import ECHO, GONE, LEFT, LOST, SEEN, WITNESSED
 from allranks.monitor.culprit import (
     LATE_SECONDS,
     NO_EXCEPTION,
@@ -38,12 +35,10 @@ from allranks.monitor.killed_torchrun import by_torchrun
 from allranks.monitor.log_attribution import (
     Logs,
     aborted_waiting,
-    join,
     logs_read,
     read_all,
     read_culprit,
     read_node,
-    says_why,
 )
 from allranks.monitor.lost_nodes import by_node, gone_before, lease_came_first
 from allranks.monitor.run_state import RunState
@@ -52,11 +47,15 @@ from allranks.monitor.size_mismatch import by_size
 
 def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
     """The diagnosis of a failed run; None if nothing failed."""
-    who = heaviest(of_events(run, logs))
-    if who is None and not any(node.ended_code for node in run.nodes.values()):
+    events = of_events(run, logs)
+    if not events and not any(node.ended_code for node in run.nodes.values()):
         return None
-    found = _placed(judged(run, with_cause(run, logs, who) or unproven(run)))
-    told = _is_proven(who) or (found.cause != UNPROVEN and len(found.evidence) > 1)
+    found = ranked(events, _texts(run, logs)).diagnosis
+    if not events and (found.cause == UNPROVEN or cause(found.cause).healthy):
+        found = unproven(run)
+    found = _placed(judged(run, found))
+    proven = any(one.proven for one in events)
+    told = proven or (found.cause != UNPROVEN and len(found.evidence) > 1)
     return _headline(found, found.evidence) if told else _with_last_words(found, run, logs)
 
 
@@ -121,8 +120,8 @@ def _ends_the_wait(killed: Diagnosis, stalled: Diagnosis) -> bool:
     return cause(killed.cause).by_kill and where.node is not None and where.rank != stalled.where.rank
 
 
-def of_events(run: RunState, logs: Logs) -> List[Statement]:
-    """The diagnoses from the events. If one rank raised an exception and another was killed, the earlier one counts;
+def of_events(run: RunState, logs: Logs) -> List[Signal]:
+    """The signals of the events. If one rank raised an exception and another was killed, the earlier one counts;
     within `LATE_SECONDS`, since the nodes' clocks differ, the exception counts."""
     waited = aborted_waiting(run, logs)
     killed = by_torchrun(run, logs) or by_signal(run, waited, logs_read(logs))
@@ -138,53 +137,25 @@ def of_events(run: RunState, logs: Logs) -> List[Statement]:
     if not any(found for _, found in said):
         said = [(LEFT, by_early_exit(run)), (ECHO + 5, by_exit_code(run))]
         said.append((ECHO + 2, by_communication(run, waited)))
-    return [Statement(0 if d.cause == UNPROVEN else w, d, _moment(d, d is raised)) for w, d in said if d]
+    return [Signal(0 if d.cause == UNPROVEN else w, d, _moment(d, d is raised)) for w, d in said if d]
 
 
 def _moment(found: Diagnosis, is_exception: bool) -> float:
     return (found.first_seen or 0.0) + (0.0 if is_exception else LATE_SECONDS)
 
 
-def _is_proven(who: Optional[Statement]) -> bool:
-    """Whether the events alone prove it: no other rank's line weighs as much."""
-    return who is not None and who.weight > STRONG
+def _texts(run: RunState, logs: Logs) -> Texts:
+    """The logs, exceptions and kernel logs of the run, for the ranking."""
 
+    def of_place(who: Signal) -> Iterator[Signal]:
+        where = who.diagnosis.where
+        culprit = None if where.rank is None else run.ranks.get(where.rank)
+        if culprit is not None and (who.proven or not culprit.exceptions):
+            yield read_culprit(run, logs, culprit)
+        if who.proven and cause(who.diagnosis.cause).reason_on_node:
+            yield read_node(logs, where.node)
 
-def with_cause(run: RunState, logs: Logs, who: Optional[Statement]) -> Optional[Diagnosis]:
-    """The diagnosis from the events, with the cause from the guilty rank's own text; otherwise the heavier one of
-    that diagnosis and the one of all texts."""
-    found = who.diagnosis if who is not None else None
-    culprit = run.ranks.get(found.where.rank) if found is not None and found.where.rank is not None else None
-    if culprit is not None and (_is_proven(who) or not culprit.exceptions):
-        why = read_culprit(run, logs, culprit)
-        if says_why(why):
-            return join(found, why)
-    if found is not None and _is_proven(who):
-        if found.cause != TORCHELASTIC_SIGNAL.id:
-            return found
-        why = read_node(logs, found.where.node)
-        return join(found, why) if says_why(why) else found
-    text = read_all(run, logs)
-    return _heavier(who, text) if who is not None else _named(text.diagnosis)
-
-
-def _named(text: Diagnosis) -> Optional[Diagnosis]:
-    return None if text.cause == UNPROVEN or cause(text.cause).healthy else text
-
-
-def _heavier(who: Statement, text: Statement) -> Diagnosis:
-    """The heavier diagnosis. A text that shows how the run ended, but not why, counts only if it names the rank that
-    crashed or was late."""
-    why = text.diagnosis
-    of_rank = why.where.rank is not None and why.cause in (
-        RANK_CRASHED_FIRST.id,
-        COLLECTIVE_TIMEOUT_STRAGGLER.id,
-    )
-    if text.weight <= who.weight or not (says_why(why) or of_rank):
-        return who.diagnosis
-    of_node = cause(why.cause).kernel is not None and why.where.node is not None
-    placed = why.where.rank is not None or of_node or who.diagnosis.cause == UNPROVEN
-    return why if placed else join(who.diagnosis, why)
+    return Texts(lambda: read_all(run, logs), of_place)
 
 
 def of_finding(run: RunState, finding: Finding) -> Diagnosis:

@@ -30,6 +30,7 @@ from allranks.diagnose.symptom import ECHO, Case, Pattern
 CAUSE = Cause(
     __name__,
     kind=BLAME,
+    names_the_first=True,
     holds_after_the_end=True,
     hearsay=True,
     restart=PASSES,

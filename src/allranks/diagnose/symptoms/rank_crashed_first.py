@@ -28,7 +28,7 @@ from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COL
 from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
 from allranks.diagnose.symptoms.rank_sigkilled import only_rank
 
-CAUSE = Cause(__name__, kind=END, restart=AFTER_A_STEP)
+CAUSE = Cause(__name__, kind=END, names_the_first=True, restart=AFTER_A_STEP)
 SIGNALS = {-11: "SIGSEGV", -6: "SIGABRT", -8: "SIGFPE", -4: "SIGILL"}
 PATTERNS = (
     Pattern("EXIT CODE: ", r"^=\s{1,9}EXIT CODE: (?:6|11|134|139)\s{0,9}$", weight=CRASH),  # MPICH
