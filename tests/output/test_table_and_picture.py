@@ -47,8 +47,8 @@ def runs(width: int, live: bool = False, some=RUNS) -> list[str]:
 def test_a_line_a_run():
     lines = runs(40)
     assert lines[0].split() == ["id", "name", "state", "step", "nodes", "age", "adapter"]
-    assert re.fullmatch(r"lora-1120-a1  lora  running    120/2,000  3      1 h 06 min   —", lines[1])
-    assert lines[2].endswith("36/36      1      25 h 00 min  /home/ubuntu/runs/sft-1119-b2")
+    assert re.fullmatch(r"lora-1120-a1  lora  running    120/2,000  3      1 h 06 min  —", lines[1])
+    assert lines[2].endswith("36/36      1      25 h        /home/ubuntu/runs/sft-1119-b2")
     assert lines[3].startswith("x\\x1b[2J      —     unknown")
     assert all(line == line.rstrip() for line in lines)
 

@@ -255,7 +255,7 @@ def test_ranks_that_are_alike_have_no_mark():
     silent = drawn(
         [watch, *of(0.0), Event(40.0, "beat", "node0", 0, {"phase": "training", "step": 300})], 120
     )
-    assert [line.split("◂ ")[1] for line in silent if "◂" in line] == ["not heard for 37.0 s"] * 3
+    assert [line.split("◂ ")[1] for line in silent if "◂" in line] == ["not heard for 37 s"] * 3
 
 
 def test_a_loading_model_shows_its_shards(events):

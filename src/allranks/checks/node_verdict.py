@@ -13,8 +13,8 @@ from typing import Any
 
 from allranks.checks import fabric
 from allranks.checks.context import Context, View
-from allranks.checks.phrases import gib
 from allranks.core import OK, VERDICTS, Finding, Node, worst
+from allranks.core.quantities import in_bytes
 from allranks.core.text import printable
 from allranks.core.untrusted import mapping, number, text
 
@@ -138,4 +138,4 @@ def interface_text(context: Context, view: View) -> str:
 
 def memory_text(view: View) -> str:
     total = view.number("system.memory.total_bytes")
-    return UNREAD if total is None else gib(total)
+    return UNREAD if total is None else in_bytes(total)

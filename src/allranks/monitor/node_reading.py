@@ -69,10 +69,3 @@ def source(ranks: Iterable[BaseReading]) -> str:
     for one in ranks:
         totals[one.source] = totals.get(one.source, 0.0) + one.total
     return max(totals, key=lambda name: totals[name], default="")
-
-
-def amount(count: float) -> str:
-    """`310 MiB`, `1.2 GiB`."""
-    if count >= 1 << 30:
-        return f"{count / 2**30:.1f} GiB"
-    return f"{count / 2**20:,.0f} MiB" if count >= 10 << 20 else f"{count / 2**20:.1f} MiB"

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from typing import Any, Dict, List, Optional, Tuple
 
 from allranks.core import Event, event_from_json, told
+from allranks.core.line_file import LineFile
 from allranks.core.node_events import Dropped
 from allranks.core.payloads import Refused
-from allranks.node.files import FLAGS, open_regular, value_of
+from allranks.node.files import open_regular, value_of
 
 LINE_BYTES = 1 << 20
 """A longer line is not an event: it is skipped, since a reader that waits for its end would wait forever."""
@@ -22,16 +22,15 @@ READ_BYTES = 4 << 20
 class Lines:
     """Appends JSON lines to one file, of which this object is the only writer. Never raises OSError.
 
-    Each line is one write(2). After a failed one (a full disk) `dropped` counts what was lost, and the
-    next line that fits is preceded by one that says so.
+    After a line that could not be stored (a full disk) `dropped` counts what was lost, and the next line that fits is
+    preceded by one that says so.
     """
 
     def __init__(self, path: str):
         self.path = path
         self.dropped = 0
         self.error = ""
-        self._descriptor: Optional[int] = None
-        self._torn = False
+        self._file = LineFile(path)
 
     def append(self, value: Dict[str, Any]) -> bool:
         """False if the line could not be stored whole."""
@@ -39,7 +38,7 @@ class Lines:
         if self.dropped:
             lines = json.dumps(self._note(), separators=(",", ":")).encode() + b"\n" + lines
         try:
-            self._write(lines)
+            self._file.append(lines)
         except OSError as error:
             self.dropped += 1
             self.error = f"{error.strerror} (errno {error.errno})"
@@ -48,29 +47,10 @@ class Lines:
         return True
 
     def close(self) -> None:
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        self._file.close()
 
     def _note(self) -> Dict[str, Any]:
         return {"dropped": self.dropped, "why": self.error}
-
-    def _write(self, lines: bytes) -> None:
-        if self._descriptor is None:
-            self._open()
-        assert self._descriptor is not None
-        written = os.write(self._descriptor, b"\n" + lines if self._torn else lines)
-        # A line cut by a full disk is ended by the next write, so that it spoils no line but itself.
-        if written < len(lines) + self._torn:
-            self._torn = True
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), self.path)
-        self._torn = False
-
-    def _open(self) -> None:
-        self._descriptor = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | FLAGS, 0o600)
-        size = os.fstat(self._descriptor).st_size
-        # An earlier writer may have been killed in the middle of a line.
-        self._torn = size > 0 and os.pread(self._descriptor, 1, size - 1) != b"\n"
 
 
 class Journal(Lines):

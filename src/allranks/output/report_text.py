@@ -11,6 +11,7 @@ import math
 import time
 from typing import Any
 
+from allranks.core.quantities import in_bytes, in_seconds
 from allranks.core.text import spelt_out
 from allranks.core.untrusted import number
 
@@ -64,31 +65,13 @@ def count(value: Any) -> str:
 def size(value: Any) -> str:
     """Bytes in binary units: `760 MiB`, `52.1 GiB`."""
     found = number(value)
-    if found is None:
-        return MISSING
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB", "PiB"):
-        if abs(found) < 999.5 or unit == "PiB":
-            return f"{found:.0f} {unit}" if unit == "B" or abs(found) >= 99.95 else f"{found:#.3g} {unit}"
-        found /= 1024.0
-    return MISSING
+    return MISSING if found is None else in_bytes(found)
 
 
 def seconds(value: Any) -> str:
     """A duration: `0.212 s`, `12.3 s`, `4 min 12 s`, `3 h 05 min`, `2 d 3 h`."""
     found = number(value)
-    if found is None:
-        return MISSING
-    sign, found = ("−" if found < 0 else ""), abs(found)
-    if found < 59.95:
-        digits = 3 if found < 1 else 2 if found < 10 else 1
-        return f"{sign}{found:.{digits}f} s" if found else "0 s"
-    minutes, rest = divmod(int(found + 0.5), 60)
-    if minutes < 60:
-        return f"{sign}{minutes} min {rest:02d} s"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 48:
-        return f"{sign}{hours} h {minutes:02d} min"
-    return f"{sign}{hours // 24} d {hours % 24} h"
+    return MISSING if found is None else in_seconds(found)
 
 
 def compact_seconds(value: Any) -> str:

@@ -19,6 +19,7 @@ from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.core import cache_folder
 from allranks.core.cache_folder import CacheFolder
+from allranks.core.quantities import in_bytes
 
 LIMIT_BYTES = 500 << 30
 """A third of 671 B parameters in bf16 are 416 GiB."""
@@ -238,7 +239,7 @@ class Cache:
         if any(entry.is_draft and entry.name.startswith(name) for entry in entries):
             return "another run writes it now"
         if need > self.limit:
-            return "a part of %s is more than cache_limit (%s)" % (gib(need), gib(self.limit))
+            return "a part of %s is more than cache_limit (%s)" % (in_bytes(need), in_bytes(self.limit))
         old = [one for one in entries if not one.is_draft and one.used_at < STARTED and one.name != name]
         while (why := self._no_room(need)) and old:
             self.folder.remove(old.pop(0).name)
@@ -249,9 +250,9 @@ class Cache:
         held = sum(entry.bytes for entry in entries)
         if held + need > self.limit:
             return "%s more than the %s in it exceed cache_limit (%s)" % (
-                gib(need),
-                gib(held),
-                gib(self.limit),
+                in_bytes(need),
+                in_bytes(held),
+                in_bytes(self.limit),
             )
         disk = os.fstatvfs(self.folder.descriptor)
         unwritten = 0
@@ -261,14 +262,10 @@ class Cache:
                     status = os.stat(entry.name, dir_fd=self.folder.descriptor, follow_symlinks=False)
                     unwritten += max(0, status.st_size - status.st_blocks * 512)
         free = disk.f_bavail * disk.f_frsize - unwritten
-        return "" if free >= need + SPARE_BYTES else "only %s of its disk are free" % gib(max(0, free))
+        return "" if free >= need + SPARE_BYTES else "only %s of its disk are free" % in_bytes(max(0, free))
 
     def close(self) -> None:
         self.folder.close()
-
-
-def gib(count: int) -> str:
-    return "%.1f GiB" % (count / (1 << 30))
 
 
 def plain(layout: Mapping[str, Any]) -> Dict[str, Any]:

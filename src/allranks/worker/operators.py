@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from allranks.core import extensions, procfs
+from allranks.core.line_file import LineFile
 from allranks.worker import guard
 from allranks.worker.heartbeat import boot_id
 from allranks.worker.rank_identity import identity
@@ -55,11 +56,11 @@ def note_lock(rank: Rank, path: Any) -> None:
         "run_id": rank.place.run_id,
     }
     record = os.path.join(os.path.dirname(os.path.abspath(ranks)), RECORD)
-    descriptor = os.open(record, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    file = LineFile(record)
     try:
-        os.write(descriptor, (json.dumps(made) + "\n").encode())
+        file.append(json.dumps(made).encode() + b"\n")
     finally:
-        os.close(descriptor)
+        file.close()
 
 
 def own_folder() -> None:

@@ -6,24 +6,21 @@ socket, if it has one. The file comes first, because it remains when the supervi
 
 from __future__ import annotations
 
-import os
 import socket
 from typing import Optional
 
+from allranks.core.line_file import LineFile
+
 
 class Journal:
-    """A file of lines. A line that could not be written whole is reported as not written.
-
-    Opened when first needed, and again when it vanished: the folder may come late, or be made again.
-    """
+    """A file of lines, opened again if it vanished: the folder may come late, or be made again."""
 
     def __init__(self, path: str, beside: Optional[str] = None):
         """`beside` is the name of the supervisor's socket, in the abstract namespace."""
         self.path, self.beside = path, beside
         self.refused = ""
         """Why the file did not accept a line at the last try; empty if it did."""
-        self._descriptor: Optional[int] = None
-        self._torn = False
+        self._file = LineFile(path, follow=True)
 
     def write(self, line: str) -> bool:
         """Writes one line; False if the file refuses it (full, removed, forbidden) and the supervisor does not take
@@ -33,17 +30,13 @@ class Journal:
 
     def _to_file(self, line: bytes) -> bool:
         try:
-            descriptor = self._open()
-            # After half a line a new one must not be glued to it.
-            data = (b"\n" if self._torn else b"") + line + b"\n"
-            written = os.write(descriptor, data)
+            self._file.append(line + b"\n")
         except (OSError, ValueError) as error:
             self.refused = str(getattr(error, "strerror", None) or error)
             self.close()
             return False
-        self._torn = written < len(data)
-        self.refused = "No space left on device" if self._torn else ""
-        return not self._torn
+        self.refused = ""
+        return True
 
     def _to_supervisor(self, line: bytes) -> bool:
         """The socket is made again for each line: otherwise a script that closes all descriptors could get our number
@@ -59,40 +52,4 @@ class Journal:
         return True
 
     def close(self) -> None:
-        if self._descriptor is not None:
-            try:
-                os.close(self._descriptor)
-            except OSError:
-                pass  # the script closed all descriptors; it is closed
-            self._descriptor = None
-
-    def _open(self) -> int:
-        if self._descriptor is not None and not self._is_ours(self._descriptor):
-            self._descriptor = None
-        if self._descriptor is None:
-            flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-            self._descriptor = os.open(self.path, flags, 0o600)
-            self._file = os.fstat(self._descriptor)
-            self._torn = self._file.st_size > 0 and not self._ends_with_newline()
-        return self._descriptor
-
-    def _is_ours(self, descriptor: int) -> bool:
-        """Whether the number still means our file, and the file still has a name.
-
-        A script that closes all descriptors (a daemon's habit) frees ours, and a file of its own may take it.
-        """
-        try:
-            seen = os.fstat(descriptor)
-        except OSError:
-            return False
-        if (seen.st_dev, seen.st_ino) != (self._file.st_dev, self._file.st_ino):
-            return False
-        if seen.st_nlink == 0:
-            os.close(descriptor)
-            return False
-        return True
-
-    def _ends_with_newline(self) -> bool:
-        with open(self.path, "rb") as file:
-            file.seek(-1, os.SEEK_END)
-            return file.read(1) == b"\n"
+        self._file.close()

@@ -8,7 +8,7 @@ CASES = (
         {"node-1/asked": {"sent_at": TAKEN_AT - 91.0, "received_at": TAKEN_AT - 89.5}},
         node="node-1",
         verdict="warn",
-        saw="89.9 s ahead",
+        saw="1 min 30 s ahead",
     ),
     fires(
         "cpu",

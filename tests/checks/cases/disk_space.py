@@ -8,7 +8,7 @@ CASES = (
         {("node-2", "storage", "paths", HOME, "free_bytes"): 200 << 20},
         node="node-2",
         verdict="block",
-        saw="200.0 MiB free",
+        saw="200 MiB free",
     ),
     fires(
         "cpu", {("node-2", "storage", "paths", HOME, "free_inodes"): 5}, node="node-2", saw="5 free inodes"

@@ -10,7 +10,7 @@ CASES = (
         {"node-1/system/memory/available_bytes": 300 << 20},
         node="node-1",
         verdict="block",
-        saw="300.0 MiB",
+        saw="300 MiB",
     ),
     fires("cpu", {"node-1/system/cgroup_memory_bytes": 512 << 20}, node="node-1", saw="control group"),
     silent("cpu"),

@@ -32,13 +32,13 @@ FIRES = [
     {"events": _ends(5.2)},
     {
         "events": _nodes(20.0),
-        "saw": "c reads the base model at 40 MiB/s, the middle one of 2 other nodes at 19",
+        "saw": "c reads the base model at 40.0 MiB/s, the middle one of 2 other nodes at 19",
     },
     {"events": _nodes(32.0), "count": 1},
     {"events": _nodes(30.0, until=22)},
-    {"events": _begins(5, 27), "saw": "b reads the base model at 30 MiB/s, the other node at 100"},
+    {"events": _begins(5, 27), "saw": "b reads the base model at 30.0 MiB/s, the other node at 100"},
     # the others end after 6 s
-    {"events": _nodes(5.0, until=30, total=600.0), "saw": "at 10 MiB/s"},
+    {"events": _nodes(5.0, until=30, total=600.0), "saw": "at 10.0 MiB/s"},
     # 62 s more than the others
     {"events": _nodes(20.0, until=22, total=1950.0)},
     # all that read a node's cache, one slowly
@@ -49,7 +49,7 @@ FIRES = [
                 for r, (n, v) in enumerate(zip("abc", (90, 90, 9), strict=True))
             )
         ),
-        "saw": "from its cache at 9.0 MiB/s",
+        "saw": "from its cache at 9.00 MiB/s",
     },
 ]
 

@@ -19,7 +19,7 @@ def _pair(stops: int, until: int) -> list:
 FIRES = [
     {
         "events": _pair(10, 43),
-        "saw": "no rank of b has read any of the base model for more than 30 s; 4.8 GiB are left",
+        "saw": "no rank of b has read any of the base model for more than 30 s; 4.79 GiB are left",
     },
     {"events": _pair(10, 41), "count": 1},
     {

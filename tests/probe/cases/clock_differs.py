@@ -14,7 +14,7 @@ def off(seconds: float, error: float = 0.001):
 
 
 CASES = (
-    fires(off(90.0), node="n1", verdict="warn", saw="90 s ahead of n0's"),
+    fires(off(90.0), node="n1", verdict="warn", saw="1 min 30 s ahead of n0's"),
     fires(off(-5.0), node="n1", verdict="note", saw="behind n0's"),
     silent(off(1.0)),
     fires(off(61.0, 1.0), verdict="warn"),

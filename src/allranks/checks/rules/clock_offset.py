@@ -20,7 +20,7 @@ Topic: nodes
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings, View
-from allranks.checks.phrases import duration
+from allranks.core.quantities import in_seconds
 
 UNKNOWN_BLOCKS = False
 
@@ -36,7 +36,7 @@ def check(context: Context) -> Findings:
             side = "ahead" if offset > 0 else "behind"
             yield say(
                 view,
-                saw=f"the clock of {view.name} is at least {duration(abs(offset))} {side}",
+                saw=f"the clock of {view.name} is at least {in_seconds(abs(offset))} {side}",
                 expected=f"less than {NOTED:g} s off",
                 why="logs of different nodes cannot be put in order.",
                 fix=f"chronyc makestep, or timedatectl set-ntp true, on {view.name}",

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from allranks.checks.context import Context, Findings, View
 from allranks.checks.fact_request import path_on_node
-from allranks.checks.phrases import gib
+from allranks.core.quantities import in_bytes
 from allranks.core.untrusted import mapping, number
 
 NEEDS = ("storage.paths", "system.allranks_home")
@@ -46,9 +46,9 @@ def check(context: Context) -> Findings:
             yield context.block(
                 view,
                 key="save.to",
-                saw=f"{path} on {view.name} has {gib(free)} free ({state.get('mount')}, {state.get('type')})",
-                expected=f"{gib(wanted)}: {context.run.save.keep + 1} checkpoints of "
-                f"{gib(checkpoint_bytes(context))}, and {gib(SPARE_BYTES)} for logs",
+                saw=f"{path} on {view.name} has {in_bytes(free)} free ({state.get('mount')}, {state.get('type')})",
+                expected=f"{in_bytes(wanted)}: {context.run.save.keep + 1} checkpoints of "
+                f"{in_bytes(checkpoint_bytes(context))}, and {in_bytes(SPARE_BYTES)} for logs",
                 why="the run would end at a save and leave half a checkpoint.",
                 fix="free space there, save: {keep: 1}, or save: {to: …} on a larger disk",
             )

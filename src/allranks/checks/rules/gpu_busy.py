@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from allranks.checks.context import Context, Findings, on_gpus
-from allranks.checks.phrases import gib, listed
+from allranks.checks.phrases import listed
+from allranks.core.quantities import in_bytes
 from allranks.core.untrusted import listing, mapping, number
 
 NEEDS = ("gpus.list",)
@@ -36,7 +37,7 @@ def check(context: Context) -> Findings:
         elif bytes_used > UNSEEN_BYTES and not drawing:
             yield context.warn(
                 gpu,
-                saw=f"{gpu} has {gib(bytes_used)} in use, and no process is shown",
+                saw=f"{gpu} has {in_bytes(bytes_used)} in use, and no process is shown",
                 expected="less than 1 GiB in use",
                 why="a process of another container or user, or a dead one that the driver still holds.",
                 fix=f"as root on {gpu.node}: nvidia-smi, and fuser -v /dev/nvidia{gpu.index}, show whose it is",
@@ -56,5 +57,5 @@ def described(process: Mapping[str, Any]) -> str:
     about += [f"run {process['run']}"] if process.get("run") else []
     about += [f"uid {process['uid']}"] if process.get("uid") is not None and not process.get("run") else []
     used = number(process.get("used_bytes"))
-    about += [gib(used)] if used else []
+    about += [in_bytes(used)] if used else []
     return f"pid {process.get('pid')} ({', '.join(about)})"

@@ -20,7 +20,8 @@ from __future__ import annotations
 
 from allranks.checks import gpus
 from allranks.checks.context import Context, Findings, minority, on_gpus
-from allranks.checks.phrases import gib, listed
+from allranks.checks.phrases import listed
+from allranks.core.quantities import in_bytes
 
 NEEDS = ("gpus.list",)
 applies = on_gpus
@@ -68,8 +69,8 @@ def less_memory(context: Context) -> Findings:
         if total < most * (1 - SAME_MEMORY) and gpu.model == context.used_gpus[0].model:
             yield context.warn(
                 gpu,
-                saw=f"{gpu} has {gib(total)} of memory",
-                expected=f"{gib(most)}, as the others of this model",
+                saw=f"{gpu} has {in_bytes(total)} of memory",
+                expected=f"{in_bytes(most)}, as the others of this model",
                 why="ZeRO splits evenly: this rank would be the first out of memory.",
                 fix="nvidia-smi -q -d MEMORY on it: pages may have been retired, or MIG may hold a part",
             )

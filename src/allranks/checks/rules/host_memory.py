@@ -22,7 +22,7 @@ Topic: nodes
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings, View
-from allranks.checks.phrases import gib
+from allranks.core.quantities import in_bytes
 from allranks.core.untrusted import mapping, number
 
 NEEDS = ("system.memory",)
@@ -39,8 +39,8 @@ def check(context: Context) -> Findings:
         if available is not None and available < wanted:
             yield context.block(
                 view,
-                saw=f"{view.name} has {gib(available)} of memory for the run ({source})",
-                expected=f"{gib(wanted)} for {ranks} ranks",
+                saw=f"{view.name} has {in_bytes(available)} of memory for the run ({source})",
+                expected=f"{in_bytes(wanted)} for {ranks} ranks",
                 why="the kernel would end a rank (exit code -9), hours into the run.",
                 fix=f"free memory on {view.name}, fewer ranks there, or deepspeed: zero3 where offload takes it",
             )

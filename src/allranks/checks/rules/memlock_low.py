@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from allranks.checks import fabric
 from allranks.checks.context import Context, Findings
-from allranks.checks.phrases import gib
+from allranks.core.quantities import in_bytes
 from allranks.core.untrusted import number
 
 NEEDS = ("system.limits", "infiniband.devices")
@@ -41,7 +41,7 @@ def check(context: Context) -> Findings:
             hard = number(pair[1]) if len(pair) > 1 else None
             yield context.block(
                 view,
-                saw=f"the user of the run may lock {gib(soft)} of memory on {view.name}",
+                saw=f"the user of the run may lock {in_bytes(soft)} of memory on {view.name}",
                 expected="unlimited, as InfiniBand pins what it sends",
                 why="NCCL would end with 'ibv_reg_mr failed: Cannot allocate memory'.",
                 fix="* - memlock unlimited in /etc/security/limits.conf, then log in again"

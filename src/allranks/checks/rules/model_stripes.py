@@ -23,9 +23,9 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings
-from allranks.checks.phrases import gib
 from allranks.checks.rules import model_missing
 from allranks.checks.rules.model_missing import is_weights
+from allranks.core.quantities import in_bytes
 from allranks.core.text import plural
 from allranks.core.untrusted import mapping, number
 
@@ -52,7 +52,7 @@ def check(context: Context) -> Findings:
         if have < wanted:
             yield context.note(
                 KEY,
-                saw=f"{gib(total)} of the model are on {plural(have, 'storage target')} of Lustre on {view.name}",
+                saw=f"{in_bytes(total)} of the model are on {plural(have, 'storage target')} of Lustre on {view.name}",
                 expected=f"{wanted} targets",
                 why="all ranks read the model at once, and few targets deliver it slowly.",
                 fix=f"lfs migrate --stripe-count {-(-wanted // len(sizes))} FILE, for each weight file of the model",

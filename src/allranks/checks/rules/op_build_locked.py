@@ -30,9 +30,9 @@ from typing import Any
 
 from allranks.checks.context import Context, Findings, View, on_host
 from allranks.checks.filesystems import SHARED
-from allranks.checks.phrases import duration
 from allranks.checks.rules.port_held import holder_text
 from allranks.core import Finding
+from allranks.core.quantities import in_seconds
 from allranks.core.untrusted import listing, mapping, number
 from allranks.plan.operators import operators
 from allranks.plan.versions import parse
@@ -70,8 +70,8 @@ def slow(context: Context, view: View, lock: Mapping[str, Any]) -> Findings:
     run = holder.get("run")
     yield context.warn(
         view,
-        saw=f"{lock['path']} on {view.name}, a lock {duration(age)} old, {holder_text(holder)}",
-        expected=f"a build of less than {duration(LONG_SECONDS)}",
+        saw=f"{lock['path']} on {view.name}, a lock {in_seconds(age)} old, {holder_text(holder)}",
+        expected=f"a build of less than {in_seconds(LONG_SECONDS)}",
         why=f"every rank that needs {lock.get('name')} waits for that process, which hangs by all appearance.",
         fix=f"allranks stop {run}"
         if run
@@ -91,7 +91,7 @@ def stale(context: Context, view: View, lock: Mapping[str, Any]) -> Finding:
     path, name = str(lock["path"]), str(lock.get("name"))
     needed = name in operators(context.run, context.deepspeed)
     age = number(lock.get("age_seconds"))
-    old = f", {duration(age)} old" if age is not None else ""
+    old = f", {in_seconds(age)} old" if age is not None else ""
     shared = lock.get("type") in SHARED
     if lock.get("sure"):
         who = "and no process of this run's nodes has it open" if shared else "and no process has it open"

@@ -23,8 +23,8 @@ from __future__ import annotations
 
 from allranks.checks.context import Context, Findings
 from allranks.checks.filesystems import NETWORK
-from allranks.checks.phrases import gib
 from allranks.checks.rules.disk_space import checkpoint_bytes, target
+from allranks.core.quantities import in_bytes
 from allranks.core.untrusted import mapping
 
 NEEDS = ("storage.paths", "system.allranks_home")
@@ -43,7 +43,9 @@ def check(context: Context) -> Findings:
         state = mapping(view.map("storage.paths").get(path))
         kind = str(state.get("type"))
         if kind in NETWORK and wanted > SMALL_BYTES:
-            why = f"each save is {gib(wanted)} from all ranks to one server at once, and they wait for it."
+            why = (
+                f"each save is {in_bytes(wanted)} from all ranks to one server at once, and they wait for it."
+            )
         elif kind in LOST and not (kind == "overlay" and not view.text("system.container")):
             why = f"what is written there {LOST[kind]}."
         else:

@@ -25,8 +25,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from allranks.checks.context import Context, Findings, View
-from allranks.checks.phrases import duration
 from allranks.core import Finding
+from allranks.core.quantities import in_seconds
 from allranks.core.untrusted import listing, mapping, number
 
 NEEDS = ("network.ports",)
@@ -75,6 +75,6 @@ def holder_text(holder: Mapping[str, Any]) -> str:
     about = [str(holder["name"])] if holder.get("name") else []
     about += [f"run {holder['run']}"] if holder.get("run") else [f"uid {holder.get('uid')}"]
     age = number(holder.get("age_seconds"))
-    about += [f"started {duration(age)} ago"] if age is not None else []
+    about += [f"started {in_seconds(age)} ago"] if age is not None else []
     who = f"pid {holder['pid']}" if holder.get("pid") else "another user's process"
     return f"is held by {who} ({', '.join(about)})"

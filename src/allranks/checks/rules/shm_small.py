@@ -24,7 +24,7 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings
-from allranks.checks.phrases import gib
+from allranks.core.quantities import in_bytes
 from allranks.core.untrusted import mapping, number
 from allranks.spec.sections import Container
 
@@ -48,16 +48,16 @@ def check(context: Context) -> Findings:
             yield context.warn(
                 view,
                 key="container.shm",
-                saw=f"/dev/shm of {view.name} is {gib(size)}",
-                expected=f"{gib(least)} for {ranks} ranks",
+                saw=f"/dev/shm of {view.name} is {in_bytes(size)}",
+                expected=f"{in_bytes(least)} for {ranks} ranks",
                 why="data loaders end with 'Bus error', NCCL with 'Error while creating shared memory segment'.",
                 fix="container: {shm: 16GiB}" if context.run.container else REMOUNT,
             )
         elif free is not None and free < least and not own_shm(context):
             yield context.warn(
                 view,
-                saw=f"/dev/shm of {view.name} has {gib(free)} free of {gib(size or 0)}",
-                expected=f"{gib(least)} free for {ranks} ranks",
+                saw=f"/dev/shm of {view.name} has {in_bytes(free)} free of {in_bytes(size or 0)}",
+                expected=f"{in_bytes(least)} free for {ranks} ranks",
                 why="data loaders end with 'Bus error', NCCL with 'Error while creating shared memory segment'.",
                 fix=f"ls -l /dev/shm on {view.name}: remove what an ended program left, or make it larger",
             )
@@ -82,7 +82,7 @@ def void(context: Context) -> Findings:
     if ipc(container) == "host":
         yield context.note(
             "container.shm",
-            saw=f"container.shm is {gib(container.shm_bytes)}, and the container shares the host's IPC",
+            saw=f"container.shm is {in_bytes(container.shm_bytes)}, and the container shares the host's IPC",
             expected="one of the two",
             why="with --ipc host the host's /dev/shm is used, and --shm-size does nothing.",
             fix="take shm out, or ipc: host",

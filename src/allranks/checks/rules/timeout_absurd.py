@@ -21,7 +21,7 @@ Topic: settings
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings
-from allranks.checks.phrases import duration
+from allranks.core.quantities import in_seconds
 from allranks.core.untrusted import number
 
 UNKNOWN_BLOCKS = False
@@ -46,7 +46,7 @@ def check(context: Context) -> Findings:
             years = seconds / 86400 / 365
             yield context.warn(
                 key,
-                saw=f"{name} is {duration(seconds) if years < 1 else f'{years:.1f} years'}",
+                saw=f"{name} is {in_seconds(seconds) if years < 1 else f'{years:.1f} years'}",
                 expected="1800 s, or somewhat more than tokenizing and loading take",
                 why="one rank that hangs would hold all others for as long.",
                 fix="ddp_timeout: 1800" if name == "ddp_timeout" else "DEEPSPEED_TIMEOUT: 30",
@@ -54,7 +54,7 @@ def check(context: Context) -> Findings:
         elif seconds < SHORTEST:
             yield context.warn(
                 key,
-                saw=f"{name} is {duration(seconds)}",
+                saw=f"{name} is {in_seconds(seconds)}",
                 expected=f"at least {SHORTEST:.0f} s",
                 why="rank 0 tokenizes while the others wait in a collective: they would end it there.",
                 fix="ddp_timeout: 1800" if name == "ddp_timeout" else "DEEPSPEED_TIMEOUT: 30",

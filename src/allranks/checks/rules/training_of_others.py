@@ -22,7 +22,8 @@ Topic: nodes
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings
-from allranks.checks.phrases import duration, listed
+from allranks.checks.phrases import listed
+from allranks.core.quantities import in_seconds
 from allranks.core.text import plural
 from allranks.core.untrusted import number
 
@@ -37,7 +38,7 @@ def check(context: Context) -> Findings:
             continue
         told = [
             f"pid {one.get('pid')} ({one.get('launcher')}, uid {one.get('uid')}, "
-            f"started {duration(number(one.get('age_seconds')) or 0.0)} ago)"
+            f"started {in_seconds(number(one.get('age_seconds')) or 0.0)} ago)"
             for one in found
         ]
         yield context.note(

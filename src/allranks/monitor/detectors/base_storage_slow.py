@@ -24,7 +24,8 @@ from statistics import median
 from typing import Iterator, List
 
 from allranks.core import WARN, Finding, Where
-from allranks.monitor.node_reading import NodeReading, amount, by_node
+from allranks.core.quantities import in_bytes
+from allranks.monitor.node_reading import NodeReading, by_node
 from allranks.monitor.run_state import RunState
 
 FACTOR = 3.0
@@ -68,8 +69,8 @@ def finding(one: NodeReading, others: int, usual: float) -> Finding:
         id="base-storage-slow",
         verdict=WARN,
         where=Where(node=one.node),
-        saw=f"{one.node} reads the base model{where} at {amount(one.rate)}/s, {who} at {amount(usual)}/s.",
-        expected=f"at least a third of the other nodes' rate ({amount(usual / FACTOR)}/s)",
-        why=f"all ranks wait for it: {one.left / one.rate:.0f} s are left at this rate, for {amount(one.left)}.",
+        saw=f"{one.node} reads the base model{where} at {in_bytes(one.rate)}/s, {who} at {in_bytes(usual)}/s.",
+        expected=f"at least a third of the other nodes' rate ({in_bytes(usual / FACTOR)}/s)",
+        why=f"all ranks wait for it: {one.left / one.rate:.0f} s are left at this rate, for {in_bytes(one.left)}.",
         fix=f"look at the storage of {one.node}: its link, its mount (nfsstat -m), dmesg -T, what else reads there.",
     )

@@ -21,9 +21,10 @@ from __future__ import annotations
 from typing import Iterator, Tuple
 
 from allranks.core import WARN, Finding, Where
+from allranks.core.quantities import in_bytes
 from allranks.core.text import fold
 from allranks.monitor import kernel_log
-from allranks.monitor.node_reading import amount, by_node
+from allranks.monitor.node_reading import by_node
 from allranks.monitor.run_state import RunState
 
 STILL_SECONDS = 30.0
@@ -42,7 +43,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
         )
         return
     for one in still:
-        also = f"; {amount(one.left)} are left" + ("" if len(nodes) == 1 else ", and other nodes read on")
+        also = f"; {in_bytes(one.left)} are left" + ("" if len(nodes) == 1 else ", and other nodes read on")
         yield finding(
             one.node,
             f"no rank of {one.node} has",

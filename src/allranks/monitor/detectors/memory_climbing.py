@@ -23,6 +23,7 @@ from collections import deque
 from typing import Any, Deque, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.core import WARN, Finding, Where
+from allranks.core.quantities import in_bytes
 from allranks.monitor.rank_records import NodeState, RankState
 from allranks.monitor.run_state import RunState
 
@@ -71,7 +72,7 @@ class Room(NamedTuple):
 
     def __str__(self) -> str:
         whose = f" of its control group {self.group}" if self.group else ""
-        return f"{_gib(self.free)} of {_gib(self.total)}{whose} are free"
+        return f"{in_bytes(self.free)} of {in_bytes(self.total)}{whose} are free"
 
 
 def detect(run: RunState, now: float) -> Iterator[Finding]:
@@ -126,15 +127,13 @@ def _falling(
     pace = sum(s for s in (_slope(r.memory, GROWTH) for r in ranks) if s is not None)
     falls = _pace(list(kept[name, room.group])[-FALL_POINTS:])
     if pace > 0 and room.free / pace < HORIZON_SECONDS and falls >= FALL_SHARE * pace:
-        grow = f"its ranks grow by {_gib(int(pace * 3600))} an hour; {room}."
+        grow = f"its ranks grow by {in_bytes(int(pace * 3600))} an hour; {room}."
         yield _finding(name, grow, _full_in(room.free / pace))
         return
     for room in rooms:
         pace = _slope(list(kept[name, room.group]), 0.0)
         if pace is not None and pace > 0 and room.free / pace < HORIZON_SECONDS:
-            saw = (
-                f"what is left falls by {_gib(int(pace * 3600))} an hour, its ranks' own memory less; {room}."
-            )
+            saw = f"what is left falls by {in_bytes(int(pace * 3600))} an hour, its ranks' own memory less; {room}."
             yield _finding(name, saw, _full_in(room.free / pace))
             return
 
@@ -154,10 +153,6 @@ def _finding(name: str, saw: str, when: str) -> Finding:
         fix="fewer loader workers, nothing kept over steps, a higher limit where a control group's is the nearest;"
         " save before it is full.",
     )
-
-
-def _gib(size: int) -> str:
-    return f"{size / 2**30:.1f} GiB"
 
 
 def _pace(points: List[Tuple[float, int]]) -> float:

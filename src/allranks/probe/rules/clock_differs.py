@@ -21,9 +21,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from allranks.checks.phrases import duration
 from allranks.checks.rules.clock_offset import NOTED, WARNED
 from allranks.core import Finding
+from allranks.core.quantities import in_seconds
 from allranks.probe.judge import Context
 
 
@@ -37,7 +37,7 @@ def check(context: Context) -> Iterator[Finding]:
             say = context.warn if least >= WARNED else context.note
             yield say(
                 node,
-                saw=f"its clock is {duration(least)} {'ahead of' if offset > 0 else 'behind'} {context.head}'s",
+                saw=f"its clock is {in_seconds(least)} {'ahead of' if offset > 0 else 'behind'} {context.head}'s",
                 expected=f"less than {NOTED:g} s off",
                 why="logs of different nodes cannot be put in order.",
                 fix=f"on {node}: chronyc makestep, or timedatectl set-ntp true",
