@@ -18,8 +18,8 @@ EVIDENCE_LINES = 12
 
 
 class Signal(NamedTuple):
-    """What lines or events show. The diagnosis holds the cause, the place and the evidence. `weight` is on the scale of
-    `symptom.py`. `at` orders signals of one weight, in seconds."""
+    """The sign of a failure in lines or events. The diagnosis holds the cause, the place and the evidence. `weight` is
+    on the scale of `symptom.py`. `at` orders signals of one weight, in seconds."""
 
     weight: int
     diagnosis: Diagnosis
@@ -47,8 +47,8 @@ def heaviest(signals: Iterable[Signal]) -> Optional[Signal]:
 
 
 class Texts(NamedTuple):
-    """What the texts show, read only if the ranking asks. `of_run`: all logs together. `of_place`: the texts of the
-    rank and the node that a signal names, the nearest first."""
+    """The signals of the texts, read only if the ranking asks. `of_run`: all logs together. `of_place`: the texts of
+    the rank and the node that a signal names, the nearest first."""
 
     of_run: Callable[[], Signal]
     of_place: "Callable[[Signal], Iterable[Signal]]" = lambda _: ()
