@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from allranks.core import Diagnosis, Finding
 
@@ -29,6 +30,22 @@ def lines(said: Iterable[Finding | Diagnosis]) -> Iterator[str]:
         texts |= {"why": one.why, "fix": one.fix}
         yield from (f"  {name}: {text}" for name, text in texts.items() if text)
         yield from (f"  evidence: {text}" for text in one.evidence)
+
+
+def flat(value: Any, place: str = "") -> Iterator[str]:
+    """A line for each value of a tree, with its place; ten digits of a fraction, so that each processor agrees."""
+    pairs = (
+        value.items()
+        if isinstance(value, dict)
+        else enumerate(value)
+        if isinstance(value, (list, tuple))
+        else None
+    )
+    if pairs is None:
+        yield f"{place} = {value:.10g}" if isinstance(value, float) else f"{place} = {value!r}"
+        return
+    for key, inner in pairs:
+        yield from flat(inner, f"{place}.{key}" if place else str(key))
 
 
 def unknown(path: Path, told: Iterable[str]) -> list[str]:

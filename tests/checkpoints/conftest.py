@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from allranks import checkpoints
+from tests import said
+
 RANK = 4
 # [out, in] of a tiny DeepSeek-V3's attention: hidden 64, q_lora_rank 32, kv_lora_rank 16, 4 heads of 16+8 and 16.
 SHAPES = {
@@ -113,6 +116,42 @@ class Checkpoint:
         }  # fmt: skip
         (self.path / "allranks.json").write_text(json.dumps(text))
         return self
+
+
+SAID = ("test_kinds", "test_prune", "test_verify_damage", "test_verify_whole")
+"""The modules whose verdicts are kept as text: those that draw nothing at random."""
+
+
+@pytest.fixture(autouse=True)
+def _what_is_said(request, monkeypatch, tmp_path):
+    """What `verify` and `prune` report in these modules is what the files of `said` hold: see tests/said.py."""
+    module = request.module.__name__.rpartition(".")[2]
+    if module not in SAID:
+        yield
+        return
+    told = []
+
+    def kept(function):
+        def call(*words, **keys):
+            report = function(*words, **keys)
+            told.append(report)
+            return report
+
+        return call
+
+    for name in ("verify", "prune"):
+        monkeypatch.setattr(checkpoints, name, kept(getattr(checkpoints, name)))
+    yield
+    lines = [line for one in told for line in (*said.flat(about(one)), *said.lines(one.findings))]
+    path = Path(__file__).parent / "said" / f"{module}.txt"
+    assert not said.unknown(path, (line.replace(str(tmp_path), "") for line in lines)), said.__doc__
+
+
+def about(report) -> dict:
+    """A report in one line, beside its findings. A link is as long as the path of the temporary folder."""
+    left = ("findings", "path", "freed_bytes")
+    data = {name: value for name, value in report.as_json().items() if name not in left}
+    return {type(report).__name__: json.dumps(data, default=str)}
 
 
 @pytest.fixture

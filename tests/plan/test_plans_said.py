@@ -9,7 +9,6 @@ from __future__ import annotations
 import dataclasses
 import json
 import pkgutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -116,22 +115,6 @@ SETTINGS = {
 }
 
 
-def flat(value: Any, place: str = "") -> Iterator[str]:
-    """A line for each value of a tree, with its place; ten digits of a fraction, so that each processor agrees."""
-    items = (
-        value.items()
-        if isinstance(value, dict)
-        else enumerate(value)
-        if isinstance(value, (list, tuple))
-        else None
-    )
-    if items is None:
-        yield f"{place} = {value:.10g}" if isinstance(value, float) else f"{place} = {value!r}"
-        return
-    for key, inner in items:
-        yield from flat(inner, f"{place}.{key}" if place else str(key))
-
-
 def figures(plan: Any) -> list[str]:
     """All of a plan but its digest, which holds the versions, and what is alike: ranks of a node, layers."""
     data = plan.as_json()
@@ -139,7 +122,7 @@ def figures(plan: Any) -> list[str]:
     if data["model"]:
         data["model"]["parameters_per_layer"] = sorted(set(data["model"]["parameters_per_layer"]))
     data["ranks"] = [rank for rank in data["ranks"] if not rank["local_rank"]]
-    return list(flat(data))
+    return list(said.flat(data))
 
 
 def kept(name: str, lines: list[str]) -> None:
