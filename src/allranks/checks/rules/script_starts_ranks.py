@@ -3,7 +3,8 @@
 ## How it is found
 Calls of `mp.spawn` (torch.multiprocessing) and `ray.init` in the training script. If the script also names a variable
 of torchrun (`LOCAL_RANK`, `TORCHELASTIC_RUN_ID`), or asks `is_torchelastic_launched`, allranks assumes that it handles
-both ways.
+both ways. A call that stands in `if args.NAME:` is passed over if `--NAME` is a switch (`action="store_true"`) that the
+command does not give and that the script does not set itself.
 
 ## Why it matters
 allranks starts the script once for each rank. Each of these would start ranks of its own, which wait for one another at
@@ -22,7 +23,7 @@ Topic: settings
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from allranks.checks import scripts
 from allranks.checks.context import Context, Findings
@@ -41,7 +42,10 @@ def check(context: Context) -> Findings:
     found = scripts.seen(context)
     if found is None or any(name in OF_TORCHRUN for name in names(found[1])):
         return
+    unreached = set(off(found[1], context.run.train.command))
     for call in scripts.calls(found[1], *STARTS):
+        if call in unreached:
+            continue
         called = ast.unparse(call.func)
         on = called.split(".")[-2:-1]
         if not on or on[0] not in STARTS[scripts.called(call)]:
@@ -64,3 +68,28 @@ def names(tree: ast.AST) -> Iterator[str]:
             yield node.attr
         elif isinstance(node, ast.Name):
             yield node.id
+
+
+def off(tree: ast.AST, command: Sequence[str]) -> Iterator[ast.AST]:
+    """All that stands in `if args.NAME:` of a switch that the command leaves off."""
+    attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
+    changed = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
+    # argparse accepts the beginning of a name
+    given = tuple(word[2:].replace("-", "_") for word in command if word.startswith("--"))
+    unset = {name for name in switches(tree) if name not in changed and not any(map(name.startswith, given))}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and isinstance(node.test, ast.Attribute) and node.test.attr in unset:
+            for line in node.body:
+                yield from ast.walk(line)
+
+
+def switches(tree: ast.AST) -> Iterator[str]:
+    """The names, as argparse's result has them, of `add_argument("--NAME", action="store_true")` without a `dest`."""
+    for call in scripts.calls(tree, "add_argument"):
+        keys = {key.arg: key.value for key in call.keywords}
+        action = keys.get("action")
+        if "dest" in keys or not isinstance(action, ast.Constant) or action.value != "store_true":
+            continue
+        for word in call.args:
+            if isinstance(word, ast.Constant) and str(word.value).startswith("--"):
+                yield str(word.value)[2:].replace("-", "_")
