@@ -32,7 +32,7 @@ from typing import Any
 import yaml
 
 from allranks import checks, spec
-from allranks.checks import fabric
+from allranks.checks import fabric, versions
 from allranks.checks.catalogue import Rule, all_rules
 from allranks.checks.context import Context, View
 from allranks.core import Facts, Finding
@@ -40,6 +40,7 @@ from allranks.node.facts import _pci, driver, gpus, infiniband, topology
 from allranks.node.facts._reading import Unreadable
 from allranks.plan import make_plan
 from benchmarks import _capture_formats as formats
+from benchmarks import _capture_reports as reports
 
 TITLE = "Hardware checks on machines from elsewhere"
 ON_REQUEST = True
@@ -72,8 +73,17 @@ WITHIN = {
 }
 """A rule whose fact was read, and that judges by a part of it which old drivers and boards leave out."""
 
-COMPARES = ("driver-differs", "gpu-uuid-twice", "ib-port-down", "ib-slow")
+ENOUGH = {"driver-not-loaded": ("driver.gpus_on_bus", "driver.modules")}
+"""Those that judge by these alone if nothing tells the rest of what they need."""
+
+COMPARES = ("ib-port-down", "ib-slow")
 """Those that compare machines: they judge only where a second one is named."""
+
+PAIRED = ("driver-differs", "gpu-uuid-twice")
+"""Those that compare machines by what most captures tell: each machine is judged beside the next one."""
+
+MIG_SHOWN = 450
+"""The first driver branch that prints the MIG mode: N/A is then what it says of a GPU without MIG."""
 
 SETTINGS = {
     "ib-gid-index": {"NCCL_IB_GID_INDEX": "3"},
@@ -97,7 +107,8 @@ class Machine:
         read = {f"{family}.{fact}" for family, held in self.values.items() for fact in held}
         wanted = {need for rule in all_rules().values() for need in rule.needs}
         untold = {need: UNTOLD for need in wanted if not any(need.startswith(path) for path in read)}
-        values = {**self.values, "system": {"boot_id": f"{self.name}-{node}"}}
+        system = {**self.values.get("system", {}), "boot_id": f"{self.name}-{node}"}
+        values = {**self.values, "system": system}
         return Facts(node, 1.0, values, {**untold, **self.failed})
 
     def with_devices(self) -> Machine:
@@ -187,7 +198,10 @@ def take(machine: Machine, kind: str, content: bytes) -> None:
             machine.failed[UNREAD[kind]] = str(error)
             return
     for family, values in found.items():
-        machine.values.setdefault(family, {}).update(values)
+        if "failed" in values:
+            machine.failed[f"{family}.list"] = values["failed"]
+        else:
+            machine.values.setdefault(family, {}).update(values)
 
 
 def of_ports(text: str, content: bytes, place: Path) -> dict[str, Any]:
@@ -198,6 +212,13 @@ def of_ports(text: str, content: bytes, place: Path) -> dict[str, Any]:
 def of_lspci(text: str, content: bytes, place: Path) -> dict[str, Any]:
     formats.pci_tree(text, place)
     return of_bus(place / "bus")
+
+
+def of_report(text: str, content: bytes, place: Path) -> dict[str, Any]:
+    found = reports.facts(content, place)
+    if (place / "bus").exists():
+        found["driver"] |= of_bus(place / "bus")["driver"]
+    return found
 
 
 def of_bus(root: Path) -> dict[str, Any]:
@@ -254,6 +275,7 @@ READERS = {
     "ports": of_ports,
     "lspci": of_lspci,
     "log": lambda text, *_: {"driver": {"xids": driver.parse_xids(text)}},
+    "report": of_report,
     "tree": of_tree,
     "ttar": of_ttar,
 }
@@ -274,7 +296,11 @@ def judged(machine: Machine, machines: Mapping[str, Machine]) -> Iterable[tuple[
     facts = [machine.facts("node-1"), other.facts("node-2")]
     count = len(facts[0].get("gpus.list", ())) or 1
     usual = outcome(facts, count, {})
+    neighbour = beside(machine, machines)
     for rule in hardware():
+        if rule.id in PAIRED:
+            yield rule.id, *paired(rule, machine, neighbour)
+            continue
         setting = SETTINGS.get(rule.id)
         context, findings = outcome(facts, count, setting) if setting else usual
         boards = count
@@ -294,9 +320,31 @@ def judged(machine: Machine, machines: Mapping[str, Machine]) -> Iterable[tuple[
         yield rule.id, "spoke" if said else "silent" if known else "unknown", said
 
 
+def beside(machine: Machine, machines: Mapping[str, Machine]) -> Machine | None:
+    """The next machine by name that tells of its GPUs too; None if this one does not."""
+    told = sorted(name for name, one in machines.items() if one.values.get("gpus", {}).get("list"))
+    if machine.name not in told:
+        return None
+    return machines[told[(told.index(machine.name) + 1) % len(told)]]
+
+
+def paired(rule: Rule, machine: Machine, other: Machine | None) -> tuple[str, list[str]]:
+    if other is None:
+        return "unknown", []
+    facts = [machine.facts("node-1"), other.facts("node-2")]
+    context, findings = outcome(facts, 1, {})
+    if not all(has_all(rule, view) for view in context.views):
+        return "unknown", []
+    said = [f"beside {other.name}: {text_of(one)}" for one in findings if one.id == rule.id]
+    return "spoke" if said else "silent", said
+
+
 def has_all(rule: Rule, view: View) -> bool:
-    if any(view.facts.why_unreadable(need) or not view.has(need) for need in rule.needs):
+    needs = ENOUGH.get(rule.id, rule.needs)
+    if any(view.facts.why_unreadable(need) or not view.has(need) for need in needs):
         return False
+    if rule.id == "gpu-mig" and (versions.branch(view.text("gpus.driver")) or 0) >= MIG_SHOWN:
+        return True
     place, path = WITHIN.get(rule.id, ("", ""))
     rows = [port for *_, port in fabric.ports(view)] if place == "ports" else view.maps(place)
     return not place or any(formats.at(one, path) not in (None, [], {}) for one in rows)

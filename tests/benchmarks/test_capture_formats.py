@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
+
 from allranks.node.facts import _pci, gpus, infiniband
 from benchmarks import _capture_formats as formats
+from benchmarks import _capture_reports as reports
 
 SMI = """
 Driver Version                            : 550.54.15
@@ -95,3 +98,58 @@ def test_lspci_is_read_as_the_bus_is(tmp_path):
     (gpu,) = _pci.gpus(str(tmp_path / "bus"))
     assert (gpu["width"], gpu["most_width"], gpu["numa"]) == ("8", "16", 1)
     assert gpu["above"] == ["0000:00:01.0"] == _pci.acs_redirects(str(tmp_path / "bus"))
+
+
+def test_driver_610_appends_a_remark_to_its_versions():
+    text = SMI.replace(
+        "550.54.15", "610.57.04 [Deprecated; will be removed in CUDA 14.0. Use KMD Version instead]"
+    )
+    assert gpus.parse(formats.smi_xml(text))["driver"] == "610.57.04"
+
+
+REPORT = """
+uname: Linux host-7 6.5.0-17-generic #17 SMP
+____________________________________________
+
+/usr/bin/lspci -nn
+
+02:00.0 VGA compatible controller [0300]: NVIDIA Corporation GA102 [10de:2204] (rev a1)
+
+____________________________________________
+
+dmesg:
+
+[    9.1] NVRM: API mismatch: the client has the version 525.125.06, but
+[    9.2] NVRM: Xid (PCI:0000:02:00): 79, pid=1, GPU has fallen off the bus.
+____________________________________________
+
+*** /proc/modules
+*** ls: -r--r--r-- 1 root root 0 2024-02-02 10:00:00 /proc/modules
+nvidia_uvm 1540096 0 - Live 0x0
+nvidia 56774656 1 nvidia_uvm, Live 0x0
+
+____________________________________________
+
+*** /proc/driver/nvidia/./version
+*** ls: -r--r--r-- 1 root root 0 2024-02-02 10:00:00 /proc/driver/nvidia/./version
+NVRM version: NVIDIA UNIX x86_64 Kernel Module  515.65.01  Wed Jul 20 14:00:58 UTC 2022
+
+____________________________________________
+
+/usr/bin/nvidia-smi --query
+
+Failed to initialize NVML: Driver/library version mismatch
+
+/usr/bin/nvidia-smi --query --unit
+"""
+
+
+def test_a_bug_report_tells_what_the_node_would_have_read(tmp_path):
+    found = reports.facts(gzip.compress(REPORT.encode()), tmp_path)
+    assert found["driver"]["modules"] == ["nvidia", "nvidia_uvm"]
+    assert found["driver"]["module"] == {"version": "515.65.01", "open": False}
+    assert found["driver"]["libraries"]["libcuda"] == ["525.125.06"]
+    assert [one["xid"] for one in found["driver"]["xids"]] == [79]
+    assert found["system"]["kernel"] == "6.5.0-17-generic"
+    assert "version mismatch" in found["gpus"]["failed"]
+    assert [one["kind"] for one in _pci.devices(str(tmp_path / "bus"))] == ["gpu"]

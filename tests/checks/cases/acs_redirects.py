@@ -25,12 +25,34 @@ CASES = (
         "h100",
         {
             "node-1/driver/devices": [
-                behind("0000:01:00.0"),
-                behind("0000:01:01.0", kind="network", address="0000:01:00.0"),
+                behind("0000:01:00.0", "0000:00:01.0"),
+                behind("0000:01:01.0", "0000:00:01.0", kind="network", address="0000:01:00.0"),
             ],
             "node-1/driver/acs_redirects": ["0000:01:01.0"],
         },
         node="node-1",
+    ),
+    # Each GPU has a root port of its own: their traffic passes the root with and without ACS.
+    silent(
+        "h100",
+        {
+            "node-1/driver/devices": [
+                behind("0000:00:01.1"),
+                behind("0000:00:01.3", address="0000:08:00.0"),
+            ],
+            "node-1/driver/acs_redirects": ["0000:00:01.1", "0000:00:01.3"],
+        },
+    ),
+    # Two switches below two root ports: nothing redirects below the shared switch.
+    silent(
+        "h100",
+        {
+            "node-1/driver/devices": [
+                behind("0000:02:00.0", "0000:01:00.0", "0000:00:01.0"),
+                behind("0000:12:00.0", "0000:11:00.0", "0000:10:01.0", address="0000:08:00.0"),
+            ],
+            "node-1/driver/acs_redirects": ["0000:02:00.0", "0000:12:00.0", "0000:00:01.0"],
+        },
     ),
     # Above disks, USB, or a network device that is not InfiniBand alone.
     silent(

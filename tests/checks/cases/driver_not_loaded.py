@@ -1,4 +1,4 @@
-from tests.checks.case import fires, silent
+from tests.checks.case import Unreadable, fires, silent
 
 CASES = (
     fires("a100", {"node-1/driver/modules": ["nvidia"]}, node="node-1", verdict="warn", saw="no nvidia_uvm"),
@@ -17,5 +17,13 @@ CASES = (
         # Then there is no GPU to be seen either.
         also=("gpus-missing",),
     ),
+    fires(
+        "a100",
+        {"node-1/driver/modules": ["nvidia"], "node-1/driver/device_files": Unreadable("x")},
+        node="node-1",
+        saw="no nvidia_uvm",
+        also=("unreadable-facts",),
+    ),
+    silent("a100", {"node-1/driver/device_files": Unreadable("x")}),
     silent("a100"),
 )

@@ -1,8 +1,9 @@
 """PCIe Access Control Services send traffic between devices up to the processor.
 
 ## How it is found
-The ACS control register (root can read it) of the PCIe bridges above the machine's GPUs and InfiniBand devices,
-if there are at least two of these. Other bridges, above disks or USB, do not matter.
+The ACS control register (root can read it) of the PCIe bridges through which two GPUs, or a GPU and an InfiniBand
+device, could reach each other without the root: those below a switch that both share. Devices on root ports of their
+own pass through the root in any case, and bridges above disks or USB do not matter.
 
 ## Why it matters
 With ACS redirection, transfers between GPUs, and between a GPU and its network device, go up to the root and
@@ -20,6 +21,8 @@ Topic: gpus
 
 from __future__ import annotations
 
+import itertools
+
 from allranks.checks.context import Context, Findings, View, on_gpus
 from allranks.checks.phrases import listed
 from allranks.core.untrusted import listing, mapping
@@ -31,10 +34,9 @@ applies = on_gpus
 
 def check(context: Context) -> Findings:
     for view in context.machines:
-        above = paths(view)
-        passed = {bridge for bridges in above for bridge in bridges}
+        passed = short_ways(paths(view))
         bridges = [one for one in view.list("driver.acs_redirects") if one in passed]
-        if bridges and len(above) > 1:
+        if bridges:
             yield context.warn(
                 view,
                 saw=f"{view.name}: {len(bridges)} PCIe bridges redirect traffic between devices: {listed(bridges, 4)}",
@@ -52,3 +54,12 @@ def paths(view: View) -> list[list[str]]:
         for device in view.maps("driver.devices")
         if device.get("kind") == "gpu" or device.get("address") in fabric
     ]
+
+
+def short_ways(above: list[list[str]]) -> set[str]:
+    """The bridges between two devices and the nearest bridge that they share."""
+    found: set[str] = set()
+    for one, other in itertools.permutations(above, 2):
+        shared = next((index for index, bridge in enumerate(one) if bridge in other), 0)
+        found.update(one[:shared])
+    return found

@@ -33,7 +33,7 @@ def check(context: Context) -> Findings:
         yield say(
             view,
             saw=f"{view.name} has driver {has}",
-            expected=f"{usual}, as on most nodes",
+            expected=f"{usual}, as on other nodes",
             why="nodes of different drivers may choose different transports and hang at the first collective.",
             fix=f"install driver {usual} (with its Fabric Manager, if there is one) on {view.name}, and reboot",
         )

@@ -18,6 +18,8 @@ Topic: gpus
 
 from __future__ import annotations
 
+import re
+
 from allranks.checks.context import Context, Findings, UsedGpu, on_gpus
 from allranks.core.untrusted import text
 
@@ -29,8 +31,9 @@ def check(context: Context) -> Findings:
     seen: dict[str, UsedGpu] = {}
     told: set[tuple[str, str]] = set()
     for gpu in context.used_gpus:
-        uuid = text(gpu.get("uuid"))
-        other = seen.setdefault(uuid, gpu) if uuid else gpu
+        uuid = text(gpu.get("uuid")) or ""
+        # An all-zero UUID is one that was masked or is not set: it says nothing.
+        other = seen.setdefault(uuid, gpu) if re.search("[1-9a-f]", uuid.removeprefix("GPU-")) else gpu
         if other.view is not gpu.view and (other.node, gpu.node) not in told:
             told.add((other.node, gpu.node))
             yield context.block(

@@ -49,7 +49,7 @@ def check(context: Context) -> Findings:
                 view,
                 key="network.interface",
                 saw=f"{name} of {view.name} is in {min(networks[view], key=str)}, and its {better[0]} is in {usual}",
-                expected=f"an interface in {usual}, as on most nodes",
+                expected=f"an interface in {usual}, as on other nodes",
                 why="the other ranks cannot reach its ranks there, or only over another way.",
                 fix=f"interface: {better[0]} under {view.name}, or correct its cables or addresses",
             )

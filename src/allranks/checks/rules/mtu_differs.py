@@ -36,7 +36,7 @@ def check(context: Context) -> Findings:
         yield context.warn(
             view,
             saw=f"{names[view]} of {view.name} has an MTU of {mtu:.0f}",
-            expected=f"{usual:.0f}, as on most nodes",
+            expected=f"{usual:.0f}, as on other nodes",
             why="small messages pass and large ones may vanish: the first large collective hangs.",
             fix=f"as root on {view.name}: ip link set dev {names[view]} mtu {usual:.0f}",
         )

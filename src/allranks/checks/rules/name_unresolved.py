@@ -54,7 +54,7 @@ def check(context: Context) -> Findings:
                 view,
                 key="nodes",
                 saw=f"{head.address}, the head, is {listed(addresses)} on {view.name}",
-                expected=f"{listed(usual)}, as on most nodes",
+                expected=f"{listed(usual)}, as on other nodes",
                 why="this node would call another machine.",
                 fix=f"nodes: {{{head.name}: its address}}, or correct DNS or /etc/hosts on {view.name}",
             )

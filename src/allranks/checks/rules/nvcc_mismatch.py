@@ -52,7 +52,7 @@ def check(context: Context) -> Findings:
             yield context.note(
                 view,
                 saw=f"nvcc {printable(nvcc, 40)} on {view.name}",
-                expected=f"nvcc {printable(usual, 40)}, as on most nodes",
+                expected=f"nvcc {printable(usual, 40)}, as on other nodes",
                 why="each node compiles the operators for itself: they may compute, and fail, differently.",
                 fix=f"the same CUDA toolkit on {view.name}, or one container image",
             )

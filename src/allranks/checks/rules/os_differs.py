@@ -35,7 +35,7 @@ def check(context: Context) -> Findings:
         yield context.block(
             view,
             saw=f"{view.name} is {has}",
-            expected=f"{usual}, as most nodes",
+            expected=f"{usual}, as on other nodes",
             why="one training environment cannot serve both.",
             fix=f"take {view.name} out of nodes",
         )
@@ -43,7 +43,7 @@ def check(context: Context) -> Findings:
         yield context.note(
             view,
             saw=f"{view.name} runs {has}",
-            expected=f"{usual}, as most nodes",
+            expected=f"{usual}, as on other nodes",
             why="libraries, limits and drivers may differ with it.",
             fix="the same system on all nodes, or one container image",
         )
@@ -57,7 +57,7 @@ def of_kernels(context: Context) -> Findings:
         yield context.note(
             view,
             saw=f"{view.name} runs the kernel {printable(view.text('system.kernel'), 80)}",
-            expected=f"{printable(' '.join(usual), 80)}, as most nodes",
+            expected=f"{printable(' '.join(usual), 80)}, as on other nodes",
             why="drivers are built for each kernel, and another one has other limits.",
             fix="the same kernel on all nodes",
         )

@@ -53,7 +53,7 @@ def check(context: Context) -> Findings:
         yield context.block(
             view,
             saw=f"{view.name} has a torch built for CUDA {printable(has, 40)}",
-            expected=f"built for CUDA {printable(usual, 40)}, as on most nodes",
+            expected=f"built for CUDA {printable(usual, 40)}, as on other nodes",
             why="another build of torch brings another NCCL, which may refuse the others.",
             fix=f"install the same torch on {view.name}, from the same index as elsewhere",
         )
@@ -68,7 +68,7 @@ def compared(view: View, packages: list[Package]) -> dict[str, str]:
         fix = f"rebuild the environment of {view.name} with the same Python as on the other nodes"
     return {
         "saw": f"{view.name} has {listed(f'{name} {has}' for name, has, _ in packages)}",
-        "expected": f"{listed(f'{name} {usual}' for name, _, usual in packages)}, as on most nodes",
+        "expected": f"{listed(f'{name} {usual}' for name, _, usual in packages)}, as on other nodes",
         "fix": fix,
     }
 

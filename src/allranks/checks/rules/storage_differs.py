@@ -39,7 +39,7 @@ def check(context: Context) -> Findings:
             yield context.warn(
                 view,
                 saw=f"{path} on {view.name} is on {storage}",
-                expected=f"{usual}, as on most nodes",
+                expected=f"{usual}, as on other nodes",
                 why="a mount that failed leaves an empty folder in its place.",
                 fix=f"findmnt -T {path} on {view.name}; mount -a",
             )

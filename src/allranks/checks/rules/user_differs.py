@@ -39,7 +39,7 @@ def check(context: Context) -> Findings:
         yield context.warn(
             view,
             saw=f"the run's user is uid {uid} on {view.name}",
-            expected=f"uid {usual}, as on most nodes",
+            expected=f"uid {usual}, as on other nodes",
             why="the shared folders know users by number: this node may not read what others write.",
             fix="give the user one uid on all nodes, or keep the run's folders on local disks",
         )

@@ -77,8 +77,8 @@ def parse(out: str, err: str = "", code: int = 0) -> Dict[str, Any]:
         raise Unreadable(f"nvidia-smi counts {wanted} GPUs and describes {len(found)}")
     return {
         "list": found,
-        "driver": text(root, "driver_version"),
-        "cuda": text(root, "cuda_version"),
+        "driver": version(text(root, "driver_version")),
+        "cuda": version(text(root, "cuda_version")),
         "reason": None if found else "nvidia-smi lists no GPU",
     }
 
@@ -259,6 +259,11 @@ def text(element: xml.Element, path: str) -> Optional[str]:
     if found is None or not found.strip() or _NOTHING.match(found) or "deprecated" in found:
         return None
     return found.strip()[:300]
+
+
+def version(value: Optional[str]) -> Optional[str]:
+    """Without the remark that drivers of branch 610 append: `610.57.04 [Deprecated; will be removed in …]`."""
+    return value.partition(" [")[0] if value else None
 
 
 def number(value: Optional[str]) -> Optional[float]:
