@@ -17,7 +17,10 @@ from allranks.node.facts._reading import Unreadable
 from benchmarks import _capture_formats as formats
 
 COMMAND = r"(?:/[\w/.-]*/)?(?:lspci|nvidia-smi|systemctl)(?: \S.*)?"
-MISMATCH = rf"NVRM: API mismatch: the client has (?:the )?version {driver._VERSION}"
+MISMATCH = (
+    rf"NVRM: API mismatch: the client has the version {driver._VERSION}, but\s+"
+    rf"(?:\[[^\]]*\]\s*)?NVRM: this kernel module has the version {driver._VERSION}"
+)
 
 
 def text_of(content: bytes) -> str:
@@ -54,10 +57,7 @@ def facts(content: bytes, place: Path) -> dict[str, dict[str, Any]]:
     elif "/proc/driver/nvidia/version does not exist" in cut:
         of_driver["module"] = None
     if "dmesg:" in cut:
-        of_driver["xids"] = driver.parse_xids(cut["dmesg:"])
-        clients = sorted(set(re.findall(MISMATCH, cut["dmesg:"])))
-        if clients:
-            of_driver["libraries"] = {"libcuda": clients, "libnvidia-ml": []}
+        of_driver |= {**of_log(cut["dmesg:"]), **of_driver}
     manager = cut.get("systemctl status nvidia-fabricmanager.service")
     if manager is not None:
         of_driver["fabric_manager"] = fabric_manager(manager)
@@ -68,6 +68,26 @@ def facts(content: bytes, place: Path) -> dict[str, dict[str, Any]]:
     if bus is not None:
         formats.pci_tree(bus, place)
     return found
+
+
+def of_log(text: str) -> dict[str, Any]:
+    """The Xids of a kernel log; where it says that a client differs from the module, also both versions."""
+    found: dict[str, Any] = {"xids": driver.parse_xids(text)}
+    pairs = re.findall(MISMATCH, text)
+    if pairs:
+        found["libraries"] = {"libcuda": sorted({client for client, _ in pairs}), "libnvidia-ml": []}
+        found["module"] = {"version": pairs[-1][1], "open": None}
+    return found
+
+
+def of_torch(text: str) -> dict[str, dict[str, Any]]:
+    """torch's `collect_env`, or what others print of the same: torch's CUDA, the driver, whether in a container."""
+    said = {key.strip(): value.strip() for key, _, value in (row.partition(":") for row in text.splitlines())}
+    return {
+        "software": {"torch_cuda": said.get("CUDA used to build PyTorch")},
+        "gpus": {"driver": gpus.version(said.get("Nvidia driver version"))},
+        "system": {"container": said.get("Container")},
+    }
 
 
 def gpus_of(smi: str) -> dict[str, Any]:

@@ -16,7 +16,6 @@ false, or that the capture cannot tell. A sentence that is not in it, or that ha
 from __future__ import annotations
 
 import collections
-import csv
 import dataclasses
 import functools
 import hashlib
@@ -36,19 +35,18 @@ from allranks.checks import fabric, versions
 from allranks.checks.catalogue import Rule, all_rules
 from allranks.checks.context import Context, View
 from allranks.core import Facts, Finding
-from allranks.node.facts import _pci, driver, gpus, infiniband, topology
+from allranks.node.facts import _pci, gpus, infiniband, topology
 from allranks.node.facts._reading import Unreadable
 from allranks.plan import make_plan
 from benchmarks import _capture_formats as formats
 from benchmarks import _capture_reports as reports
+from benchmarks._capture_table import Sentence, about, pointers, table, trouble
 
 TITLE = "Hardware checks on machines from elsewhere"
 ON_REQUEST = True
 
-CORPORA = Path(__file__).resolve().parent / "corpora"
 FAMILIES = ("gpus", "driver", "topology", "infiniband")
 UNTOLD = "the capture does not tell"
-VERDICTS = ("true", "false", "cannot tell", "not judged")
 
 WITHIN = {
     "gpu-compute-mode": ("gpus.list", "compute_mode"),
@@ -130,17 +128,6 @@ class Machine:
         return dataclasses.replace(self, values={**told, **listed, **self.values})
 
 
-@dataclasses.dataclass(frozen=True)
-class Sentence:
-    machine: str
-    rule: str
-    text: str
-
-    @property
-    def digest(self) -> str:
-        return hashlib.sha256(f"{self.machine}\n{self.rule}\n{self.text}".encode()).hexdigest()[:12]
-
-
 def measure() -> str:
     folder = os.environ.get("CAPTURES")
     if not folder:
@@ -152,15 +139,13 @@ def measure() -> str:
         for rule, outcome, said in judged(machine, machines):
             counted[rule][outcome] += 1
             sentences += [Sentence(machine.name, rule, text) for text in said]
-    return "\n".join([*about(machines), "", *table(counted, sentences), "", *trouble(machines, sentences)])
+    refused = [(name, why) for name, one in machines.items() for why in one.failed.values()]
+    return "\n".join(
+        [*about(len(machines)), "", *table(counted, sentences), "", *trouble(refused, sentences)]
+    )
 
 
 # ---- reading ----
-
-
-def pointers() -> list[dict[str, str]]:
-    with open(CORPORA / "captures.tsv", encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file, delimiter="\t"))
 
 
 def read(folder: Path) -> dict[str, Machine]:
@@ -274,8 +259,9 @@ READERS = {
     "nvlink": lambda text, *_: {"topology": {"nvlinks": topology.parse_nvlinks(text)}},
     "ports": of_ports,
     "lspci": of_lspci,
-    "log": lambda text, *_: {"driver": {"xids": driver.parse_xids(text)}},
+    "log": lambda text, *_: {"driver": reports.of_log(text)},
     "report": of_report,
+    "torch": lambda text, *_: reports.of_torch(text),
     "tree": of_tree,
     "ttar": of_ttar,
 }
@@ -387,60 +373,3 @@ TRAINING = {
 
 def text_of(finding: Finding) -> str:
     return f"{finding.verdict}: {finding.saw}; expected {finding.expected}"
-
-
-# ---- saying ----
-
-
-def verdicts() -> dict[str, dict[str, str]]:
-    path = CORPORA / "captures_judged.tsv"
-    if not path.exists():
-        return {}
-    with open(path, encoding="utf-8", newline="") as file:
-        return {row["sentence"]: row for row in csv.DictReader(file, delimiter="\t")}
-
-
-def about(machines: Mapping[str, Machine]) -> list[str]:
-    rows = pointers()
-    kinds = collections.Counter(row["kind"] for row in rows)
-    files = len({row["file"] for row in rows})
-    told = ", ".join(f"{kind} {count}" for kind, count in sorted(kinds.items()))
-    repositories = len({row["repository"] for row in rows})
-    return [
-        f"{len(rows)} captures ({told}) in {files} files of {repositories} repositories. They tell of {len(machines)}",
-        "machines; one that was captured idle and under load counts twice. *Could judge* means that a capture tells",
-        "what the check judges by. A person compared each sentence with the capture.",
-    ]
-
-
-def table(counted: Mapping[str, collections.Counter[str]], sentences: list[Sentence]) -> list[str]:
-    known = verdicts()
-    rows = ["| check | could judge | silent | spoke | sentences | true | false | cannot tell | not judged |"]
-    rows.append("|---|---|---|---|---|---|---|---|---|")
-    for rule, count in sorted(counted.items()):
-        if not count["silent"] + count["spoke"]:
-            continue
-        own = [one for one in sentences if one.rule == rule]
-        said = collections.Counter(known.get(one.digest, {}).get("verdict", "not judged") for one in own)
-        cells = [count["silent"] + count["spoke"], count["silent"], count["spoke"], len(own)]
-        rows.append(
-            f"| {rule} | " + " | ".join(str(n) for n in [*cells, *(said[v] for v in VERDICTS)]) + " |"
-        )
-    never = sorted(rule for rule, count in counted.items() if not count["silent"] + count["spoke"])
-    return [*rows, "", f"No capture tells enough for {', '.join(never)}."]
-
-
-def trouble(machines: Mapping[str, Machine], sentences: list[Sentence]) -> list[str]:
-    """What could not be read, what is not judged, and what is not true."""
-    known = verdicts()
-    lines = [
-        f"- refused by its reader: {n}, {why}" for n, one in machines.items() for why in one.failed.values()
-    ]
-    for one in sentences:
-        verdict = known.get(one.digest, {})
-        if verdict.get("verdict") != "true":
-            why = verdict.get("reason", "not judged")
-            lines.append(
-                f"- {one.machine}, {one.rule} ({verdict.get('verdict', one.digest)}): {one.text}. {why}"
-            )
-    return [re.sub(r"\s+", " ", line) for line in lines]

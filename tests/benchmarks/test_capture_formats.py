@@ -120,6 +120,7 @@ ____________________________________________
 dmesg:
 
 [    9.1] NVRM: API mismatch: the client has the version 525.125.06, but
+[    9.1] NVRM: this kernel module has the version 515.65.01.  Please
 [    9.2] NVRM: Xid (PCI:0000:02:00): 79, pid=1, GPU has fallen off the bus.
 ____________________________________________
 
