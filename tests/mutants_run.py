@@ -16,7 +16,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType, FrameType
@@ -68,6 +68,8 @@ class Calls:
         self.codes: dict[int, CodeType] = {}
         self.spans: dict[int, dict[int, int]] = {}
         """Of each code, by its id since its hash takes long: each watched line, with its statement's first."""
+        self.local: dict[int, Callable[[FrameType, str, object], Any] | None] = {}
+        """What follows the lines of each code; None if none of them is watched."""
         self.seen: set[int] = set()
         self.lines: Lines = set()
         self.of_fixture: dict[Any, tuple[set[int], Lines]] = {}
@@ -77,19 +79,22 @@ class Calls:
         self.failed: set[str] = set()
 
     def note(self, frame: FrameType, event: str, argument: object) -> Any:
-        code = frame.f_code
-        number = id(code)
-        self.seen.add(number)
-        if number not in self.codes:
-            self.codes[number] = code
-            spans = self.watched_of(code)
-            if spans:
-                self.spans[number] = spans
-        if number in self.spans:
-            # A lambda or a comprehension may begin on its only line without a line event.
-            self.line(frame, "line", None)
-            return self.line
-        return None
+        """Each call of all tests comes here: most are of a code that this test has called before."""
+        number = id(frame.f_code)
+        if number not in self.seen:
+            self.seen.add(number)
+            if number not in self.local:
+                self.enter(number, frame.f_code)
+        local = self.local[number]
+        # A lambda or a comprehension may begin on its only line without a line event.
+        return local and local(frame, "line", None)
+
+    def enter(self, number: int, code: CodeType) -> None:
+        self.codes[number] = code
+        spans = self.watched_of(code)
+        if spans:
+            self.spans[number] = spans
+        self.local[number] = self.line if spans else None
 
     def line(self, frame: FrameType, event: str, argument: object) -> Any:
         if event == "line":

@@ -13,7 +13,9 @@ from allranks.diagnose.ranking import find_cases
 from tests import said
 from tests.cases import limits, loose, undeclared
 from tests.diagnose.cases import CASES
+from tests.diagnose.samples import sample
 
+TRACEBACK = 'Traceback (most recent call last):\n  File "/u/a.py", line 1, in f\n'
 SYMPTOMS = sorted(diagnose.modules().items())
 
 
@@ -52,6 +54,18 @@ def test_symptom_fires_and_stays_silent(name, cases):
     """The cases are whole small logs that have this cause, also with the rank that it names, and that do not."""
     path = Path(__file__).parent / "said" / f"{name}.txt"
     assert not said.unknown(path, held(name, cases)), said.__doc__
+
+
+@pytest.mark.parametrize(("name", "module"), SYMPTOMS)
+def test_what_the_text_of_each_pattern_weighs_alone(name, module):
+    """Also of those that no case holds: their own symptom finds them, and what others find in them is known."""
+    told = []
+    for pattern in module.PATTERNS:
+        line = sample(pattern) or pattern.literal
+        for text in (line, f"{TRACEBACK}RuntimeError: {line}") if pattern.raised else (line,):
+            found, weights = diagnosed(text)
+            told.append(f"{text!r} {found.cause} {weights[0]}")
+    assert not said.unknown(Path(__file__).parent / "said" / f"{name}.txt", told), said.__doc__
 
 
 def test_each_symptom_names_the_numbers_that_it_judges_by():
