@@ -72,7 +72,7 @@ def test_nothing_is_written_over(folder: Path, capsys) -> None:
     Path("mine").mkdir()
     Path("mine", "a").write_text("mine")
     assert cli.main(["checkpoints", "fetch", f"localhost:{folder}", "mine"]) == 2
-    assert "nothing is written over" in capsys.readouterr().err
+    assert "nothing is overwritten" in capsys.readouterr().err
     assert [path.name for path in Path("mine").iterdir()] == ["a"]
     assert cli.main(["checkpoints", "fetch", f"localhost:{folder}", "mine/", "--step", "10"]) == 0
     assert verify("mine/checkpoint-10").whole
@@ -86,7 +86,7 @@ def test_a_file_of_torch_save_is_fetched_as_a_file(folder: Path, capsys) -> None
     here = Path("last.pt").absolute()
     assert (done["target"], done["files"]) == (str(here), 1) and here.read_bytes() == torch_file
     assert cli.main(["checkpoints", "fetch", f"localhost:{file}"]) == 2
-    assert "nothing is written over" in capsys.readouterr().err
+    assert "nothing is overwritten" in capsys.readouterr().err
     Path("mine").mkdir()
     assert cli.main(["checkpoints", "fetch", str(file), "mine"]) == 0
     assert Path("mine", "last.pt").read_bytes() == torch_file
@@ -130,6 +130,25 @@ def test_a_run_is_named_by_its_id(folder: Path, home: Path, capsys) -> None:
     write_json(directory.keeper.state, {"id": "x-0101-aaaa"})
     assert cli.main(["checkpoints", "list", "x-0101"]) == 2
     assert "has saved nothing" in capsys.readouterr().err
+
+
+def test_a_file_that_a_script_saved_elsewhere_is_listed_and_fetched(
+    tmp_path: Path, home: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    saved = tmp_path / "work" / "m.pt"
+    saved.parent.mkdir()
+    saved.write_bytes(test_kinds.torch_file())
+    directory = RunDirectory("x-0101-aaaa")
+    directory.create()
+    directory.keeper.create()
+    (tmp_path / "output").mkdir()
+    state = {"id": "x-0101-aaaa", "output_dir": str(tmp_path / "output"), "saves": [{"path": str(saved)}]}
+    write_json(directory.keeper.state, state)
+    (one,) = told(capsys, "checkpoints", "list", "x-0101", code=0)["checkpoints"]
+    assert (one["path"], one["whole"], one["bytes"]) == (str(saved), True, saved.stat().st_size)
+    told(capsys, "checkpoints", "fetch", "x-0101", "here/", code=0)
+    assert (tmp_path / "here" / "x-0101-aaaa-m.pt").read_bytes() == saved.read_bytes()
 
 
 # ---- nodes that break off, change, or lie ----

@@ -93,7 +93,7 @@ def test_only_what_differs_is_a_setting_that_differs() -> None:
     assert rows == {
         "gpus": (8, 4),
         "network.port": (None, 1),
-        "told: precision": ("bf16", "fp16"),
+        "reported: precision": ("bf16", "fp16"),
         "version: torch": ("2.13", "2.9"),
     }
 

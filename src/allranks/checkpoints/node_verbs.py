@@ -95,14 +95,15 @@ def listed(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     expect = with_base({key: value for key, value in expect.items() if key != "step"})
     real = os.path.realpath(folder)
     found = []
-    elsewhere = [path for path in saved_by(wanted) if os.path.isdir(path)]
+    elsewhere = [path for path in saved_by(wanted) if os.path.exists(path)]
     for path in dict.fromkeys([*existing(folder), *elsewhere]):
-        names = copying.files_below(path)
+        is_file = os.path.isfile(path)
+        names = [""] if is_file else copying.files_below(path)
         one: Dict[str, Any] = {
             "path": path,
             "name": "final" if os.path.realpath(path) == real else below(path, folder),
             "step": step_of(path),
-            "bytes": sum(copying.size_of(path, name) for name in names),
+            "bytes": os.stat(path).st_size if is_file else sum(copying.size_of(path, name) for name in names),
             "files": len(names),
             "written_at": written(path) or os.stat(path).st_mtime,
             "resumable": not resuming.lacks(path),
@@ -161,8 +162,12 @@ def files(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     """One checkpoint with the size and SHA-256 of each of its files: `{"path", "report", "files"}`.
 
     Of a folder with several, the newest that is whole, or the one of `step`. `single`: it is one file of that path.
+    If a run's output folder has none, its script's newest save elsewhere counts.
     """
     folder, expect = place(wanted)
+    saves = [path for path in saved_by(wanted) if os.path.exists(path)]
+    if saves and not existing(folder):
+        folder = saves[0]
     if os.path.isfile(folder):
         return single_file(os.path.realpath(folder), integer(wanted.get("step")))
     path = chosen(folder, integer(wanted.get("step")), expect)

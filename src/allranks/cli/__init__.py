@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import importlib
 import os
 import pkgutil
+import re
 import sys
 from collections.abc import Sequence
 
@@ -33,6 +35,16 @@ def verb_module(name: str):
     return importlib.import_module("allranks.cli.verbs." + name.replace("-", "_"))
 
 
+UNKNOWN_VERB = re.compile(r"argument VERB: invalid choice: '(.*?)' \(choose from")
+
+
+def no_verb(word: str) -> Problem:
+    """The error for a verb that does not exist, with the nearest one."""
+    near = difflib.get_close_matches(word, verb_names(), n=1)
+    do = f"allranks {near[0]}" if near else "allranks --help lists the verbs"
+    return Problem(f"{word} is not a verb of allranks", do=do)
+
+
 class Parser(argparse.ArgumentParser):
     """Treats an error of usage like any other bad input: exit code 2, and one JSON document if --json was given."""
 
@@ -40,6 +52,8 @@ class Parser(argparse.ArgumentParser):
     hint = ""
 
     def error(self, message: str):
+        if wrong := UNKNOWN_VERB.match(message):
+            self.exit(say_error(BadInput(no_verb(wrong[1])), self.as_json))
         message += self.hint if message.startswith("unrecognized") else ""
         if self.as_json:
             self.exit(say_error(BadInput(Problem(message, do=f"{self.prog} --help")), True))

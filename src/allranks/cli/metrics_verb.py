@@ -31,6 +31,8 @@ def metrics_command(options: argparse.Namespace) -> int:
     registry = CollectorRegistry()
     registry.register(RunCollector(runs))
     sender = Sender(options.otlp, registry) if options.otlp else None
+    if options.runs:
+        asyncio.run(wanted(options.runs))  # an unknown run is an error before a port is opened
     if not (options.once or options.textfile or sender):
         listen(options, registry)
 

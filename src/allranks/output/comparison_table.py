@@ -34,7 +34,7 @@ def section(out: Out, title: str, names: Sequence[str], rows: Sequence[Row]) -> 
 def shown(name: str, value: Any) -> str:
     if value is None:
         return MISSING
-    if name.endswith(("bytes of a rank", "bytes of a node")):
+    if name.endswith(("memory of a rank", "memory of a node")):
         return size(value)
     if name.startswith("share"):
         return share(value)

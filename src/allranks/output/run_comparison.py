@@ -88,8 +88,8 @@ SPEED = (
     ("tokens per second", "tokens_per_second"),
     ("share of waiting for data", "waiting_share"),
     ("seconds of training", "training_seconds"),
-    ("peak GPU bytes of a rank", "gpu_peak_bytes"),
-    ("peak host bytes of a node", "node_rss_bytes"),
+    ("peak GPU memory of a rank", "gpu_peak_bytes"),
+    ("peak host memory of a node", "node_rss_bytes"),
 )
 
 
@@ -101,7 +101,7 @@ def settings_of(data: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = dict(written(str(mapping(data.get("run_file")).get("text") or "")))
     for key, value in mapping(data.get("settings")).items():
         if key not in IGNORED and value is not None:
-            found[f"told: {key}"] = value
+            found[f"reported: {key}"] = value
     ranks = mappings(data.get("ranks"))
     for name in (*SOFTWARE, "python"):
         versions = sorted({str(one[name]) for one in ranks if one.get(name)})
@@ -112,7 +112,7 @@ def settings_of(data: Mapping[str, Any]) -> dict[str, Any]:
         found["GPUs"] = ", ".join(f"{gpus.count(name)} {name}" for name in sorted(set(gpus)))
     rates = [point[4] for point in curve(data, "learning_rate")]
     if rates:
-        found["told: highest learning rate"] = max(rates)
+        found["reported: highest learning rate"] = max(rates)
     return found
 
 
@@ -176,8 +176,9 @@ def wavering(points: Sequence[Sequence[float]], step: int) -> float | None:
 
 def of_states(names: tuple[str, str], states: Sequence[Any]) -> list[str]:
     return [
-        f"{name} {'is ' if state in (None, 'running', 'starting') else ''}{state or 'of unknown state'}: its figures "
-        "are those up to there."
+        f"{name} is {state or 'of unknown state'}: these are its values so far."
+        if state in (None, "running", "starting")
+        else f"{name} {state}: its values end there."
         for name, state in zip(names, states, strict=True)
         if state != "succeeded"
     ]
@@ -226,13 +227,13 @@ def of_loss(names: tuple[str, str], curves: Sequence[Sequence[Sequence[float]]],
 def of_batch(differing: Sequence[Row], told: Sequence[Mapping[str, Any]]) -> list[str]:
     """If a step has more samples, it is another step: losses at equal steps are then not losses at equal amounts of
     data."""
-    if not any(row.name in [f"told: {key}" for key in SAMPLES_A_STEP] for row in differing):
+    if not any(row.name in [f"reported: {key}" for key in SAMPLES_A_STEP] for row in differing):
         return []
     samples = []
     for one in told:
-        parts = [number(one.get(f"told: {key}")) for key in SAMPLES_A_STEP]
+        parts = [number(one.get(f"reported: {key}")) for key in SAMPLES_A_STEP]
         if any(part is None for part in parts):
-            return ["The batch differs: losses at one step are not those after the same data."]
+            return ["The batch differs: at the same step the two runs have not trained on the same data."]
         product = 1.0
         for part in parts:
             product *= part or 0.0
@@ -240,4 +241,4 @@ def of_batch(differing: Sequence[Row], told: Sequence[Mapping[str, Any]]) -> lis
     if samples[0] == samples[1]:
         return []
     said = f"{samples[0]:,.0f} samples per step against {samples[1]:,.0f}"
-    return [f"The batch differs, {said}: losses at one step are not those after the same data."]
+    return [f"The batch differs, {said}: at the same step the two runs have not trained on the same data."]

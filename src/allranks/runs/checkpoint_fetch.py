@@ -72,11 +72,12 @@ async def fetch(
     report = mapping(told.get("report"))
     refuse_damaged(place, path, report)
     files = checked(told.get("files"), place, path)
-    goal, single = goal_of(place, path, target), told.get("single") is True and len(files) == 1
+    single = told.get("single") is True and len(files) == 1
+    goal = goal_of(place, path, target, single)
     if single and goal.is_dir():
         goal = goal / files[0].name
     if os.path.lexists(goal) and not (goal.is_dir() and not any(goal.iterdir())):
-        raise BadInput(Problem(f"{goal} exists", "nothing is written over.", "another name, or move it away"))
+        raise BadInput(Problem(f"{goal} exists", "nothing is overwritten.", "another name, or move it away"))
     growing = goal.parent / (FETCHING + goal.name)
     try:
         goal.parent.mkdir(parents=True, exist_ok=True)
@@ -102,20 +103,20 @@ async def fetch(
     )
 
 
-def goal_of(place: CheckpointPlace, path: str, target: str | None) -> Path:
-    """The folder to make. If TO is `.` or ends with a slash, it is the folder around that one."""
+def goal_of(place: CheckpointPlace, path: str, target: str | None, single: bool = False) -> Path:
+    """The folder or file to make. If TO is `.` or ends with a slash, it is the folder around that one."""
     inside = target is None or target.endswith("/") or target in (".", "..")
     folder = Path(target or ".")
-    return (folder / default_name(place, path) if inside else folder).absolute()
+    return (folder / default_name(place, path, single) if inside else folder).absolute()
 
 
-def default_name(place: CheckpointPlace, path: str) -> str:
-    """`RUN-checkpoint-50`, or the folder's own name. A final adapter gets the name of its run."""
+def default_name(place: CheckpointPlace, path: str, single: bool = False) -> str:
+    """`RUN-checkpoint-50`, `RUN-model.pt` of a file, or the folder's own name. A final adapter gets its run's name."""
     name = PurePosixPath(path).name
     run_id = text_of(place.request.get("run"))
     if run_id is None:
         return name
-    return f"{run_id}-{name}" if name.startswith("checkpoint-") else run_id
+    return f"{run_id}-{name}" if single or name.startswith("checkpoint-") else run_id
 
 
 def refuse_damaged(place: CheckpointPlace, path: str, report: Mapping[str, Any]) -> None:

@@ -86,7 +86,7 @@ def load(
 
 def beside() -> str:
     if not files.is_file(BESIDE):
-        do = "allranks run FILE, or a command after `--`: allranks run -- torchrun train.py"
+        do = "name a run file (`allranks init` writes one), or put a command after `--`: allranks run -- train.py"
         raise refused(f"no run file is named, and there is no {BESIDE} here.", do=do)
     return BESIDE
 

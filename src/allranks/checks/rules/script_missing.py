@@ -39,6 +39,7 @@ def check(context: Context) -> Findings:
     if path in shipped(context.run):
         yield from of_shipped(context, path)
         return
+    others = len(context.machines) > 1
     for view in context.machines:
         state = mapping(view.map("storage.files").get(path))
         if state.get("exists") is False:
@@ -46,7 +47,7 @@ def check(context: Context) -> Findings:
                 continue
             saw, fix = (
                 f"{path} is not on {view.name}",
-                "code: the script's folder, which is shipped to every node",
+                "correct the path, or let `code: FOLDER` send the script's folder to every node",
             )
         elif isinstance(state.get("text"), str) and (trouble := syntax(state["text"])):
             saw, fix = f"{path} on {view.name} is not Python: {trouble}", "correct it"
@@ -57,7 +58,7 @@ def check(context: Context) -> Findings:
             key="train.command",
             saw=saw,
             expected="the script on every node",
-            why="its ranks would end at once, and the other nodes wait for 600 s.",
+            why="its ranks would end at once" + (", and the other nodes wait for 600 s." if others else "."),
             fix=fix,
         )
 

@@ -1,6 +1,6 @@
 // Two runs side by side: the settings that differ, loss, speed, and what follows from them.
 
-import { ask, digits, el, known, replace } from "./dom.js";
+import { ask, bytes, digits, el, known, replace, share } from "./dom.js";
 import { Plot } from "./plot.js";
 
 export class Compare {
@@ -36,7 +36,7 @@ export class Compare {
   show(told) {
     const rows = (title, all) => all.length ? [el("h3", {}, title), el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": `table: ${title}` }, el("table", {},
       el("thead", {}, el("tr", {}, [title, told.a, told.b].map((name) => el("th", { scope: "col" }, name)))),
-      el("tbody", {}, all.map((row) => el("tr", {}, el("th", { scope: "row" }, row.name), el("td", {}, value(row.a)), el("td", {}, value(row.b)))))))] : [];
+      el("tbody", {}, all.map((row) => el("tr", {}, el("th", { scope: "row" }, row.name), el("td", {}, value(row.a, row.name)), el("td", {}, value(row.b, row.name)))))))] : [];
     replace(this.body, el("ul", { class: "plain verdicts" }, told.verdict.map((line) => el("li", { class: "said note" }, line))),
       this.plot.figure, rows("loss", told.loss), rows("speed", told.speed), rows("settings that differ", told.settings));
     const [a, b] = told.curves;
@@ -58,8 +58,10 @@ export class Compare {
   }
 }
 
-function value(one) {
+function value(one, name) {
   if (one === null || one === undefined) return "–";
+  if (known(one) && name.startsWith("peak ")) return bytes(one);
+  if (known(one) && name.startsWith("share ")) return share(one);
   if (known(one)) return digits(one);
   return typeof one === "string" ? one : JSON.stringify(one);
 }
