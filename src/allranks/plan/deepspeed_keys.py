@@ -116,6 +116,11 @@ def _refused_values(run: Run, config: Mapping[str, Any]) -> list[Finding]:
 def _refused_later(run: Run, config: Mapping[str, Any]) -> list[Finding]:
     """Values that DeepSpeed's configuration accepts but `deepspeed.initialize` refuses when it has the model (0.19.8:
     `engine.py`, `_configure_basic_optimizer`, `zero/stage3.py`; 0.16.9 for the compressing optimizers)."""
+    return [_refusal(run, *one) for one in refused_by_engine(config)]
+
+
+def refused_by_engine(config: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    """`(what, why, fix)` of each such value."""
     stage = _at(config, "zero_optimization.stage") or 0
     kind = str(_at(config, "optimizer.type") or "")
     found: list[tuple[str, str, str]] = []
@@ -125,7 +130,7 @@ def _refused_later(run: Run, config: Mapping[str, Any]) -> list[Finding]:
     if stage == 3 and config.get("prescale_gradients"):
         why = "ZeRO-3 asserts that gradients are scaled after they are reduced."
         found.append(("prescale_gradients: true", why, '"prescale_gradients": false'))
-    return [_refusal(run, *one) for one in found]
+    return found
 
 
 def _refusal(run: Run, saw: str, why: str, fix: str) -> Finding:

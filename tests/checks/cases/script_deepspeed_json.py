@@ -27,7 +27,16 @@ ACCEPTED = {"*/imports/configuration": {"digest": "", "answer": {"refused": Fals
 NESTED = {"train_batch_size": 3, "optimizer": {"type": "AdamW", "params": {"lr": "auto"}}}
 STAGEE = {"train_batch_size": 3, "zero_optimization": {"stagee": 3}}
 
+ZERO_ONE = {"train_batch_size": 3, "optimizer": {"type": "ZeroOneAdam"}, "zero_optimization": {"stage": 1}}
+
 CASES = (
+    # DeepSpeed 0.16.9 takes the configuration, and its engine refuses the optimizer under ZeRO.
+    fires(
+        "cpu", _json(ZERO_ONE, "--deepspeed", **ACCEPTED), verdict="block", saw="optimizer.type: ZeroOneAdam"
+    ),
+    fires("cpu", _json(ZERO_ONE, **ACCEPTED), verdict="warn", saw="optimizer.type: ZeroOneAdam"),
+    silent("cpu", _json({**ZERO_ONE, "zero_optimization": {"stage": 0}}, **ACCEPTED)),
+    silent("cpu", _json({**ZERO_ONE, "optimizer": {"type": "AdamW"}}, **ACCEPTED)),
     fires("cpu", _json({"train_micro_batch_size_per_gpu": "auto"}), verdict="block", saw="only transformers"),
     fires("cpu", _json({"train_batch_size": 3, "moe": {"enabled": True}}), verdict="warn", saw="moe"),
     fires(

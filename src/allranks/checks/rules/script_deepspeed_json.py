@@ -3,8 +3,9 @@
 ## How it is found
 JSON files that `train.command` names, read as a DeepSpeed configuration. After `--deepspeed`, the argument of
 transformers' trainer, `"auto"` is filled in; after `--deepspeed_config`, DeepSpeed's own, it is not; after any other
-word nobody knows, and `"auto"` is a warning. If the node's DeepSpeed was asked about the file and accepted it, its keys
-are not judged (`library-refuses` tells what it refused).
+word nobody knows, and `"auto"` is a warning. OneBitAdam, ZeroOneAdam and OneBitLamb with ZeRO, and prescale_gradients
+with ZeRO-3, which DeepSpeed's engine refuses after its configuration accepted them. If the node's DeepSpeed was asked
+about the file and accepted it, its keys are not judged (`library-refuses` tells what it refused).
 
 ## Why it matters
 `"auto"` is replaced by transformers alone: DeepSpeed itself fails over it. A key that it does not know in
@@ -14,12 +15,16 @@ are not judged (`library-refuses` tells what it refused).
 Numbers in place of `auto`; the nearest right key, which the finding gives.
 
 ## Source
-DeepSpeed 0.19.8 `runtime/config.py`, `runtime/zero/config.py`; transformers `integrations/deepspeed.py`.
+DeepSpeed 0.19.8 `runtime/config.py`, `runtime/zero/config.py`, 0.16.9 `runtime/engine.py`;
+transformers `integrations/deepspeed.py`.
 
 Topic: settings
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from allranks.checks import scripts
 from allranks.checks.context import Context, Findings
@@ -28,8 +33,9 @@ from allranks.checks.lint import VOID, WRONG
 from allranks.checks.lint.deepspeed import lines
 from allranks.checks.lint.run_settings import accepted
 from allranks.core import Where
+from allranks.core.untrusted import mapping
 from allranks.node.facts.imports import DEEPSPEED_MARKS
-from allranks.plan import library_trial
+from allranks.plan import deepspeed_keys, library_trial
 
 UNKNOWN_BLOCKS = False
 
@@ -63,3 +69,22 @@ def check(context: Context) -> Findings:
                     else "if the script hands this file to DeepSpeed itself, every rank would end there.",
                     fix=line.do,
                 )
+        yield from refused_later(context, path, config, asked and filled)
+
+
+def refused_later(context: Context, path: str, config: Mapping[str, Any], trainer: bool) -> Findings:
+    """What DeepSpeed's configuration accepts and its engine refuses under ZeRO, when it makes the optimizer."""
+    zero = mapping(config.get("zero_optimization"))
+    if not zero.get("stage"):
+        return
+    for saw, why, fix in deepspeed_keys.refused_by_engine(config):
+        say = context.block if trainer else context.warn
+        yield say(
+            Where(file=path),
+            saw=f"{saw}, with zero_optimization.stage: {zero.get('stage')}",
+            expected="a value that DeepSpeed's engine takes with ZeRO",
+            why=why
+            if trainer
+            else f"{why} If the script leaves the optimizer to DeepSpeed, every rank ends at deepspeed.initialize.",
+            fix=fix,
+        )
