@@ -15,7 +15,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 import allranks.diagnose
-from allranks.diagnose import facts, modules
+from allranks.diagnose import claims, facts, modules
 
 FILLERS = (
     "a",
@@ -47,6 +47,10 @@ def expressions() -> Iterator[tuple[str, str, re.Pattern]]:
         for pattern in module.PATTERNS:
             if pattern.regex is not None:
                 yield name, pattern.literal, pattern.regex
+        claim = getattr(module, "CLAIM", None) or claims.Claim()
+        for part in ("frame", "subject"):
+            if getattr(claim, part) is not None:
+                yield f"{name}, {part}", "", getattr(claim, part)
     for pattern, _ in facts.FACTS:
         if pattern.regex is not None:
             yield "facts", pattern.literal, pattern.regex

@@ -13,6 +13,7 @@ from allranks.core.pages import FOUND, Page
 from allranks.core.rules import modules as modules_of
 from allranks.core.rules import page_of
 from allranks.diagnose import symptoms as _package
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 SOURCE = "The logs of the ranks, of their launcher and of the node's kernel."
@@ -24,6 +25,7 @@ SIMILAR = "Easily confused with "
 _packages: List[ModuleType] = [_package]
 _index: Dict[str, List[Tuple[str, Pattern]]] = {}
 _causes: Dict[str, Cause] = {}
+_claims: Dict[str, Claim] = {}
 
 
 def include(package: ModuleType) -> None:
@@ -66,6 +68,14 @@ def frames() -> Dict[str, List[Tuple[str, Pattern]]]:
         if pattern.frame[0]:
             known.setdefault(pattern.frame[0], []).append((symptom_id, pattern))
     return known
+
+
+def claims() -> Dict[str, Claim]:
+    """What symptoms claim of exceptions that no pattern knows."""
+    if not _claims:
+        found = {name: getattr(module, "CLAIM", None) for name, module in modules().items()}
+        _claims.update((name, one) for name, one in found.items() if one is not None)
+    return _claims
 
 
 def ids() -> List[str]:

@@ -19,6 +19,7 @@ from allranks.diagnose.streams import (
     CHAINED,
     CLOSED,
     EXCEPTION,
+    FRAMES_KEPT,
     HEADED,
     IGNORING,
     LOOSE,
@@ -95,7 +96,9 @@ class Evidence(Store):
         first, *others = told.text.splitlines() or [""]
         line = place._replace(text=first)
         seen = self._count(line)
+        seen.frames = ()
         for file, number, function in told.frames:
+            seen.frames = (*seen.frames, f'File "{file}", line {number or 0}, in {function}')[-FRAMES_KEPT:]
             facts.on_frame(self, line.rank, file, function)
             for symptom, pattern in self._frames.get(function, ()):
                 if pattern.frame[1] in file:
@@ -189,7 +192,7 @@ class Evidence(Store):
     def _quote(self, line: Line, seen: Seen, found: List[str]) -> None:
         """Keeps an exception that is alone, without a traceback."""
         match = EXCEPTION.match(line.text)
-        kept = len(seen.raised)
+        kept, seen.frames = len(seen.raised), ()
         if match is not None:
             self._raise(match.group(1) or match.group(0).rstrip(": "), line, seen, found, None)
         if len(seen.raised) > kept:
@@ -280,7 +283,7 @@ class Evidence(Store):
             communication,
             tuple(found),
             self._source.steps,
-            seen.frame,
+            seen.frames,
         )
         seen.raised.append(raised)
 

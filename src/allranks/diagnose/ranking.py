@@ -12,8 +12,10 @@ from dataclasses import replace
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from allranks.core import Diagnosis, Where
+from allranks.core.causes import NEVER as NEVER_AGAIN
 from allranks.core.causes import UNPROVEN
-from allranks.diagnose.catalogue import cause, modules, section
+from allranks.diagnose.catalogue import cause, claims, modules, section
+from allranks.diagnose.claims import claimants
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.signals import Signal, Texts, order, ranked
@@ -22,6 +24,7 @@ from allranks.diagnose.symptom import ECHO, STALE, Case, Hit
 
 EVIDENCE_LINES = 8
 NEVER = float("inf")
+CRASHED = "rank-crashed-first"
 
 
 def conclude(seen: Evidence) -> Diagnosis:
@@ -62,6 +65,7 @@ def find_cases(seen: Evidence) -> List[Case]:
             if seen.ended_well and not outlasts and case.hits and all(map(seen.survived, case.hits)):
                 case = case._replace(weight=min(case.weight, STALE))
             found[symptom] = case
+    _claim(seen, found)
     for symptom, case in list(found.items()):
         for explained in cause(symptom).explains if case.weight > STALE else ():
             if explained.id in found and found[explained.id].weight <= case.weight:
@@ -69,6 +73,30 @@ def find_cases(seen: Evidence) -> List[Case]:
     first = {w: min(cause(c.symptom).kind for c in found.values() if c.weight == w) for w in _weights(found)}
     left = [c for c in found.values() if c.weight <= STALE or cause(c.symptom).kind == first[c.weight]]
     return sorted(left, key=lambda c: order(c.weight, _moment(seen, c.hits)))
+
+
+def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
+    """Gives a crash that no pattern knows to the cause that its code or its subject belongs to. It stays a crash where
+    the claim would say too much: after a step, a cause that a second try cannot remove was not there from the start."""
+    crash = found.get(CRASHED)
+    if crash is None or crash.weight <= STALE or not crash.hits:
+        return
+    first = crash.hits[0]
+    every = [r for _, r in seen.raised()] + seen.quoted()
+    raised = next((r for r in every if r.order == first.order and r.line is first.line), None)
+    if raised is None or set(raised.known) - {CRASHED}:
+        return
+    for symptom in claimants(claims(), raised.line.text, raised.frames):
+        if symptom in found and found[symptom].weight > crash.weight:
+            return
+        if first.steps and cause(symptom).restart == NEVER_AGAIN:
+            continue
+        hits = tuple(hit._replace(symptom=symptom) for hit in crash.hits)
+        found[symptom] = crash._replace(
+            symptom=symptom, hits=hits, weight=crash.weight + 1, confidence="likely"
+        )
+        del found[CRASHED]
+        return
 
 
 def _weights(found: Dict[str, Case]) -> Set[int]:

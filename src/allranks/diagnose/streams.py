@@ -46,6 +46,7 @@ WRAPPERS = frozenset((
 ))  # fmt: skip
 """Exceptions of launchers: they repeat that another process failed."""
 
+FRAMES_KEPT = 6
 FOLLOWS_WITHIN = 8
 """After this number of lines a traceback counts as a new one. In a log of many ranks, lines of other ranks may come in
 between."""
@@ -57,7 +58,8 @@ soon after a frame, because other programs print stacks too."""
 
 
 class Raised(NamedTuple):
-    """The last line of a traceback. `known` are the symptoms found in it, `frame` is the innermost frame above it."""
+    """The last line of a traceback. `known` are the symptoms found in it, `frames` the innermost frames above it, the
+    innermost last."""
 
     kind: str
     line: Line
@@ -66,7 +68,7 @@ class Raised(NamedTuple):
     communication: bool
     known: Tuple[str, ...]
     steps: int
-    frame: str = ""
+    frames: Tuple[str, ...] = ()
 
 
 class Told(NamedTuple):
@@ -87,7 +89,7 @@ class Seen:
     """The output of one rank, or of one unlabelled stream."""
 
     __slots__ = (
-        "announced", "bare", "frame", "headed", "ignored", "last_plain", "lines", "node", "quoted", "raised", "source",
+        "announced", "bare", "frames", "headed", "ignored", "last_plain", "lines", "node", "quoted", "raised", "source",
         "steps", "task", "traceback",
     )  # fmt: skip
 
@@ -98,7 +100,7 @@ class Seen:
         self.lines = 0
         self.steps = 0
         self.traceback = CLOSED
-        self.frame = ""
+        self.frames: Tuple[str, ...] = ()
         self.ignored = NOT_IGNORED
         self.headed = 0
         self.raised: List[Raised] = []
@@ -140,7 +142,9 @@ def head(seen: Seen, heading: str, text: str) -> None:
     """Notes a line that comes before an exception. If Python ignores an exception, it ignores the exceptions that are
     chained to it too."""
     if heading == _FRAME:
-        seen.frame = text
+        if seen.traceback == CLOSED:
+            seen.frames = ()
+        seen.frames = (*seen.frames[1 - FRAMES_KEPT :], text)
         if seen.traceback != OPEN:
             seen.traceback, seen.headed = HEADLESS, seen.lines
         return
@@ -151,7 +155,7 @@ def head(seen: Seen, heading: str, text: str) -> None:
     elif seen.ignored == WAS_IGNORED or seen.lines - seen.headed > FOLLOWS_WITHIN:
         seen.ignored = NOT_IGNORED
     seen.traceback = CLOSED if heading == CHAINED else OPEN
-    seen.frame = ""
+    seen.frames = ()
     seen.headed = seen.lines
 
 

@@ -4,6 +4,7 @@ A file under `symptoms/` is a module with
 - a docstring: its page (`core/pages.py`); its first paragraph is the title, "Why it matters" and "What to do" are
   printed with the diagnosis;
 - `PATTERNS`, and if lines of several ranks must be compared `judge(evidence)`;
+- `CLAIM`, if exceptions that no pattern knows belong to it (`claims.py`);
 - `CAUSE`, if it is more than a text (`core/causes.py`): the causes that it explains, whether a restart helps;
 Its id is the file's name with `-` for `_`. Its cases are in `tests/diagnose/cases/`.
 """

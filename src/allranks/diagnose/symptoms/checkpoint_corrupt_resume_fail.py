@@ -21,10 +21,18 @@ Topic: checkpoints
 from __future__ import annotations
 
 from allranks.core.causes import PASSES, Cause
+from allranks.diagnose.claims import claim
 from allranks.diagnose.symptom import CRASH, WEAK, Pattern
 from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
 
 CAUSE = Cause(__name__, restart=PASSES, explains=(DATASET_FILE_MISSING_ON_NODE,))
+CLAIM = claim(
+    frame=(
+        r"/torch/serialization\.py in|/safetensors/|/checkpoint\w{0,20}\.py in \w{0,20}load"
+        r"|in _?(?:load_(?:checkpoint|optimizer\w{0,30}|from_checkpoint|rng_state)|resume\w{0,30})$"
+    ),
+    subject=r"(?i)checkpoint(?!ing)|state_?dict|\bresum(?:e|ing)",
+)
 PATTERNS = (
     Pattern("failed finding central directory"),
     Pattern("PytorchStreamReader failed"),

@@ -21,9 +21,19 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = claim(
+    frame=(
+        r"/datasets/(?!utils/|download/|load\.py)|/llamafactory/data/|/llmtuner/data/"
+        r"|/axolotl/(?:prompt|utils/data|datasets|processing_strategies)|/trl/data_utils\.py"
+        r"|/megatron/(?:core/datasets|legacy/data|data)/|/swift/llm/(?:dataset|template)/"
+        r"|/data_collator|/collat\w{0,30}\.py in"
+    ),
+    subject=r"(?i)\bdata ?sets?\b|\b(?:train|eval)_dataset\b|\bcolumns?\b|\bjsonl?\b|\bsamples?\b|\bconversations?\b",
+)
 PATTERNS = (
     Pattern(  # a column that the data set does not have
         "formatting.py",

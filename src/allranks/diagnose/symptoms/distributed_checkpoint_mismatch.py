@@ -23,9 +23,14 @@ Topic: checkpoints
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = claim(
+    frame=r"/torch/distributed/checkpoint/|/dist_checkpointing/|/deepspeed/checkpoint/",
+    subject=r"(?i)dist(?:ributed)?[_ -]ck?(?:he)?c?kp(?:oin)?t|sharded[_ ]state|universal[_ ]checkpoint",
+)
 PATTERNS = (
     Pattern("CheckpointingException", weight=96),
     Pattern("CheckpointException", r"^[\w.]{0,80}CheckpointException: ", raised=True, weight=72),

@@ -22,9 +22,14 @@ Topic: settings
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = claim(
+    frame=r"/torch/distributed/(?:fsdp|_composable|tensor|_tensor)/|/accelerate/utils/fsdp_utils\.py in",
+    subject=r"FSDP|fsdp|fully_shard|FlatParam|auto_wrap|DTensor",
+)
 PATTERNS = (
     Pattern("Must flatten tensors with"),
     Pattern("FSDP instance", r"^\w{1,40}Error: Non-root FSDP instance", weight=90),

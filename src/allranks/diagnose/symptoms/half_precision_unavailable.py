@@ -20,9 +20,16 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = claim(
+    subject=(
+        r"(?i)\b(?:bf16|fp16|bfloat16|fp8|tf32|half precision|mixed[_ ]precision)\b.{0,120}(?:gpu"
+        r"|cuda|cpu|device|support|available|hardware)"
+    ),
+)
 PATTERNS = (
     Pattern("mixed precision requires a", r"(?:fp|bf)\d{1,2} mixed precision requires"),
     Pattern("Mixed precision training with AMP", r"can only be used on"),

@@ -19,6 +19,7 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import claim
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
 from allranks.diagnose.symptoms.tokenizer_or_model_file_missing import (
@@ -31,6 +32,10 @@ CAUSE = Cause(
         TOKENIZER_OR_MODEL_FILE_MISSING,
         DATASET_FILE_MISSING_ON_NODE,
     ),
+)
+CLAIM = claim(
+    frame=r"/huggingface_hub/|/datasets/(?:utils/file_utils|download/)|/modelscope/hub/",
+    subject=r"(?i)hugging ?face(?:\.co|_hub)|\bthe hub\b|\bgated\b|repo(?:sitory)?[_ ]id|client error",
 )
 PATTERNS = (
     Pattern("connect to", r"couldn't connect to '?https://(?:huggingface\.co|hf-mirror|www\.modelscope)"),

@@ -24,9 +24,14 @@ Topic: start
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = claim(
+    frame=r"/(?:vllm|sglang|lmdeploy)/|vllm_(?:client|generation|engine)\w{0,20}\.py in",
+    subject=r"(?i)\bv?llm (?:server|engine)|\bsglang\b|inference (?:server|engine)|engine core",
+)
 PATTERNS = (
     Pattern(
         "HTTPConnectionPool",

@@ -19,8 +19,12 @@ Topic: settings
 
 from __future__ import annotations
 
+from allranks.diagnose.claims import claim
 from allranks.diagnose.symptom import Pattern
 
+CLAIM = claim(
+    subject=r"target[_ ]modules?\b|modules_to_save|lora_target|target_parameters",
+)
 PATTERNS = (
     Pattern("not found in the base model", r"[Tt]arget modules"),
     Pattern("NoMatchingPeftModuleError"),

@@ -23,6 +23,7 @@ Topic: settings
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import claim
 from allranks.diagnose.symptom import CRASH, Pattern
 
 CAUSE = Cause(__name__)
@@ -30,6 +31,15 @@ _DIVIDES = (
     r"(?i)^[\w.]{1,80}(?:error|exception): .{0,200}(?:world[_ ]?size|heads|query[_ ]groups|experts|batch[_ ]?size"
     r"|hidden_size|(?:tensor|pipeline|context)[\w -]{0,20}parallel\w{0,10}|layers|nproc|ranks)"
     r".{0,200}(?:not|be) divisible by"
+)
+CLAIM = claim(
+    frame=r"/parallel_state\.py in|/torch/distributed/device_mesh\.py in|/deepspeed/utils/groups\.py in",
+    subject=(
+        r"(?i)divisible|\bmultiple of|(?:tensor|pipeline|context|sequence|expert"
+        r"|data)[-_ ](?:model[-_ ])?parallel|\b(?:tp|pp|cp|ep|dp)(?:_size| size| degree)"
+        r"|world[_ ]size|num(?:ber)?[_ ](?:of[_ ])?(?:gpus|processes|devices|ranks|nodes)"
+        r"|device[_ ]?mesh"
+    ),
 )
 PATTERNS = (
     Pattern(

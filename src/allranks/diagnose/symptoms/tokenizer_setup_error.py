@@ -20,9 +20,14 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = claim(
+    frame=r"/tokenizers?/|/tokenization_|/jinja2/|chat_template\w{0,20}\.py in",
+    subject=r"(?i)tokeni[sz]er|chat[_ ]template|(?:pad|eos|bos|special)[_ ]tokens?\b|jinja",
+)
 PATTERNS = (
     Pattern("does not have a padding token"),
     Pattern("chat_template is not set", weight=98),

@@ -21,9 +21,17 @@ Topic: settings
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = claim(
+    frame=(
+        r"/(?:wandb|mlflow|comet_ml|swanlab|neptune|clearml|aim|dvclive|trackio)/"
+        r"|integrations/integration_utils\.py in|/loggers/\w{1,30}\.py in"
+    ),
+    subject=r"(?i)\b(?:wandb|mlflow|comet_ml|swanlab|neptune|clearml)\b|weights ?(?:&|and) ?biases",
+)
 PATTERNS = (
     Pattern("communicating with wandb process", weight=98),
     Pattern(

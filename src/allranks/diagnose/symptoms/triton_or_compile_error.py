@@ -22,12 +22,17 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import claim
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.version_drift_transformers_peft import (
     CAUSE as VERSION_DRIFT_TRANSFORMERS_PEFT,
 )
 
 CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT,))
+CLAIM = claim(
+    frame=r"/triton/|/torch/_(?:inductor|dynamo|functorch)/",
+    subject=r"(?i)\btriton|torch\.compile|\b(?:dynamo|inductor)\b|\bnvcc\b",
+)
 PATTERNS = (
     Pattern("ptxas", r"CalledProcessError: .{0,400}ptxas|ptxas fatal", weight=94),
     Pattern("OutOfResources", r"out of resource: ", weight=98),

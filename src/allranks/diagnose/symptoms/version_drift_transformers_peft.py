@@ -19,10 +19,17 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import claim
 from allranks.diagnose.symptom import CRASH, Pattern
 from allranks.diagnose.symptoms.missing_python_module import CAUSE as MISSING_PYTHON_MODULE
 
 CAUSE = Cause(__name__, explains=(MISSING_PYTHON_MODULE,))
+CLAIM = claim(
+    subject=(
+        r"(?i)(?:requires?|needs?|at least|minimum|upgrade|update|downgrade|install|older|newer"
+        r"|version).{0,80}(?:version|[<>=]=|\bv?\d{1,3}\.\d)|pip install (?:-U|--upgrade)"
+    ),
+)
 PATTERNS = (
     Pattern("got multiple values for", r"for (?:keyword )?argument", weight=CRASH + 4, raised=True),
     Pattern("cannot import name", raised=True),

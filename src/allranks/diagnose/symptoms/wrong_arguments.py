@@ -23,10 +23,26 @@ from __future__ import annotations
 from typing import Optional
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import claim
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, Case, Hit, Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = claim(
+    frame=(
+        r" in (?:__post_init__|_{0,2}(?:validate|check|verify|parse)_?\w{0,60})$|/(?:argparse"
+        r"|hf_argparser|training_args\w{0,20}|arguments|parser)\.py in|/(?:omegaconf|hydra|pydantic"
+        r"|pydantic_core|jsonargparse|yaml)/|/\w{0,30}(?:args|config|schema"
+        r"|hparams)\w{0,20}(?:/\w{1,40})?\.py in"
+    ),
+    subject=(
+        r"^(?:\w{1,60}\.){0,8}(?:Value|Assertion|NotImplemented|\w{0,40}(?:Config|Argument|Validation)\w{0,20})"
+        r"(?:Error|Exception): (?!.{0,300}\b(?:tensors?|shapes?|dtypes?|dims?|dimensions?|numel)\b)"
+        r".{0,300}(?:`\w{3,60}`|(?<![\w-])--[a-z][\w-]{2,60}|\b[a-z][a-z0-9]{1,30}_[a-z0-9_]{2,60}\b|\b\w{3,60}=\w"
+        r"|(?i:\b(?:argument|option|config(?:uration)?|setting|flag|strategy|accelerator|optimizer|scheduler)s?\b))"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern("error: unrecognized arguments"),
     Pattern("error: the following arguments are required"),

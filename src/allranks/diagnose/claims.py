@@ -1,0 +1,69 @@
+"""Which cause an exception belongs to if no pattern knows its text: by the code that raised it, or by its subject.
+
+A library refuses what it cannot do in many words, but in few places and about few subjects. A symptom's file may
+declare `CLAIM`: the places, and the subjects of complaints. The first exception of a log is offered to all claims if
+nothing else explains it. A place proves more than a subject, and a claim on a special subject more than a general one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Pattern as Regex
+
+COMPLAINS = re.compile(
+    r"(?i)\b(?:must|should|cannot|can ?not|can't|could not|couldn't|can only|does ?n[o't]|do not|did not|don't"
+    r"|is not|isn't|are not|not (?:yet )?(?:be )?(?:supported|allowed|compatible|implemented|available|found"
+    r"|recogni[sz]ed|valid|set|exist)|unsupported|incompatible|requires?|required|needs?|only (?:support|work)"
+    r"|missing|invalid|unknown|unrecogni[sz]ed|unexpected|expect(?:s|ed)|please|mismatch|failed|unable|no such"
+    r"|no \w{1,30} (?:found|were)|conflicts?|exclusive|neither|either|both|too (?:small|large|few|many|long|short)"
+    r"|at least|empty|already)\b"
+)
+"""Words of which each refusal has one. An exception without any may only carry a name or a value."""
+
+_NEUTRAL = re.compile(
+    r"/lib(?:64)?/python\d\.\d{1,2}/(?!site-packages|dist-packages)|<frozen|<string>"
+    r"|/(?:numpy|pandas|pyarrow|requests|urllib3|httpx|httpcore|aiohttp|fsspec|tqdm|dill|multiprocess|typing_extensions"
+    r"|fire|click|hydra/_internal)/"
+    r"|/torch/(?:nn/modules|_tensor|_ops|functional|autograd|utils/(?:_contextlib|_device)|amp|cuda/amp|storage)"
+)
+"""Frames of code that works for any caller: the one above it says whose exception it is."""
+
+_FRAME = re.compile(r'\s{0,8}File "([^"]{1,400})", line \d{1,9}, in (\S{1,120})')
+_LONGEST = 600
+
+
+class Claim(NamedTuple):
+    """`frame` is searched in `path in function` of the innermost frame that is not neutral; `subject` in a message that
+    complains. `general`: any other claim on the subject wins."""
+
+    frame: Optional[Regex[str]] = None
+    subject: Optional[Regex[str]] = None
+    general: bool = False
+
+
+def claim(frame: str = "", subject: str = "", general: bool = False) -> Claim:
+    return Claim(re.compile(frame) if frame else None, re.compile(subject) if subject else None, general)
+
+
+def place_of(frames: Sequence[str]) -> Optional[str]:
+    """`path in function` of the code that an exception belongs to; `frames` are lines of its traceback, the innermost
+    last."""
+    shown = [found for found in map(_FRAME.match, frames) if found is not None]
+    places = [f"{found.group(1)} in {found.group(2)}".replace("\\", "/") for found in reversed(shown)]
+    return next((place for place in places if _NEUTRAL.search(place) is None), None)
+
+
+def claimants(claims: Dict[str, Claim], text: str, frames: Sequence[str]) -> Iterator[str]:
+    """The symptoms that an exception's line may belong to, the likeliest first."""
+    place, message = place_of(frames) or "", text[:_LONGEST]
+    placed = [name for name, one in claims.items() if place and one.frame and one.frame.search(place)]
+    yield from (name for name in placed if not claims[name].general)
+    about: List[Tuple[bool, int, str]] = []
+    if COMPLAINS.search(message) is not None and "[Errno " not in message:  # its subject is a path
+        for name, one in claims.items():
+            match = one.subject.search(message) if one.subject else None
+            if match is not None:
+                about.append((one.general, match.start(), name))
+    yield from (name for _, _, name in sorted(about))
+    yield from (name for name in placed if claims[name].general)

@@ -1,0 +1,106 @@
+"""An exception that no pattern knows: the code that raised it, or what it complains of, tells the cause."""
+
+from __future__ import annotations
+
+import pytest
+
+from allranks.diagnose import diagnose, parse
+from allranks.diagnose.claims import place_of
+
+USER = ("/u/train.py", "main")
+MODULE = ("/env/lib/python3.11/site-packages/torch/nn/modules/module.py", "_call_impl")
+STDLIB = ("/usr/lib/python3.11/json/decoder.py", "raw_decode")
+DATASETS = ("/env/lib/python3.11/site-packages/datasets/arrow_dataset.py", "_map_single")
+FSDP = ("/env/lib/python3.11/site-packages/torch/distributed/fsdp/_init_utils.py", "_init_param_handle")
+
+
+def traceback(error: str, *frames: tuple[str, str], rank: str = "") -> str:
+    shown = [f'  File "{file}", line {n}, in {name}' for n, (file, name) in enumerate(frames, 3)]
+    lines = ["Traceback (most recent call last):", *shown, error]
+    return "".join(f"{rank}{line}\n" for line in lines)
+
+
+PLACES = [
+    ("KeyError: 'prompt'", (USER, DATASETS), "dataset-format-error"),
+    ("ValueError: 3", (USER, DATASETS, STDLIB), "dataset-format-error"),
+    ("KeyError: 'prompt'", (DATASETS, USER), "rank-crashed-first"),
+    ("RuntimeError: 3", (USER, FSDP), "fsdp-setup-error"),
+    ("RuntimeError: 3", (USER, FSDP, USER, MODULE), "rank-crashed-first"),
+    ("TypeError: 3", (USER, ("/e/deepspeed/runtime/zero/config.py", "get")), "deepspeed-config-mismatch"),
+    ("OSError: 3", (USER, ("/e/deepspeed/ops/op_builder/builder.py", "load")), "deepspeed-op-build-failure"),
+    (
+        "KeyError: 3",
+        (USER, ("/e/torch/distributed/checkpoint/planner.py", "f")),
+        "distributed-checkpoint-mismatch",
+    ),
+    ("KeyError: 3", (USER, ("/e/my/train.py", "load_checkpoint")), "checkpoint-corrupt-resume-fail"),
+    ("TypeError: 3", (USER, ("/e/wandb/sdk/wandb_run.py", "log")), "tracker-unreachable"),
+    ("TypeError: 3", (USER, ("/e/huggingface_hub/hf_api.py", "f")), "hf-hub-offline-or-auth"),
+    ("TypeError: 3", (USER, ("/e/jinja2/runtime.py", "f")), "tokenizer-setup-error"),
+    ("TypeError: 3", (USER, ("/e/vllm/engine/llm_engine.py", "f")), "inference-server-failed"),
+    ("TypeError: 3", (USER, ("/e/triton/compiler/compiler.py", "f")), "triton-or-compile-error"),
+    ("TypeError: 3", (USER, ("/e/bitsandbytes/optim/optimizer.py", "f")), "quantized-training-unsupported"),
+    ("AssertionError: 3", (USER, ("/e/megatron/core/parallel_state.py", "f")), "parallel-layout-error"),
+    ("AssertionError", (USER, ("/e/megatron/training/arguments.py", "f")), "wrong-arguments"),
+    ("AssertionError: 3", (USER, ("/e/my/settings.py", "__post_init__")), "wrong-arguments"),
+]
+
+
+@pytest.mark.parametrize(("error", "frames", "cause"), PLACES)
+def test_the_code_that_raised_it_tells_the_cause(error, frames, cause):
+    found = diagnose(parse(traceback(error, *frames, rank="[rank2]: "), "x.log"))
+    assert (found.cause, found.where.rank) == (cause, 2)
+    assert found.confidence == ("certain" if cause == "rank-crashed-first" else "likely")
+    assert f"in {frames[-1][1]}" in " ".join(found.evidence)
+
+
+SUBJECTS = [
+    ("ValueError: the mixing_ratio must be at least 0", "wrong-arguments"),
+    ("ValueError: `mixing` cannot be used here", "wrong-arguments"),
+    ("AssertionError: --mixing-ratio needs --mixing", "wrong-arguments"),
+    (
+        "FileNotFoundError: [Errno 2] No such file or directory: '/o/dataset.jsonl'",
+        "dataset-file-missing-on-node",
+    ),
+    ("NotADirectoryError: [Errno 20] Not a directory: '/o/dataset.jsonl', it must be", "rank-crashed-first"),
+    ("ValueError: mixing_ratio 3", "rank-crashed-first"),
+    ("NameError: name 'mixing_ratio' is not defined", "rank-crashed-first"),
+    ("ValueError: both tensors must have the shape of hidden_states", "rank-crashed-first"),
+    ("RuntimeError: The size of tensor a (8) must match the size of tensor b (9)", "rank-crashed-first"),
+    ("ValueError: a dataset with an image column is required", "dataset-format-error"),
+    ("ValueError: the tokenizer has no such token, please add it", "tokenizer-setup-error"),
+    ("RuntimeError: DeepSpeed cannot be used with this optimizer", "deepspeed-config-mismatch"),
+    ("ValueError: FSDP is not supported here", "fsdp-setup-error"),
+    ("ValueError: a model in 4-bit cannot be trained so", "quantized-training-unsupported"),
+    ("ValueError: batch 7 must be a multiple of the pipeline-parallel size", "parallel-layout-error"),
+    ("ValueError: the checkpoint's state_dict is missing 3 keys", "checkpoint-corrupt-resume-fail"),
+    ("ValueError: bf16 needs a newer GPU", "half-precision-unavailable"),
+    (
+        "RuntimeError: this needs a newer version of the library, at least 3.2",
+        "version-drift-transformers-peft",
+    ),
+    ("ValueError: target_modules matches nothing, please look", "lora-target-not-found"),
+]
+
+
+@pytest.mark.parametrize(("line", "cause"), SUBJECTS)
+def test_its_subject_tells_the_cause_also_without_a_traceback(line, cause):
+    assert diagnose(parse(f"{line}\n", "x.log")).cause == cause
+    assert diagnose(parse(traceback(line, USER), "x.log")).cause == cause
+
+
+def test_after_a_step_a_setting_is_not_blamed_since_it_was_the_same_before():
+    line = "ValueError: `mixing` cannot be used here"
+    steps = "".join(f"{{'loss': 2.{n}, 'epoch': 0.{n}}}\n" for n in range(5))
+    assert diagnose(parse(steps + traceback(line, USER), "x.log")).cause == "rank-crashed-first"
+
+
+def test_a_text_that_a_pattern_knows_is_not_claimed():
+    text = traceback("OSError: [Errno 28] No space left on device", USER, DATASETS)
+    assert diagnose(parse(text, "x.log")).cause == "disk-full-checkpoint"
+
+
+def test_frames_of_an_earlier_traceback_do_not_count():
+    text = traceback("KeyError: 1", DATASETS).replace("KeyError: 1", "step 1 loss 2.0")
+    assert diagnose(parse(text + "KeyError: 'prompt'\n", "x.log")).cause == "rank-crashed-first"
+    assert place_of(['  File "<frozen runpy>", line 3, in run', "no frame"]) is None
