@@ -13,7 +13,7 @@ from typing import Pattern as Regex
 
 COMPLAINS = re.compile(
     r"(?i)\b(?:must|should|cannot|can ?not|can't|could not|couldn't|can only|does ?n[o't]|do not|did not|don't"
-    r"|is not|isn't|are not|not (?:yet )?(?:be )?(?:supported|allowed|compatible|implemented|available|found"
+    r"|is not|isn't|are not|has no|not (?:yet )?(?:be )?(?:supported|allowed|compatible|implemented|available|found"
     r"|recogni[sz]ed|valid|set|exist)|unsupported|incompatible|requires?|required|needs?|only (?:support|work)"
     r"|missing|invalid|unknown|unrecogni[sz]ed|unexpected|expect(?:s|ed)|please|mismatch|failed|unable|no such"
     r"|no \w{1,30} (?:found|were)|conflicts?|exclusive|neither|either|both|too (?:small|large|few|many|long|short)"
@@ -30,6 +30,7 @@ _NEUTRAL = re.compile(
 """Frames of code that works for any caller: the one above it says whose exception it is."""
 
 _FRAME = re.compile(r'\s{0,8}File "([^"]{1,400})", line \d{1,9}, in (\S{1,120})')
+_WRAPPED = re.compile(r"(?:[\w.]{1,120}: ){1,3}(?=[\w.]{1,120}(?:Error|Exception): )")
 _LONGEST = 600
 
 
@@ -56,7 +57,7 @@ def place_of(frames: Sequence[str]) -> Optional[str]:
 
 def claimants(claims: Dict[str, Claim], text: str, frames: Sequence[str]) -> Iterator[str]:
     """The symptoms that an exception's line may belong to, the likeliest first."""
-    place, message = place_of(frames) or "", text[:_LONGEST]
+    place, message = place_of(frames) or "", _WRAPPED.sub("", text[:_LONGEST], count=1)
     placed = [name for name, one in claims.items() if place and one.frame and one.frame.search(place)]
     yield from (name for name in placed if not claims[name].general)
     about: List[Tuple[bool, int, str]] = []

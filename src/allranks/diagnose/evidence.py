@@ -13,6 +13,7 @@ from allranks.diagnose import facts
 from allranks.diagnose.catalogue import cause, frames
 from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import DRAWN
+from allranks.diagnose.quotes import inside
 from allranks.diagnose.shapes import PLAIN, STEP, Shape, Shapes
 from allranks.diagnose.store import RANKS_KEPT, Store, root_of
 from allranks.diagnose.streams import (
@@ -31,6 +32,7 @@ from allranks.diagnose.streams import (
     Seen,
     Source,
     Told,
+    goes_on_from,
     head,
     in_traceback,
 )
@@ -48,9 +50,6 @@ LATER_STEPS = 10
 
 CHAINED_WITHIN = 4
 """Lines between an exception and the line that says that another one followed from it."""
-
-ANNOUNCED_WITHIN = 3
-"""Lines that still belong to the message of an exception whose first line ends with a colon."""
 
 QUOTED_KEPT = 3
 NEAR_THE_END = 40
@@ -172,10 +171,9 @@ class Evidence(Store):
                 shape.exception or LOOSE.match(line.text) is not None
             )
         quoted = shape.exception and not raised and seen.ignored == NOT_IGNORED
-        if seen.announced is not None and not shape.exception:
-            number, in_full = seen.announced
-            if seen.lines - number <= ANNOUNCED_WITHIN:
-                raised, quoted = raised or in_full, quoted or not in_full
+        if not shape.exception:
+            goes_on = goes_on_from(seen)
+            raised, quoted = raised or goes_on is True, quoted or goes_on is False
         found = self._read_patterns(line, shape, raised, ignored, quoted)
         if shape.heading:
             return
@@ -184,13 +182,18 @@ class Evidence(Store):
         if raised:
             self._exception(line, seen, found)
             return
-        if quoted and shape.exception:
-            self._quote(line, seen, found)
+        if shape.exception or shape.quotes:
+            self._quote(line, seen, shape, found)
         if shape.patterns and (shape.exception or LOOSE.match(line.text) is not None):
             seen.bare = (seen.lines, line, shape)
 
-    def _quote(self, line: Line, seen: Seen, found: List[str]) -> None:
-        """Keeps an exception that is alone, without a traceback."""
+    def _quote(self, line: Line, seen: Seen, shape: Shape, found: List[str]) -> None:
+        """Keeps an exception without a traceback: a line that begins with its name, or that quotes it."""
+        if seen.ignored != NOT_IGNORED or seen.traceback == OPEN:
+            return
+        if shape.quotes:
+            line = line._replace(text=inside(line.text) or "")
+            found = found + self._read_patterns(line, self._shapes.of(line.text), False, quoted=True)
         match = EXCEPTION.match(line.text)
         kept, seen.frames = len(seen.raised), ()
         if match is not None:

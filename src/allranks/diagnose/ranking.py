@@ -21,10 +21,10 @@ from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.signals import Signal, Texts, order, ranked
 from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import ECHO, STALE, Case, Hit
+from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 
 EVIDENCE_LINES = 8
 NEVER = float("inf")
-CRASHED = "rank-crashed-first"
 
 
 def conclude(seen: Evidence) -> Diagnosis:
@@ -78,13 +78,13 @@ def find_cases(seen: Evidence) -> List[Case]:
 def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     """Gives a crash that no pattern knows to the cause that its code or its subject belongs to. It stays a crash where
     the claim would say too much: after a step, a cause that a second try cannot remove was not there from the start."""
-    crash = found.get(CRASHED)
+    crash = found.get(RANK_CRASHED_FIRST.id)
     if crash is None or crash.weight <= STALE or not crash.hits:
         return
     first = crash.hits[0]
     every = [r for _, r in seen.raised()] + seen.quoted()
     raised = next((r for r in every if r.order == first.order and r.line is first.line), None)
-    if raised is None or set(raised.known) - {CRASHED}:
+    if raised is None or set(raised.known) - {RANK_CRASHED_FIRST.id}:
         return
     for symptom in claimants(claims(), raised.line.text, raised.frames):
         if symptom in found and found[symptom].weight > crash.weight:
@@ -95,7 +95,7 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
         found[symptom] = crash._replace(
             symptom=symptom, hits=hits, weight=crash.weight + 1, confidence="likely"
         )
-        del found[CRASHED]
+        del found[RANK_CRASHED_FIRST.id]
         return
 
 

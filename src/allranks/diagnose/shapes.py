@@ -8,6 +8,7 @@ from allranks.diagnose import facts
 from allranks.diagnose.catalogue import index
 from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.progress import is_progress
+from allranks.diagnose.quotes import inside
 from allranks.diagnose.streams import CODE, EXCEPTION, heading_of
 from allranks.diagnose.symptom import Pattern
 
@@ -26,11 +27,13 @@ class Shape(NamedTuple):
     heading: str
     patterns: Tuple[Tuple[str, Pattern], ...]
     facts: Tuple[Tuple[Union[Pattern, facts.Mark], Callable[..., None]], ...]
+    quotes: bool = False
+    """Whether such a line quotes an exception (`quotes.py`)."""
 
     @property
     def says_nothing(self) -> bool:
         """Whether such a line counts only as a step, as plain text, or as the end of a traceback."""
-        return not (self.heading or self.patterns or self.facts)
+        return not (self.heading or self.patterns or self.facts or self.quotes)
 
 
 PLAIN = Shape(False, False, "", (), ())
@@ -73,6 +76,7 @@ class Shapes:
         exception = EXCEPTION.match(text) is not None
         heading = heading_of(text)
         progress = not exception and is_progress(text, words)
-        if not (patterns or known or exception or heading):
+        quotes = not (exception or heading or progress) and inside(text) is not None
+        if not (patterns or known or exception or heading or quotes):
             return STEP if progress else PLAIN
-        return Shape(progress, exception, heading, patterns, known)
+        return Shape(progress, exception, heading, patterns, known, quotes)

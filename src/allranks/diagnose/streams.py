@@ -52,6 +52,9 @@ FOLLOWS_WITHIN = 8
 between."""
 
 
+ANNOUNCED_WITHIN = 3
+"""Lines that still belong to the message of an exception whose first line ends with a colon."""
+
 CLOSED, HEADLESS, OPEN = range(3)
 """Whether a stream is in a traceback. If its heading was cut off (HEADLESS), only the name of an exception ends it,
 soon after a frame, because other programs print stacks too."""
@@ -162,6 +165,13 @@ def head(seen: Seen, heading: str, text: str) -> None:
 def is_warning_class(text: str) -> bool:
     """Whether a line that begins with the name of an exception names a warning."""
     return text.partition(":")[0].endswith("Warning")
+
+
+def goes_on_from(seen: Seen) -> Optional[bool]:
+    """If this line still belongs to the message of an exception: whether that one ended a traceback; else None."""
+    if seen.announced is None or seen.lines - seen.announced[0] > ANNOUNCED_WITHIN:
+        return None
+    return seen.announced[1]
 
 
 def opens(heading: str) -> bool:

@@ -40,6 +40,7 @@ _BEGINNINGS = (
 )  # fmt: skip
 
 _ANYWHERE = (
+    r"(?:Error|Exception)(?: ?: |\()",
     r"\x1b", r"\]\(", r"[;{][ \t]*$", r"[\x80-\xff]", r"#000", r"%\|", r"\[?(?:PG |[Rr]ank)[^\n]{0,90}0",
     r"(?:^|[^A-Za-z])(?:" + "|".join(sorted(word.decode() for word in QUANTITIES)) + r")(?:[^A-Za-z]|$)",
 )  # fmt: skip
