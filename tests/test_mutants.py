@@ -85,6 +85,8 @@ def test_the_tests_of_the_room_come_first(tree: Tree) -> None:
     rooms = [re.sub("tests/([^/]*)/.*", r"\1", name) for name in tests]
     assert rooms[0] == "monitor" and rooms == sorted(rooms, key=lambda room: room != "monitor")
     assert "tests/runs/test_faults.py" not in tests
+    own = FastTests(tree, 0).of("src/allranks/monitor/hang_thresholds.py")
+    assert own == [name for name in tests if name.startswith("tests/monitor/")]
 
 
 @pytest.mark.lengthy
@@ -108,7 +110,9 @@ def test_the_tests_that_run_the_statement_decide(tmp_path: Path) -> None:
     tree = Tree(tmp_path)
     ends: dict[str, str] = {}
     every = mutants(file, text)
-    tried([tmp_path], tree, every, 1, lambda one, end: ends.update({f"{one.line} {one.after}": end}))
+    tried(
+        [tmp_path], FastTests(tree), every, 1, lambda one, end: ends.update({f"{one.line} {one.after}": end})
+    )
     assert ends == {
         "1 3": "killed",  # LEAST
         "5 >=": "survived",
