@@ -65,7 +65,9 @@ def test_a_familys_defaults_are_those_of_transformers(name: str) -> None:
 
 def test_each_family_has_recorded_defaults() -> None:
     proved = {families.find(name).__name__.rpartition(".")[2] for name in DEFAULTS}
-    assert proved == set(families.names())
+    assert proved == set(families.names()), (
+        "ALLRANKS_GOLDEN=write pytest tests/plan/test_families_exact.py -k recorded_defaults writes the record"
+    )
 
 
 @pytest.mark.parametrize("name", families.names())

@@ -36,9 +36,7 @@ def find(model_type: str) -> ModuleType:
         family = _load(name)
         if model_type in getattr(family, "ALSO", ()):
             return family
-    raise UnknownModel(
-        f"model_type {model_type!r} is not one of the {len(known)} families that allranks describes"
-    )
+    raise UnknownModel(f"model_type {model_type!r} is not one of the families that allranks describes")
 
 
 def is_described(model_type: Any) -> bool:
