@@ -93,6 +93,17 @@ VARIANTS: dict[str, list[dict[str, Any]]] = {
             "n_shared_experts": 2,
         },
     ],
+    "glm4_moe_lite": [
+        {**LATENT, **MOE},
+        {
+            **LATENT,
+            **MOE,
+            "q_lora_rank": None,
+            "n_shared_experts": 2,
+            "mlp_layer_types": ["sparse", "dense", "sparse", "dense"],
+        },
+        {**LATENT, **MOE, "attention_bias": True, "tie_word_embeddings": True},
+    ],
     "gpt_oss": [
         {"num_local_experts": 4, "head_dim": 24},
         {"num_local_experts": 4, "head_dim": 16, "attention_bias": False, "tie_word_embeddings": True},
