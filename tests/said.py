@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from allranks.core import Diagnosis, Finding
 
 ROOT = str(Path(__file__).resolve().parents[1])
@@ -46,6 +48,20 @@ def flat(value: Any, place: str = "") -> Iterator[str]:
         return
     for key, inner in pairs:
         yield from flat(inner, f"{place}.{key}" if place else str(key))
+
+
+def hold(path: Path, told: Iterable[str]) -> None:
+    """Fails if a line is not in the file, with all such lines and the command that writes them."""
+    new = unknown(path, told)
+    if new:
+        name = path.relative_to(ROOT)
+        room = name.parent.parent
+        pytest.fail(
+            f"{name} {'does not have these lines' if path.exists() else 'is missing. It would have these lines'}:\n"
+            + "".join(f"    {line}\n" for line in new)
+            + f"Read them as a user would. If they are right: ALLRANKS_GOLDEN=write python -m pytest {room}",
+            pytrace=False,
+        )
 
 
 def unknown(path: Path, told: Iterable[str]) -> list[str]:

@@ -54,7 +54,7 @@ def held(rule_id, case):
 @pytest.mark.parametrize(("rule_id", "number", "case"), NUMBERED, ids=[f"{i}-{n}" for i, n, _ in NUMBERED])
 def test_cases(rule_id, number, case):
     told = said.lines(held(rule_id, case))
-    assert not said.unknown(Path(__file__).parent / "said" / f"{rule_id}.txt", told), said.__doc__
+    said.hold(Path(__file__).parent / "said" / f"{rule_id}.txt", told)
 
 
 def test_each_check_names_the_numbers_that_it_judges_by():

@@ -53,7 +53,7 @@ def held(name, cases):
 def test_symptom_fires_and_stays_silent(name, cases):
     """The cases are whole small logs that have this cause, also with the rank that it names, and that do not."""
     path = Path(__file__).parent / "said" / f"{name}.txt"
-    assert not said.unknown(path, held(name, cases)), said.__doc__
+    said.hold(path, held(name, cases))
 
 
 @pytest.mark.parametrize(("name", "module"), SYMPTOMS)

@@ -65,7 +65,7 @@ def held(name, cases):
 @pytest.mark.parametrize(("name", "cases"), CASES.items())
 def test_detector_speaks_and_stays_silent(name, cases):
     told = said.lines(held(name, cases))
-    assert not said.unknown(Path(__file__).parent / "said" / f"{name}.txt", told), said.__doc__
+    said.hold(Path(__file__).parent / "said" / f"{name}.txt", told)
 
 
 def test_each_detector_names_the_numbers_that_it_judges_by():
