@@ -40,12 +40,12 @@ def held(name, cases):
         text, rank = (case, None) if isinstance(case, str) else case
         found, weights = diagnosed(text)
         told += [*said.lines([found]), *weights]
-        assert found.cause == name
-        assert isinstance(case, str) or found.where.rank == rank
+        assert found.cause == name, f"{found.cause} wins {weights} in {text!r}"
+        assert isinstance(case, str) or found.where.rank == rank, f"{found.where} in {text!r}"
     for text in cases.SILENT:
         found, weights = diagnosed(text)
         told += [*said.lines([found]), *weights]
-        assert found.cause != name
+        assert found.cause != name, f"it wins {weights} in {text!r}"
     return told
 
 
