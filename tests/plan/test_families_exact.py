@@ -165,7 +165,7 @@ def test_the_familys_defaults(libraries, name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(VARIANTS))
 def test_the_recorded_defaults_are_those_of_transformers(libraries, name: str) -> None:
-    """`data/defaults.json` is what the fast tests compare the families with. `ALLRANKS_GOLDEN=write` writes it again."""
+    """`data/defaults.json` is what the fast tests compare families with. `ALLRANKS_GOLDEN=write` writes it again."""
     theirs = recorded(libraries[1].AutoConfig.for_model(name), families.find(name).DEFAULTS)
     known = json.loads(RECORD.read_text())
     if os.environ.get("ALLRANKS_GOLDEN") == "write" and known.get(name) != theirs:

@@ -78,4 +78,4 @@ def test_what_is_read(table: str, home: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.chdir(home)
     texts, read = TABLES[table]
     lines = [f"{text!r}: {outcome(text, read)}".replace(str(home), "") for text in texts]
-    assert not said.unknown(Path(__file__).parent / "said" / f"{table}.txt", lines), said.__doc__
+    said.hold(Path(__file__).parent / "said" / f"{table}.txt", lines)
