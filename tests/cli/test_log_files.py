@@ -178,3 +178,13 @@ def test_the_frame_of_a_users_own_exception_is_shown(tmp_path: Path, capsys) -> 
     found = named(tmp_path, capsys)
     assert found["cause"] == "rank-crashed-first"
     assert found["evidence"][1] == 'raised in File "/srv/mine.py", line 3, in f'
+
+
+def test_the_users_own_line_comes_before_the_librarys(tmp_path: Path, capsys) -> None:
+    (tmp_path / "run.log").write_text(
+        'Traceback (most recent call last):\n  File "/srv/run.py", line 9, in main\n    f()\n'
+        '  File "/env/lib/python3.11/site-packages/torch/nn/modules/linear.py", line 134, in forward\n'
+        "    return F.linear(input)\nRuntimeError: mat1 and mat2 shapes cannot be multiplied (8x31 and 32x64)\n"
+    )
+    own, library = named(tmp_path, capsys)["evidence"][1:3]
+    assert own == 'in your code: File "/srv/run.py", line 9, in main' and "linear.py" in library

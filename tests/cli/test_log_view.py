@@ -87,7 +87,7 @@ def test_lines_are_chosen_and_noise_and_colours_are_left_out(
     assert cli.main(["logs", a_run, "--rank", "0", *words]) == 0
     said_now = capsys.readouterr()
     assert [line.split(" ", 2)[2] for line in said_now.out.splitlines()] == shown
-    assert ("lines that healthy runs print are hidden" in said_now.err) is ("--noise" not in words)
+    assert ("of a kind that healthy runs print: hidden" in said_now.err) is ("--noise" not in words)
 
 
 def test_a_rank_s_log_comes_with_the_journal_and_is_no_part_of_it() -> None:

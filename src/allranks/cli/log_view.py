@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from allranks.cli.common import print_json
 from allranks.core import BadInput, Problem
 from allranks.core.log_noise import Noise, shown
-from allranks.core.text import fold, spans, spelt_out
+from allranks.core.text import fold, plural, spans, spelt_out
 from allranks.runs import index
 from allranks.transport import NodeProgram, Nodes
 
@@ -84,7 +84,7 @@ def logs_command(options: argparse.Namespace) -> int:
     elif options.fold:
         print("\n".join(fold_lines(found)))
     if lines.hidden and not options.json:
-        said = f"{lines.hidden:,} lines that healthy runs print are hidden; --noise shows them"
+        said = f"{plural(lines.hidden, 'line')} of a kind that healthy runs print: hidden; --noise shows them"
         print(said, file=sys.stderr)
     return 0
 

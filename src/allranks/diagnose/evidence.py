@@ -95,7 +95,7 @@ class Evidence(Store):
         first, *others = told.text.splitlines() or [""]
         line = place._replace(text=first)
         seen = self._count(line)
-        seen.frames = ()
+        seen.frames, seen.own = (), ""
         for file, number, function in told.frames:
             seen.frames = (*seen.frames, f'File "{file}", line {number or 0}, in {function}')[-FRAMES_KEPT:]
             facts.on_frame(self, line.rank, file, function)
@@ -195,7 +195,7 @@ class Evidence(Store):
             line = line._replace(text=inside(line.text) or "")
             found = found + self._read_patterns(line, self._shapes.of(line.text), False, quoted=True)
         match = EXCEPTION.match(line.text)
-        kept, seen.frames = len(seen.raised), ()
+        kept, seen.frames, seen.own = len(seen.raised), (), ""
         if match is not None:
             self._raise(match.group(1) or match.group(0).rstrip(": "), line, seen, found, None)
         if len(seen.raised) > kept:
@@ -287,6 +287,7 @@ class Evidence(Store):
             tuple(found),
             self._source.steps,
             seen.frames,
+            seen.own,
         )
         seen.raised.append(raised)
 

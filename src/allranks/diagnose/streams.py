@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from allranks.core.library_code import is_own
 from allranks.diagnose.lines import Line
 
 _TRACEBACK, _IGNORED, CHAINED, _FRAME = "traceback", "ignored", "chained", "frame"
@@ -62,7 +63,7 @@ soon after a frame, because other programs print stacks too."""
 
 class Raised(NamedTuple):
     """The last line of a traceback. `known` are the symptoms found in it, `frames` the innermost frames above it, the
-    innermost last."""
+    innermost last, and `own` is the innermost one of the user's own code."""
 
     kind: str
     line: Line
@@ -72,6 +73,7 @@ class Raised(NamedTuple):
     known: Tuple[str, ...]
     steps: int
     frames: Tuple[str, ...] = ()
+    own: str = ""
 
 
 class Told(NamedTuple):
@@ -92,8 +94,8 @@ class Seen:
     """The output of one rank, or of one unlabelled stream."""
 
     __slots__ = (
-        "announced", "bare", "frames", "headed", "ignored", "last_plain", "lines", "node", "quoted", "raised", "source",
-        "steps", "task", "traceback",
+        "announced", "bare", "frames", "headed", "ignored", "last_plain", "lines", "node", "own", "quoted", "raised",
+        "source", "steps", "task", "traceback",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -104,6 +106,7 @@ class Seen:
         self.steps = 0
         self.traceback = CLOSED
         self.frames: Tuple[str, ...] = ()
+        self.own = ""
         self.ignored = NOT_IGNORED
         self.headed = 0
         self.raised: List[Raised] = []
@@ -146,8 +149,10 @@ def head(seen: Seen, heading: str, text: str) -> None:
     chained to it too."""
     if heading == _FRAME:
         if seen.traceback == CLOSED:
-            seen.frames = ()
+            seen.frames, seen.own = (), ""
         seen.frames = (*seen.frames[1 - FRAMES_KEPT :], text)
+        if is_own(text.partition('File "')[2].partition('"')[0]):
+            seen.own = text
         if seen.traceback != OPEN:
             seen.traceback, seen.headed = HEADLESS, seen.lines
         return
@@ -158,7 +163,7 @@ def head(seen: Seen, heading: str, text: str) -> None:
     elif seen.ignored == WAS_IGNORED or seen.lines - seen.headed > FOLLOWS_WITHIN:
         seen.ignored = NOT_IGNORED
     seen.traceback = CLOSED if heading == CHAINED else OPEN
-    seen.frames = ()
+    seen.frames, seen.own = (), ""
     seen.headed = seen.lines
 
 

@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import List, Optional, Tuple
 
+from allranks.core.library_code import LIBRARY
 from allranks.core.rank_events import Frame
 from allranks.monitor.rank_records import FRAMES_KEPT
 from allranks.monitor.run_state import RunState
@@ -23,10 +24,6 @@ BUILD = re.compile(r"(^|/)torch/utils/cpp_extension\.py$")
 """torch compiles an operator in one process; all others wait in `FileBaton.wait` until its lock is gone."""
 
 LOADING = re.compile(r"(^|/)torch/utils/data/")
-LIBRARY = re.compile(
-    r"(^|/)(site-packages|dist-packages|lib/python3[^/]*|lib/python3\.\d+)/|^<|\.zip/allranks/|/allranks/worker/"
-)
-"""Code that is not the user's own."""
 
 KNOWN_STACKS = 4096
 """The ranks of a run are in few different places, so the results are kept: 8,000 ranks cost one second, only once."""

@@ -10,9 +10,9 @@ import re
 import shlex
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
+from allranks.core.library_code import LIBRARY
 from allranks.core.text import fold, plural, spans
 from allranks.core.untrusted import integer, listing, mapping, mappings, number
-from allranks.monitor.rank_stacks import LIBRARY
 from allranks.output.report_findings import blamed, lines_of, place, saves_of
 from allranks.output.report_parts import facts, section, state_of, verdict_sentence
 from allranks.output.report_text import count, escape, moment, readable, seconds

@@ -3,7 +3,7 @@
 ## How it is found
 Calls of `mp.spawn` (torch.multiprocessing) and `ray.init` in the training script. If the script also names a variable
 of torchrun (`LOCAL_RANK`, `TORCHELASTIC_RUN_ID`), or asks `is_torchelastic_launched`, allranks assumes that it handles
-both ways. A call that stands in `if args.NAME:` is passed over if `--NAME` is a switch (`action="store_true"`) that the
+both ways. A call in an `if args.NAME:` is ignored if `--NAME` is a switch (`action="store_true"`) that the
 command does not give and that the script does not set itself.
 
 ## Why it matters
@@ -71,7 +71,7 @@ def names(tree: ast.AST) -> Iterator[str]:
 
 
 def off(tree: ast.AST, command: Sequence[str]) -> Iterator[ast.AST]:
-    """All that stands in `if args.NAME:` of a switch that the command leaves off."""
+    """The code in each `if args.NAME:` of a switch that the command leaves off."""
     attributes = [node for node in ast.walk(tree) if isinstance(node, ast.Attribute)]
     changed = {node.attr for node in attributes if isinstance(node.ctx, ast.Store)}
     # argparse accepts the beginning of a name

@@ -52,8 +52,10 @@ def judge(seen: Evidence) -> Optional[Case]:
             return other
     hits = sorted((h for h in hits if h.weight == weight), key=lambda h: (_time(seen, h), h.order))
     same = [h for h in hits if _kind(h) == _kind(hits[0])]
-    frame = next((r.frames[-1].strip() for _, r in raised if r.order == hits[0].order and r.frames), "")
-    notes = (f"raised in {frame}",) if frame else ()
+    first = next((r for _, r in raised if r.order == hits[0].order), None)
+    frame, own = (first.frames[-1].strip(), first.own.strip()) if first and first.frames else ("", "")
+    notes = (f"in your code: {own}",) if own and own != frame else ()
+    notes += (f"raised in {frame}",) if frame else ()
     # Without a rank's name this may be a launcher's exception, or an echo of a failure in another log.
     named = weight > STALE and seen.rank_of(hits[0].line) is not None
     return Case(id_, weight, tuple(same), "certain" if named else "likely", notes=notes)
