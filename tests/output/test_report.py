@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from allranks.output import report
+from allranks.output import report, report_failure
 from allranks.output.report_collect import Collector
 from allranks.output.report_style import SCRIPT, STYLE, digest
 
@@ -103,6 +103,22 @@ def test_a_killed_rank_is_named_first(run_directory):
         "labels = [self.names[row[&quot;label&quot;]] for row in rows]",
     ]
     assert "KeyError: &#x27;neutral &lt;b&gt;&#x27;" in html
+
+
+def test_the_users_frame_is_marked_behind_torchs_rank():
+    """As torch's excepthook prints a traceback."""
+    lines = [
+        "Traceback (most recent call last):",
+        '  File "/home/me/train.py", line 12, in <module>',
+        "    l = m(x)",
+        '  File "/env/lib/python3.11/site-packages/torch/nn/modules/linear.py", line 134, in forward',
+        "    return F.linear(input)",
+        "RuntimeError: mat1 and mat2 shapes cannot be multiplied",
+    ]
+    for prefix in ("", "[rank1]: "):
+        shown = [prefix + line for line in lines]
+        assert report_failure.own_frame(shown, {"file": "/home/me/train.py", "line": 12}) == [1, 2]
+        assert report_failure.own_frame(shown, {}) == [1, 2]
 
 
 def test_a_stall_shows_where_all_ranks_stood(run_directory):

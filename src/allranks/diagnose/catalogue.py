@@ -71,7 +71,7 @@ def frames() -> Dict[str, List[Tuple[str, Pattern]]]:
 
 
 def claims() -> Dict[str, Claim]:
-    """What symptoms claim of exceptions that no pattern knows."""
+    """The exceptions that symptoms claim and that no pattern knows."""
     if not _claims:
         found = {name: getattr(module, "CLAIM", None) for name, module in modules().items()}
         _claims.update((name, one) for name, one in found.items() if one is not None)

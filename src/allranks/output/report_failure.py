@@ -23,7 +23,8 @@ GROUPS = 6
 
 FRAMES = 16
 KERNEL_LINES = 40
-_FRAME = re.compile(r'^\s*File "(?P<file>[^"]{1,1000})", line (?P<line>\d+)')
+_FRAME = re.compile(r'^(?:\[rank\d{1,7}\]:)?\s*File "(?P<file>[^"]{1,1000})", line (?P<line>\d+)')
+"""A frame of a traceback. torch writes the rank before each line of it."""
 
 
 def failure(data: Mapping[str, Any]) -> str:
