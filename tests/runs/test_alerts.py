@@ -81,6 +81,24 @@ def test_the_first_goes_out_at_once_and_the_next_together(server) -> None:
     assert [o.ok for o in alerts.take()] == [True, True]
 
 
+@pytest.mark.parametrize(
+    ("level", "sent"),
+    [
+        (None, ["straggler", "unsure", "rank-silent", "run-failed"]),
+        ("warn", ["straggler", "unsure", "rank-silent", "run-failed"]),
+        ("block", ["rank-silent", "run-failed"]),
+        ("end", ["run-failed"]),
+    ],
+)
+def test_the_level_says_what_is_worth_a_message(server, level: str | None, sent: list[str]) -> None:
+    alerts = Alerts({"webhook": address(server), **({"level": level} if level else {})}, {}, ABOUT)
+    for name, verdict in (("straggler", "warn"), ("unsure", "unknown"), ("rank-silent", "block"), ("ok", "note")):
+        alerts.finding(finding(name, verdict))
+    alerts.end("failed", None)
+    alerts.close()
+    assert [one["id"] for _, message in server.got for one in message["findings"]] == sent
+
+
 def test_a_chat_shows_a_logs_text_and_follows_none_of_it(server, tmp_path: Path) -> None:
     saw = "<!channel> @here <https://evil.example|log in> & &lt; " + "x" * 2000
     out = tmp_path / "out"

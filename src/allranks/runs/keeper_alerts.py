@@ -36,7 +36,8 @@ TRIES = (0.0, 1.0, 4.0)
 CLOSE_SECONDS = 15.0
 """Time for the last message at the end of a run. A command that still runs after it is ended."""
 
-WORTH = (WARN, UNKNOWN, BLOCK)
+WORTH = {WARN: (WARN, UNKNOWN, BLOCK), BLOCK: (BLOCK,), "end": ()}
+"""By `alerts.level`: the verdicts that are sent. The end of the run always is."""
 INHERITED = ("PATH", "HOME", "USER", "LANG", "TZ", "http_proxy", "https_proxy", "no_proxy")
 _NAME = re.compile(r"\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
@@ -80,6 +81,7 @@ class Alerts:
         """`about` is added to every message: `run`, `name`, `node`."""
         self.webhook = str(wanted.get("webhook") or "")
         self.command = [str(word) for word in wanted.get("command") or ()]
+        self.worth = WORTH[wanted.get("level") or WARN]
         self.secrets, self.about = dict(secrets), dict(about)
         self.outcomes: Deque[Alert] = deque(maxlen=256)
         self._waiting: List[Dict[str, Any]] = []
@@ -93,8 +95,8 @@ class Alerts:
             self._thread.start()
 
     def finding(self, data: Mapping[str, Any]) -> None:
-        """Queues a finding, given as JSON. Notes are not sent."""
-        if data.get("verdict") in WORTH:
+        """Queues a finding, given as JSON, if its verdict is worth a message. Notes are not sent."""
+        if data.get("verdict") in self.worth:
             where = dict(data.get("where") or {})
             self._add((data.get("id"), data.get("verdict"), where.get("node"), where.get("rank")), data)
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from allranks.core import BLOCK, WARN
 from allranks.spec import launchers, validate
 from allranks.spec.keys import key
 from allranks.spec.problems import Wrong
@@ -371,4 +372,10 @@ class Alerts:
     )
     command: tuple[str, ...] = key(
         WORDS, "Started on the head node; it gets each verdict as JSON on its standard input.", ()
+    )
+    level: str = key(
+        choice((WARN, BLOCK, "end")),
+        "The least that is sent. `warn`: warnings, errors, unknowns and the run's end. `block`: errors and the end. "
+        "`end`: the end alone.",
+        WARN,
     )
