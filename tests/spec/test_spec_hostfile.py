@@ -80,7 +80,7 @@ WRONG = {
     "[compute]": "h:1  [compute]: [compute] is not a range.",
     "a\nb\na slots=4": "h:3  nodes: a is here twice (node ranks 0 and 2).",
     "a;id slots=8": "h:1  a;id is not a host.",
-    "localhost\nb": "h:1  nodes: localhost is 127.0.0.1, and other nodes are other machines.",
+    "localhost\nb": "h:1  nodes: localhost is 127.0.0.1, but the run has other machines, too.",
 }
 
 

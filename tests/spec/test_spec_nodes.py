@@ -188,7 +188,7 @@ def test_nodes_that_stand_there_twice():
 
 def test_this_machine_among_others_is_hidden_from_them():
     assert problems_of("[localhost, b]") == [
-        "nodes: localhost is 127.0.0.1, and other nodes are other machines."
+        "nodes: localhost is 127.0.0.1, but the run has other machines, too."
     ]
 
 
