@@ -92,7 +92,12 @@ def test_the_first_goes_out_at_once_and_the_next_together(server) -> None:
 )
 def test_the_level_says_what_is_worth_a_message(server, level: str | None, sent: list[str]) -> None:
     alerts = Alerts({"webhook": address(server), **({"level": level} if level else {})}, {}, ABOUT)
-    for name, verdict in (("straggler", "warn"), ("unsure", "unknown"), ("rank-silent", "block"), ("ok", "note")):
+    for name, verdict in (
+        ("straggler", "warn"),
+        ("unsure", "unknown"),
+        ("rank-silent", "block"),
+        ("ok", "note"),
+    ):
         alerts.finding(finding(name, verdict))
     alerts.end("failed", None)
     alerts.close()
