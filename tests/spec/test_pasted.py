@@ -15,7 +15,8 @@ import pytest
 from allranks import spec
 from allranks.core import BadInput
 from allranks.spec import Run, Typed, load_typed, loads
-from allranks.spec.commands import forms
+from allranks.spec.commands import MOST, Command, forms, reduce
+from allranks.spec.commands.llamafactory import recognized
 
 
 def typed(line: str, **keys: Any) -> Run:
@@ -505,6 +506,36 @@ def test_llamafactorys_yaml_in_a_command_is_its_yaml(tmp_path: Path, monkeypatch
     )
     first = "-m llamafactory.v1.launcher sft x.yaml"
     assert " ".join(typed("USE_V1=1 llamafactory-cli sft x.yaml").train.command) == first
+
+
+LLAMAFACTORYS: dict[str, tuple[str, ...] | None] = {
+    "-m llamafactory.cli train a.yaml": ("train", "a.yaml"),
+    "-m llamafactory.cli": (),
+    "-m": None,
+    "-m axolotl.cli train": None,
+    "src/train.py a.yaml": ("a.yaml",),
+    "/opt/LLaMA-Factory/src/train.py a.yml": ("a.yml",),
+    "src/train.py a.yaml --stage sft": None,
+    "train.py a.yaml": None,
+    "src/train.py --stage sft --template default": ("--stage", "sft", "--template", "default"),
+    "src/train.py --stage sft": None,
+    "src/train.py --template default --dataset_dir d": None,
+    "mine.py --stage sft --template default": None,
+}
+
+
+@pytest.mark.parametrize("words", LLAMAFACTORYS)
+def test_what_is_llamafactorys_own(words: str) -> None:
+    found, wanted = recognized(words.split()), LLAMAFACTORYS[words]
+    assert found == (None if wanted is None else list(wanted))
+
+
+def test_programs_before_a_script_are_taken_off_up_to_a_number() -> None:
+    assert typed(f"{'env A=1 ' * (MOST - 1)}python t.py").train.command[0].endswith("t.py")
+    for more, left in ((0, ["t.py"]), (1, ["nohup", "t.py"])):
+        command = Command(["nohup"] * (MOST + more) + ["t.py"], str, print)
+        reduce(command)
+        assert command.words == left
 
 
 def options_of(parser: argparse.ArgumentParser) -> dict[str, int]:

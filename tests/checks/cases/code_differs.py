@@ -34,5 +34,7 @@ CASES = (
         saw="the model's own code",
     ),
     silent("cpu", {"*/code": _code(trainer=SAME)}),
+    # Two machines are enough.
+    fires("h100", {"*/code": _code(trainer=SAME), "node-1/code": _code(trainer=OTHER)}),
     silent("cpu"),
 )

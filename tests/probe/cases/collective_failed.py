@@ -44,6 +44,11 @@ def two_fail(sim: Simulated) -> None:
     sim.collectives = [replace(sim.collectives[0], ranks=tuple(ranks), stopped="a rank had failed")]
 
 
+def one_fails_and_one_is_unreached(sim: Simulated) -> None:
+    two_fail(sim)
+    sim.collectives = [replace(sim.collectives[0], unreached={"n3": "ssh: no route"})]
+
+
 CASES = (
     fires(no_torch, node="n2", verdict="block", saw="No module named 'torch'"),
     fires(hangs, verdict="block", saw="4 ranks reached only `joined`: it waits for the others' data"),
@@ -54,5 +59,7 @@ CASES = (
     fires(at_a_stage("nowhere"), verdict="block"),
     fires(one_behind, node="n2", saw="1 rank reached only `imported`"),
     fires(two_fail, node="n1", saw="first"),
+    # The ranks of an unreached node explain what the others wait for.
+    fires(one_fails_and_one_is_unreached, node="n3", saw="could not be watched"),
     silent(),
 )
