@@ -14,7 +14,7 @@ from allranks.core import Cluster, Facts, Finding, Node
 from allranks.plan import make_plan
 from allranks.runs import local_inputs
 from allranks.runs.inspection import local_config
-from allranks.spec import Gpus, Launch, Run, Train, loads
+from allranks.spec import Gpus, Launch, Run, Train, base_model, loads
 
 
 def a_run(folder: Path, launch: str = "local", command: tuple[str, ...] = (), **arguments) -> Run:
@@ -262,3 +262,38 @@ def test_a_folder_to_start_in_is_asked_of_the_nodes(tmp_path: Path) -> None:
     run = shipping(tmp_path, "command: [sub/train.py], workdir: /srv/gpt")
     asked = checks.request(run, make_plan(run))
     assert [one["files"] for one in asked.values()] == [["/srv/gpt"], ["/srv/gpt"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [
+        (("--model_name_or_path", "org/name"), "org/name"),
+        (("--model_name_or_path=a/b", "--model_name_or_path=org/name"), "org/name"),
+        (("--model_name_or_path", "--bf16"), None),
+        (("--model_name_or_path", "{resume}"), None),
+        (("--model", "org/name"), None),
+    ],
+)
+def test_a_script_names_its_model_as_transformers_examples_do(tmp_path: Path, words, name) -> None:
+    assert base_model.name_of(a_run(tmp_path, command=("train.py", *words))) == name
+
+
+def test_the_model_of_a_script_is_described_but_not_its_memory(tmp_path: Path) -> None:
+    config = {"model_type": "llama", "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2}
+    config |= {"num_attention_heads": 4, "num_key_value_heads": 2, "vocab_size": 320}
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "config.json").write_text(json.dumps(config))
+    run = a_run(tmp_path, command=("train.py", "--model_name_or_path", "./m"))
+    plan = make_plan(run, local_config(run))
+    assert plan.model is not None and plan.model.total_parameters > 0
+    assert plan.memory is None and plan.trainable_parameters is None
+    (note,) = [one for one in plan.findings if one.id == "model-config-unreadable"]
+    assert note.verdict == "note" and "in bf16" in note.saw and "./m" in note.saw
+
+
+@pytest.mark.parametrize("named", ["org/name", "./gone", "/models/one.pt"])
+def test_without_a_config_the_model_of_a_script_stays_unknown(tmp_path: Path, named: str) -> None:
+    run = a_run(tmp_path, command=("train.py", "--model_name_or_path", named))
+    plan = make_plan(run, local_config(run))
+    assert plan.model is None and base_model.folder_of(run) is None
+    assert [one.saw for one in plan.findings if named in one.saw]

@@ -11,7 +11,7 @@ from typing import Any
 from allranks.core import Node
 from allranks.node import hub_cache as hub
 from allranks.plan import library_trial
-from allranks.spec import Run
+from allranks.spec import Run, base_model
 
 IMPORT_SECONDS = 180
 """A cold import of the training stack from NFS has been reported to take over two minutes."""
@@ -48,10 +48,11 @@ def node_request(run: Run, plan: Any, node: Node) -> dict[str, Any]:
     elif run.environment.python:
         asked["python"] = run.environment.python
     asked["configuration"] = None if run.container is not None else configuration(run, plan)
-    if run.train.kind == "llamafactory":
+    if base_model.name_of(run) is not None or run.train.kind == "llamafactory":
         asked["model"] = model(run)
-        asked["dataset"] = dataset(run)
         asked["hub"] = hub_question(run)
+    if run.train.kind == "llamafactory":
+        asked["dataset"] = dataset(run)
     return asked
 
 
@@ -117,9 +118,14 @@ def trusts_remote_code(run: Run) -> bool:
 
 def model(run: Run) -> str | None:
     """The model's folder on a node; None for a model of the Hub, and for one that only the image has."""
-    name = run.train.arguments.get("model_name_or_path")
-    path = path_on_node(run, name) if isinstance(name, str) else None
+    folder = base_model.folder_of(run)
+    path = path_on_node(run, folder) if folder else None
     return path if path and path.startswith(("/", "~")) else None
+
+
+def model_key(run: Run) -> str:
+    """The key of the run file that names the model."""
+    return "train.command" if run.train.kind == "command" else "train.llamafactory.model_name_or_path"
 
 
 OTHER_HUBS = ("USE_MODELSCOPE_HUB", "USE_OPENMIND_HUB")
@@ -128,10 +134,10 @@ OTHER_HUBS = ("USE_MODELSCOPE_HUB", "USE_OPENMIND_HUB")
 
 def hub_model(run: Run) -> tuple[str, str] | None:
     """The id and the revision of the run's model, if it is one of the Hugging Face Hub; None if it is not."""
-    arguments = run.train.arguments if run.train.kind == "llamafactory" else {}
-    name = arguments.get("model_name_or_path")
-    revision = str(arguments.get("model_revision") or arguments.get("revision") or "main")
-    if not isinstance(name, str) or not hub.is_id(name) or not hub.is_revision(revision):
+    name, revision = base_model.name_of(run), base_model.revision_of(run)
+    if run.train.kind == "command" and base_model.folder_of(run) is not None:
+        return None
+    if name is None or not hub.is_id(name) or not hub.is_revision(revision):
         return None
     return None if any(hub.is_set(run.env, other) for other in OTHER_HUBS) else (name, revision)
 

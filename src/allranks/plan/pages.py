@@ -101,8 +101,9 @@ transformers: the training environment's, allranks' own, then those of PATH.
 
 ## Why it matters
 Parameters, memory and traffic cannot be planned, so nobody can say whether the run fits, and the adapter's
-size is not known before it is saved. For your own script (train.command) it is only noted. With a container
-the image may hold the model's folder: then `check` warns, and the run reads it inside before the launch.
+size is not known before it is saved. For your own script (train.command) it is only noted: if its command names a
+model after --model_name_or_path, parameters are counted, and what it trains of them stays open. With a container the
+image may hold the model's folder: then `check` warns, and the run reads it inside before the launch.
 
 ## What to do
 The finding says why nobody could read it. Name a local copy of the model (model_name_or_path: /PATH), or put its

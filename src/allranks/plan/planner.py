@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from allranks.core import NOTE, UNKNOWN, WARN, Facts, Finding
+from allranks.core.text import printable
 from allranks.plan import families, library_trial
 from allranks.plan.budget import budget_of, case_of
 from allranks.plan.deepspeed import deepspeed_config, is_profile, reasons_for
@@ -25,7 +26,7 @@ from allranks.plan.trainable import trained_by
 from allranks.plan.unknown_model import OTHER_TRANSFORMERS, agreed, verdict_unread
 from allranks.plan.versions import Versions, versions_of
 from allranks.plan.vision_parts import parts_of
-from allranks.spec import Run
+from allranks.spec import Run, base_model
 
 
 def make_plan(
@@ -53,7 +54,12 @@ def make_plan(
     given = Given(config, facts, deepspeed, dataset_samples, price, probe, described, without)
     versions = versions_of(run.without_spares(), facts)
     plan = _plan(run, given, versions)
-    if versions.transformers is not None or plan.model is None or not plan.model.experts:
+    if (
+        versions.transformers is not None
+        or plan.trained is None
+        or plan.model is None
+        or not plan.model.experts
+    ):
         return plan
     other = _plan(run, given, replace(versions, transformers=OTHER_TRANSFORMERS))
     return replace(plan, findings=agreed(run, bool(facts), plan.findings, other.findings))
@@ -79,7 +85,7 @@ def _plan(run: Run, given: Given, versions: Versions) -> Plan:
     setting = with_stored_base(setting_of(run), given.config)
     findings: list[Finding] = []
     model = _model(run, setting, given, versions, findings)
-    trained = trained_by(model, setting, run, findings) if model else None
+    trained = trained_by(model, setting, run, findings) if model and setting.known else None
     uses_gpu = setting.uses_gpu
     ranks = rank_map(run, uses_gpu)
     findings += rank_findings(run, ranks, uses_gpu)
@@ -132,10 +138,7 @@ def _model(
 ) -> Model | None:
     config, described = given.config, given.described
     if not setting.known:
-        findings.append(
-            _unread(run, "train.command", NOTE, "the model of your own script is not known here.")
-        )
-        return None
+        return _model_of_script(run, given, versions, findings)
     fix = _CONFIG_FIX
     if config is None:
         reason, fix = given.without or (_NO_CONFIG, _CONFIG_FIX)
@@ -154,6 +157,33 @@ def _model(
     fix = _IMAGE_FIX if verdict == WARN else fix
     findings.append(_unread(run, key, verdict, reason, fix))
     return None
+
+
+def _model_of_script(run: Run, given: Given, versions: Versions, findings: list[Finding]) -> Model | None:
+    """The model that a script's `--model_name_or_path` names. Memory and traffic are not
+    planned: its own options say which part it trains, and with which length."""
+    named, model = base_model.name_of(run), None
+    if named is None:
+        saw = "the model of your own script is not known here."
+    elif given.config is None:
+        saw, _ = given.without or (f"no config.json of {printable(named, 80)} was found.", "")
+    else:
+        try:
+            model = families.describe(given.config, fused_experts=versions.fused_experts)
+            weights = model.total_parameters * 2 / 2**30
+            saw = (
+                f"what your own script trains of {printable(named, 80)} is not known. Its weights alone are "
+            )
+            saw += f"{weights:,.1f} GiB in bf16, whole on each GPU unless ZeRO-3 or FSDP shards them."
+        except UnknownModel as error:
+            saw = f"{printable(named, 80)} of your own script: {error}"
+    why = (
+        "memory and traffic cannot be planned."
+        if model
+        else "parameters, memory and traffic cannot be planned."
+    )
+    findings.append(replace(_unread(run, "train.command", NOTE, saw), why=why))
+    return model
 
 
 def _tried(described: Mapping[str, Any] | None) -> str:

@@ -18,7 +18,7 @@ from allranks.plan.batch import advice, batch_of
 from allranks.runs import index, local_inputs, script_keys
 from allranks.runs.shared_storage import facts_of, look_again
 from allranks.runs.silent_nodes import Late, SilentNodes
-from allranks.spec import Environment, Run, launchers
+from allranks.spec import Environment, Run, base_model, launchers
 from allranks.transport import NodeProgram, Nodes, Outcome
 
 Tell = Callable[[Event], None]
@@ -50,9 +50,10 @@ def local_config(run: Run) -> dict[str, Any] | None:
     """The model's `config.json` on this machine: in the model's folder, beside the run file, or in the cache of the
     Hugging Face Hub. None if there is none; the planner then reports that."""
     candidates = [run.model_config] if run.model_config else []
-    if run.train.kind == "llamafactory" and "model_name_or_path" in run.train.arguments:
-        folder = run.here(str(run.train.arguments["model_name_or_path"]))
-        candidates.insert(0, str(Path(folder) / "config.json"))
+    if base_model.name_of(run) is not None:
+        folder = base_model.folder_of(run)
+        if folder is not None:
+            candidates.insert(0, str(Path(folder) / "config.json"))
         cached = local_inputs.cached_config(run)
         candidates += [cached] if cached else []
     for candidate in candidates:

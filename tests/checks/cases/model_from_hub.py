@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from tests.checks.case import Unreadable, fires, silent
+from tests.checks.cases.script_missing import FILE
 
 RUN = {"run/train/arguments/model_name_or_path": "Qwen/Qwen3-8B"}
 
@@ -15,6 +16,16 @@ def reached(status: int, trouble: str = "", certificate: bool = False) -> dict[s
     return {"host": "huggingface.co", "status": status, "trouble": trouble, "certificate": certificate}
 
 
+def script(*words: str) -> dict[str, object]:
+    return {
+        "run/gpus/model": "cpu",
+        "run/train/kind": "command",
+        "run/train/arguments": {},
+        "run/train/command": ("/opt/train.py", *words),
+        FILE: {"exists": True, "text": "print(1)\n"},
+    }
+
+
 HERE = {**RUN, "*/hub/model": WHOLE}
 
 GONE = {**HERE, "node-1/hub/model": ABSENT}
@@ -26,6 +37,14 @@ CASES = (
         "cpu", {**GONE, "node-1/hub/reach": reached(200)}, node="node-1", verdict="warn", saw="would download"
     ),
     fires("cpu", UNREACHED, node="node-1", verdict="block", saw="Network is unreachable"),
+    # A script may start in a folder that holds it, and its model is judged if it names one as transformers does.
+    fires(
+        "cpu",
+        {**UNREACHED, **script("--model_name_or_path", "Qwen/Qwen3-8B")},
+        verdict="warn",
+        saw="Qwen/Qwen3-8B",
+    ),
+    silent("cpu", {**UNREACHED, **script("--model", "Qwen/Qwen3-8B")}),
     # Ranks start in a folder of the user's, which may hold Qwen/Qwen3-8B.
     fires("cpu", {**UNREACHED, "run/train/workdir": "/w"}, verdict="warn"),
     fires("cpu", {**GONE, **OFFLINE}, node="node-1", verdict="block", saw="HF_HUB_OFFLINE=1"),

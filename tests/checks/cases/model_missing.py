@@ -1,4 +1,13 @@
 from tests.checks.case import Remove, fires, silent
+from tests.checks.cases.script_missing import FILE
+
+SCRIPT = {
+    "run/gpus/model": "cpu",
+    "run/train/kind": "command",
+    "run/train/arguments": {},
+    "run/train/command": ("/opt/train.py", "--model_name_or_path=/models/tiny"),
+    FILE: {"exists": True, "text": "print(1)\n"},
+}
 
 CASES = (
     fires(
@@ -25,4 +34,27 @@ CASES = (
     ),
     fires("cpu", {("node-2", "storage", "model", "files", "tokenizer.json"): Remove}, node="node-2"),
     silent("cpu", {("node-2", "storage", "model", "files", "README.md"): 5}),
+    # A script names it by the option of transformers' examples; it may also make the weights itself.
+    fires(
+        "cpu",
+        {**SCRIPT, "node-1/storage/model": {"path": "/models/tiny", "exists": False}},
+        node="node-1",
+        verdict="block",
+        saw="not there",
+    ),
+    fires(
+        "cpu",
+        {**SCRIPT, "node-1/storage/model/files": {"config.json": 700}, "node-1/storage/model/index": None},
+        node="node-1",
+        verdict="warn",
+        saw="holds no weights",
+    ),
+    silent(
+        "cpu",
+        {
+            **SCRIPT,
+            "run/train/command": ("/opt/train.py", "--model", "/models/tiny"),
+            "node-1/storage/model": {"path": "/models/tiny", "exists": False},
+        },
+    ),
 )

@@ -1,8 +1,9 @@
 """A node does not have the model of the Hub: it would download it, or cannot.
 
 ## How it is found
-A `model_name_or_path` that names a model of the Hub, not a folder: whether each node has all of it, in the same
-version, in the cache that its ranks will use. If not: whether that node reaches the Hub.
+A `model_name_or_path`, or a script's option of that name, that names a model of the Hub, not a folder: whether each
+node has all of it, in the same version, in the cache that its ranks will use. If not: whether that node reaches the
+Hub.
 
 ## Why it matters
 A node that lacks the model and does not reach the Hub ends the run while it loads the tokenizer, minutes after the
@@ -22,19 +23,21 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.checks.context import Context, Findings, View
-from allranks.checks.fact_request import hub_question
+from allranks.checks.fact_request import hub_model, hub_question, model_key
 from allranks.checks.phrases import listed
 from allranks.core import BLOCK, WARN
 from allranks.node import hub_cache
+from allranks.spec import base_model
 
 NEEDS = ("hub.model",)
 UNKNOWN_BLOCKS = False
-KEY = "train.llamafactory.model_name_or_path"
 EXPECTED = "the whole model in the cache of every node, or a folder that every node has"
 
 
 def applies(context: Context) -> bool:
-    if not context.llamafactory or name_of(context).startswith(("/", "~", "./", "../")):
+    if context.run.train.kind == "command" and hub_model(context.run) is None:
+        return False
+    if name_of(context).startswith(("/", "~", "./", "../")):
         return False
     return context.run.container is None or hub_question(context.run) is not None
 
@@ -42,7 +45,7 @@ def applies(context: Context) -> bool:
 def check(context: Context) -> Findings:
     if hub_question(context.run) is None and len(context.machines) > 1:
         yield context.warn(
-            KEY,
+            model_key(context.run),
             saw=f"{name_of(context)} is not the path of a folder, and whether the nodes have it is not known",
             expected=EXPECTED,
             why=f"each of {len(context.machines)} machines may download it while the others wait for the time-out.",
@@ -55,7 +58,7 @@ def check(context: Context) -> Findings:
     commits = {commit for view in views if view not in lacking and (commit := view.text("hub.model.commit"))}
     if len(commits) > 1:
         yield context.warn(
-            KEY,
+            model_key(context.run),
             saw=f"the nodes' caches hold {len(commits)} versions of {name_of(context)}: {listed(sorted(commits))}",
             expected="one version on every node",
             why="ranks may load different weights or tokenizers, without an error.",
@@ -64,7 +67,7 @@ def check(context: Context) -> Findings:
 
 
 def name_of(context: Context) -> str:
-    return str(context.arguments.get("model_name_or_path") or "/")
+    return base_model.name_of(context.run) or "/"
 
 
 def lacking_on(context: Context, view: View) -> Findings:
@@ -84,7 +87,7 @@ def lacking_on(context: Context, view: View) -> Findings:
     yield context.say(
         verdict,
         view,
-        key=KEY,
+        key=model_key(context.run),
         saw=f"{cache} on {view.name} {lack} {name_of(context)}; {reason}",
         expected=EXPECTED,
         why=why,
@@ -98,7 +101,7 @@ ENDS = "its ranks would end while they load the tokenizer or the model, and all 
 def trouble(context: Context, view: View) -> tuple[str, str, str] | None:
     """The verdict, the reason and what follows. It is certain unless ranks start in a folder that may hold the model
     under that very name."""
-    certain = WARN if context.run.train.workdir else BLOCK
+    certain = WARN if context.run.train.workdir or context.run.train.kind == "command" else BLOCK
     forbidden, answer = hub_cache.offline(context.run.env), view.map("hub.reach")
     host, status = answer.get("host"), answer.get("status")
     if forbidden:

@@ -1,8 +1,9 @@
 """The model is not there, or not whole, or not the same on all nodes.
 
 ## How it is found
-The model's folder on every node: whether it exists and has its `config.json`. Each file of the safetensors index
-must exist and have the length that its header gives. Names and sizes must agree between nodes.
+The model's folder, by `model_name_or_path` or by a script's option of that name, on every node: whether it exists and
+has its `config.json`. Each file of the safetensors index must exist and have the length that its header gives. Names
+and sizes must agree between nodes.
 
 ## Why it matters
 Every rank reads the model's files. One node without a shard ends the run after minutes of loading; another
@@ -25,16 +26,16 @@ from typing import Any
 
 from allranks.checks.context import Context, Findings, View, minority
 from allranks.checks.fact_request import model as folder
+from allranks.checks.fact_request import model_key
 from allranks.checks.phrases import listed
 from allranks.core.text import plural
 from allranks.core.untrusted import listing, mapping
 
 NEEDS = ("storage.model",)
-KEY = "train.llamafactory.model_name_or_path"
 
 
 def applies(context: Context) -> bool:
-    return context.llamafactory and folder(context.run) is not None
+    return folder(context.run) is not None
 
 
 def check(context: Context) -> Findings:
@@ -47,9 +48,11 @@ def check(context: Context) -> Findings:
         if not trouble:
             whole.append(view)
         for saw in trouble:
-            yield context.block(
+            # A script may make the weights itself, or take a single file.
+            say = context.block if context.llamafactory or not model.get("exists") else context.warn
+            yield say(
                 view,
-                key=KEY,
+                key=model_key(context.run),
                 saw=f"{model.get('path')} on {view.name} {saw}",
                 expected="the whole model on every node",
                 why="this node's ranks would end while loading, and all others with them.",
@@ -92,7 +95,7 @@ def differing(context: Context, views: list[View]) -> Findings:
         odd = sorted(n for n in {*mine, *usual} if mine.get(n) != usual.get(n))
         yield context.block(
             view,
-            key=KEY,
+            key=model_key(context.run),
             saw=f"the model on {view.name} differs from {usual_name}'s in {plural(len(odd), 'file')}: "
             + listed((f"{n} ({mine.get(n, 'none')} for {usual.get(n, 'none')} bytes)" for n in odd), 3),
             expected="files of the same names and sizes on every node",
