@@ -138,3 +138,11 @@ def test_the_comment_of_a_new_run_file_names_that_file(tmp_path: Path) -> None:
     assert run("init", "-o", "job.yaml", "a,b") == 0
     text = (tmp_path / "job.yaml").read_text()
     assert "allranks check job.yaml" in text and "run.yaml" not in text
+
+
+@pytest.mark.parametrize("words", [["ps"], ["watch"], ["logs"]])
+def test_a_node_that_cannot_be_reached_is_named_once_with_its_fix(home, capsys, words) -> None:
+    assert cli.main([*words, "--nodes", "nosuch.invalid"]) == 3
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith("nosuch.invalid: its name does not resolve") and "port 22" in said[0]
+    assert said[1].startswith("  fix  correct the name") and len(said) == 2

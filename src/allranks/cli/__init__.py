@@ -183,14 +183,18 @@ def say_fault(error: Exception, as_json: bool) -> int:
 
 
 def say_error(error: AllranksError, as_json: bool) -> int:
-    """With --json, prints one document on stdout; otherwise plain text on stderr."""
+    """With --json, prints one document on stdout; otherwise plain text on stderr. A node that could not be reached has
+    its fix."""
+    fix = getattr(error, "fix", "")
     if as_json:
         import json
 
-        problems = error.problems if isinstance(error, BadInput) else [Problem(str(error))]
+        problems = error.problems if isinstance(error, BadInput) else [Problem(str(error), do=fix)]
         print(json.dumps({"error": str(error), "problems": [p.as_json() for p in problems]}, indent=2))
     else:
         from allranks.core.text import spelt_out
 
         print(spelt_out(str(error)), file=sys.stderr)
+        if fix:
+            print(spelt_out(f"  fix  {fix}"), file=sys.stderr)
     return error.exit_code

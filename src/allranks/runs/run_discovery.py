@@ -12,6 +12,7 @@ from allranks.node.paths import checked_name
 from allranks.runs import index
 from allranks.runs.node_targets import Access, open_targets
 from allranks.spec import launchers
+from allranks.transport import Unreachable
 
 
 async def discover(nodes: str, access: Access) -> list[str]:
@@ -27,6 +28,8 @@ async def discover(nodes: str, access: Access) -> list[str]:
         await asked.close()
     failed = [outcome.error for outcome in outcomes if outcome.error is not None]
     if len(failed) == len(outcomes):
+        if isinstance(failed[0], Unreachable) and len(failed) == 1:
+            raise failed[0]
         raise CouldNotTell("; ".join(str(error) for error in failed[:3]))
     told: dict[str, dict[str, Mapping[str, Any]]] = {}
     for outcome in outcomes:

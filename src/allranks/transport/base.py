@@ -16,6 +16,7 @@ class Unreachable(CouldNotTell):
     is the fix, if it is known."""
 
     def __init__(self, node: str, cause: str, text: str, fix: str = ""):
+        text = text.removeprefix(f"{node}: ")  # of a node that is named by its address
         super().__init__(f"{node}: {text}")
         self.node, self.cause, self.text, self.fix = node, cause, text, fix
 
