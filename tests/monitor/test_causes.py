@@ -388,15 +388,18 @@ def test_a_frozen_file_system_says_whether_the_kernel_could_be_asked():
     )
 
 
-def test_a_file_of_a_relative_path_that_is_not_there_tells_the_folder_of_the_rank():
+@pytest.mark.parametrize("name", ["configurator.py", "beside.txt"])
+def test_a_file_of_a_relative_path_that_is_not_there_tells_the_folder_of_the_rank(name):
+    """Also if the name looks like data, whose cause would ask for another node's disk alone."""
     run = Run()
-    said = "[Errno 2] No such file or directory: 'configurator.py'"
+    said = f"[Errno 2] No such file or directory: '{name}'"
     where = {"type": "FileNotFoundError", "message": said, "frames": [["/srv/train.py", 9, "main"]]}
     for rank in range(3):
         run.tell(101.0, "exception", rank, communication=False, folder="/srv/run/work", **where)
     run.end(102.0)
     verdict = run.watch.verdict(106.0)
     assert verdict.fix.startswith("the rank was in /srv/run/work: ") and "train.workdir" in verdict.fix
+    assert "another node" not in verdict.why
 
 
 @pytest.mark.parametrize(

@@ -81,12 +81,20 @@ def by_exception(run: RunState) -> Optional[Diagnosis]:
         why=who
         or f"rank {rank.rank} raised it first"
         + (f"; {plural(len(lost), 'other rank')} only lost {peer_of(lost)}." if lost else "."),
-        fix=f"the rank was in {clean(folder)}: write the file's whole path, or name its folder in train.workdir."
+        fix=file_beside(folder)
         if folder
         else "change the configuration or the script, not the machines."
         if everywhere
         else "look at that line and its data.",
     )
+
+
+RANK_WAS_IN = "the rank was in "
+
+
+def file_beside(folder: str) -> str:
+    """What to do if a rank in `folder` found no file of a relative path."""
+    return f"{RANK_WAS_IN}{clean(folder)}: write the file's whole path, or name its folder in train.workdir."
 
 
 def peer_of(lost: Collection[Where]) -> str:

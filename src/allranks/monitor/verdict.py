@@ -20,10 +20,12 @@ from allranks.diagnose.symptom import ECHO, GONE, LEFT, LOST, SEEN, WITNESSED
 from allranks.monitor.culprit import (
     LATE_SECONDS,
     NO_EXCEPTION,
+    RANK_WAS_IN,
     by_communication,
     by_exception,
     by_exit_code,
     by_stall,
+    file_beside,
     unproven,
 )
 from allranks.monitor.detectors.rank_silent import GOES_ON
@@ -53,7 +55,7 @@ def verdict(run: RunState, logs: Logs, now: float) -> Optional[Diagnosis]:
     found = ranked(events, _texts(run, logs)).diagnosis
     if not events and (found.cause == UNPROVEN or cause(found.cause).healthy):
         found = unproven(run)
-    found = _placed(judged(run, found))
+    found = _in_folder(run, _placed(judged(run, found)))
     proven = any(one.proven for one in events)
     told = proven or (found.cause != UNPROVEN and len(found.evidence) > 1)
     return _headline(found, found.evidence) if told else _with_last_words(found, run, logs)
@@ -64,6 +66,20 @@ def _placed(found: Diagnosis) -> Diagnosis:
     the reason."""
     certain = cause(found.cause).of_one_end and found.confidence == "certain"
     return replace(found, confidence="likely") if certain else found
+
+
+def _in_folder(run: RunState, found: Diagnosis) -> Diagnosis:
+    """Names the folder that the rank was in if it found no file of a relative path. A cause that the texts show knows
+    no folder, and looks for the reason on other nodes."""
+    culprit = None if found.where.rank is None else run.ranks.get(found.where.rank)
+    folder = next((e.payload.folder for e in culprit.exceptions if e.payload.folder), "") if culprit else ""
+    if not folder or cause(found.cause).healthy or found.fix.startswith(RANK_WAS_IN):
+        return found
+    return replace(
+        found,
+        why="the path is relative: it begins in the folder that the rank was in.",
+        fix=f"{file_beside(folder)} {found.fix}",
+    )
 
 
 def after_the_end(run: RunState, found: Diagnosis) -> Diagnosis:
