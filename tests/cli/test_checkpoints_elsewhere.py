@@ -130,6 +130,10 @@ def test_a_run_is_named_by_its_id(folder: Path, home: Path, capsys) -> None:
     write_json(directory.keeper.state, {"id": "x-0101-aaaa"})
     assert cli.main(["checkpoints", "list", "x-0101"]) == 2
     assert "has saved nothing" in capsys.readouterr().err
+    (home / "nothing").mkdir(parents=True)
+    write_json(directory.keeper.state, {"id": "x-0101-aaaa", "output_dir": str(home / "nothing")})
+    assert cli.main(["checkpoints", "fetch", "x-0101"]) == 2
+    assert "has saved nothing" in capsys.readouterr().err
 
 
 def test_a_file_that_a_script_saved_elsewhere_is_listed_and_fetched(

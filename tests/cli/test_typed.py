@@ -45,6 +45,14 @@ def test_a_trainers_yaml_needs_its_machines_alone(here: Path, capsys) -> None:
     assert len(found["ranks"]) == 16
     findings = told(capsys, "plan", "sft.yaml", "--nodes", "a,b")["findings"]
     assert findings[0]["id"] == "gpus-not-said"
+    for name, text in (("hosts", "a slots=8\nb slots=8\n"), ("hosts.csv", "host,gpus\na,8\nb,8\n")):
+        (here / name).write_text(text)
+        found = told(capsys, "plan", "sft.yaml", "--nodes", name)
+        assert len(found["ranks"]) == 16
+        assert "gpus-not-said" not in {one["id"] for one in found["findings"]}
+    (here / "hosts").write_text("a slots=8\nb\n")
+    findings = told(capsys, "plan", "sft.yaml", "--nodes", "hosts")["findings"]
+    assert findings[0]["id"] == "gpus-not-said"
 
 
 def test_without_a_word_it_is_the_run_file_beside(here: Path, capsys) -> None:

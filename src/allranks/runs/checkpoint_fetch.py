@@ -70,6 +70,7 @@ async def fetch(
     told = await place.ask("files", **({} if step is None else {"step": step}))
     path = str(told.get("path") or "")
     report = mapping(told.get("report"))
+    refuse_nothing(place, path, told)
     refuse_damaged(place, path, report)
     files = checked(told.get("files"), place, path)
     single = told.get("single") is True and len(files) == 1
@@ -117,6 +118,17 @@ def default_name(place: CheckpointPlace, path: str, single: bool = False) -> str
     if run_id is None:
         return name
     return f"{run_id}-{name}" if single or name.startswith("checkpoint-") else run_id
+
+
+def refuse_nothing(place: CheckpointPlace, path: str, told: Mapping[str, Any]) -> None:
+    """Raises BadInput for an output folder in which the run has saved nothing."""
+    if place.request.get("run") is not None and not told.get("files"):
+        raise BadInput(
+            Problem(
+                f"{place.text} has saved nothing in {printable(path)}",
+                do=f"allranks logs {place.text} shows what its ranks printed",
+            )
+        )
 
 
 def refuse_damaged(place: CheckpointPlace, path: str, report: Mapping[str, Any]) -> None:

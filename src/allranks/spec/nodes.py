@@ -16,7 +16,7 @@ from allranks.spec import text as files
 from allranks.spec.drafts import KEYS, NAMES, Draft, from_text
 from allranks.spec.hostfile import read_hostfile
 from allranks.spec.names import MAX_NAMES, expanded
-from allranks.spec.problems import Wrong, shown
+from allranks.spec.problems import Problems, Wrong, shown
 from allranks.spec.reading import MISSING, Reading, scalar
 from allranks.spec.tree import Scalar, Sequence, Table, Tree
 
@@ -88,6 +88,19 @@ def read_scalar(tree: Tree, reading: Reading, launcher: str) -> list[Draft]:
     except BadInput as error:
         reading.adopt(error, node, "nodes")
         return []
+
+
+def counts_ranks(tree: Tree | None, reading: Reading) -> bool:
+    """Whether it names a hostfile, or a table of hosts, that gives each node's number of ranks."""
+    if not isinstance(tree, Scalar):
+        return False
+    own = Reading(reading.file, Problems())
+    try:
+        path = hostfile_path(tree.raw, own)
+        drafts = read_hostfile(files.read(files.at_home(path), path), path, own) if path else []
+    except (Wrong, BadInput):  # the reading of `nodes` reports it
+        return False
+    return bool(drafts) and all(draft.gpus for draft in drafts)
 
 
 def counted(node: Scalar, launcher: str) -> list[Draft]:

@@ -16,6 +16,7 @@ from allranks.spec import launchers, pasted, runfile
 from allranks.spec import text as files
 from allranks.spec.commands import llamafactory
 from allranks.spec.document import parsed
+from allranks.spec.nodes import counts_ranks
 from allranks.spec.pasted import at
 from allranks.spec.problems import Problems, refused, shown
 from allranks.spec.reading import Reading
@@ -162,7 +163,7 @@ def complete(
     local = isinstance(nodes, Scalar) and is_loopback(nodes.raw)
     if tree.get("gpus") is None and "gpus" not in said and local:
         tree.entries.update(mapping({"gpus": gpus_here() or 1}).entries)
-    elif tree.get("gpus") is None and "gpus" not in said:
+    elif tree.get("gpus") is None and "gpus" not in said and not counts_ranks(nodes, reading):
         reading.warn(
             "gpus-not-said",
             Scalar(LABEL, None, "", None),
