@@ -65,7 +65,7 @@ def _verify(kinds: Any) -> None:
 
 
 def _prune(kinds: Any) -> None:
-    prune = kinds.add_parser("prune", help="remove what neither resuming nor using needs")
+    prune = kinds.add_parser("prune", help="remove files that are needed neither to resume nor to use it")
     prune.add_argument("path", help=PLACE + ": all of a run")
     prune.add_argument("--keep", type=positive, default=3, help="checkpoints to keep (default 3)")
     prune.add_argument(
