@@ -7,6 +7,7 @@ something else than its arguments) and DeepSpeed 0.19.8 (`runtime/config.py`, `r
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -191,6 +192,49 @@ def contradictions(run: Run, setting: Setting, config: Mapping[str, Any]) -> lis
         if value is not None and value != "auto" and value != wanted:
             found.append((key, value, name, wanted))
     return found
+
+
+TRAINERS_ARGUMENTS = {
+    "train_micro_batch_size_per_gpu": "per_device_train_batch_size",
+    "gradient_accumulation_steps": "gradient_accumulation_steps",
+    "gradient_clipping": "max_grad_norm",
+    "optimizer.params.lr": "learning_rate",
+    "optimizer.params.eps": "adam_epsilon",
+    "optimizer.params.weight_decay": "weight_decay",
+    "scheduler.params.warmup_max_lr": "learning_rate",
+    "scheduler.params.total_num_steps": "max_steps",
+    "scheduler.params.warmup_num_steps": "warmup_steps",
+}
+"""The keys of a JSON that transformers compares with its own arguments (`integrations/deepspeed.py`, fill_match)."""
+
+BOTH_BATCHES = ("per_device_train_batch_size", "gradient_accumulation_steps")
+
+
+def script_contradictions(
+    words: Mapping[str, str], config: Mapping[str, Any], world: int
+) -> list[tuple[str, Any, str, float]]:
+    """As `contradictions`, for a script under transformers' trainer: `words` are its options without their dashes. Only
+    numbers that the command itself gives are compared, since a script may have defaults of its own."""
+    given = {name: number for name, value in words.items() if (number := _number(value)) is not None}
+    expected = {key: (name, given[name]) for key, name in TRAINERS_ARGUMENTS.items() if name in given}
+    if all(name in given for name in BOTH_BATCHES):
+        total = given[BOTH_BATCHES[0]] * given[BOTH_BATCHES[1]] * world
+        expected["train_batch_size"] = (" x ".join((*BOTH_BATCHES, "ranks")), total)
+    found = []
+    for key, (name, wanted) in expected.items():
+        value = _at(config, key)
+        unset = name in ("max_steps", "warmup_steps") and wanted <= 0
+        if isinstance(value, (int, float)) and not isinstance(value, bool) and value != wanted and not unset:
+            found.append((key, value, name, wanted))
+    return found
+
+
+def _number(text: str) -> float | None:
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _at(config: Mapping[str, Any], key: str) -> Any:

@@ -29,7 +29,40 @@ STAGEE = {"train_batch_size": 3, "zero_optimization": {"stagee": 3}}
 
 ZERO_ONE = {"train_batch_size": 3, "optimizer": {"type": "ZeroOneAdam"}, "zero_optimization": {"stage": 1}}
 
+
+def _trainer(config: dict, *words: str) -> dict:
+    told = _json(config, "--deepspeed", **ACCEPTED)
+    return {**told, "run/train/command": ("/opt/train.py", "--deepspeed", "/opt/ds.json", *words)}
+
+
+MICRO = {"train_micro_batch_size_per_gpu": 1, "optimizer": {"type": "AdamW", "params": {"lr": 1e-4}}}
+
 CASES = (
+    # transformers compares what both name, and raises ValueError.
+    fires(
+        "cpu",
+        _trainer(MICRO, "--per_device_train_batch_size", "2"),
+        verdict="block",
+        saw="train_micro_batch_size_per_gpu 1 against per_device_train_batch_size 2",
+    ),
+    fires(
+        "cpu", _trainer(MICRO, "--learning_rate=2e-4"), verdict="block", saw="against learning_rate 0.0002"
+    ),
+    silent("cpu", _trainer(MICRO, "--per_device_train_batch_size", "1", "--learning_rate=1e-4")),
+    # The script's own defaults are not known.
+    silent("cpu", _trainer(MICRO, "--output_dir", "x")),
+    silent(
+        "cpu",
+        _trainer({**MICRO, "train_micro_batch_size_per_gpu": "auto"}, "--per_device_train_batch_size=2"),
+    ),
+    fires(
+        "cpu",
+        _trainer(
+            {"train_batch_size": 5}, "--per_device_train_batch_size=1", "--gradient_accumulation_steps=1"
+        ),
+        verdict="block",
+        saw="train_batch_size 5 against",
+    ),
     # DeepSpeed 0.16.9 takes the configuration, and its engine refuses the optimizer under ZeRO.
     fires(
         "cpu", _json(ZERO_ONE, "--deepspeed", **ACCEPTED), verdict="block", saw="optimizer.type: ZeroOneAdam"

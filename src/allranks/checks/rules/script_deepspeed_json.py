@@ -1,18 +1,20 @@
-"""The DeepSpeed JSON of your own script has keys that DeepSpeed refuses, ignores or cannot fill.
+"""The DeepSpeed JSON of your own script has keys that DeepSpeed or the trainer refuses, ignores or cannot fill.
 
 ## How it is found
 JSON files that `train.command` names, read as a DeepSpeed configuration. After `--deepspeed`, the argument of
 transformers' trainer, `"auto"` is filled in; after `--deepspeed_config`, DeepSpeed's own, it is not; after any other
 word nobody knows, and `"auto"` is a warning. OneBitAdam, ZeroOneAdam and OneBitLamb with ZeRO, and prescale_gradients
-with ZeRO-3, which DeepSpeed's engine refuses after its configuration accepted them. If the node's DeepSpeed was asked
-about the file and accepted it, its keys are not judged (`library-refuses` tells what it refused).
+with ZeRO-3, which DeepSpeed's engine refuses after its configuration accepted them. Batch sizes, learning rates and
+steps after `--deepspeed` that differ between the JSON and the command, which transformers refuses. If the node's
+DeepSpeed was asked about the file and accepted it, its keys are not judged (`library-refuses` tells what it refused).
 
 ## Why it matters
 `"auto"` is replaced by transformers alone: DeepSpeed itself fails over it. A key that it does not know in
-`zero_optimization` ends every rank; one at the top, such as `moe`, is ignored without a message.
+`zero_optimization` ends every rank; one at the top, such as `moe`, is ignored without a message. transformers raises
+ValueError if the JSON and its own arguments differ.
 
 ## What to do
-Numbers in place of `auto`; the nearest right key, which the finding gives.
+Numbers in place of `auto`; the nearest right key, which the finding gives; `"auto"` for a value that the command gives.
 
 ## Source
 DeepSpeed 0.19.8 `runtime/config.py`, `runtime/zero/config.py`, 0.16.9 `runtime/engine.py`;
@@ -28,7 +30,7 @@ from typing import Any
 
 from allranks.checks import scripts
 from allranks.checks.context import Context, Findings
-from allranks.checks.fact_request import deepspeed_json
+from allranks.checks.fact_request import deepspeed_json, flags
 from allranks.checks.lint import VOID, WRONG
 from allranks.checks.lint.deepspeed import lines
 from allranks.checks.lint.run_settings import accepted
@@ -70,6 +72,22 @@ def check(context: Context) -> Findings:
                     fix=line.do,
                 )
         yield from refused_later(context, path, config, asked and filled)
+        if asked and filled:
+            yield from contradicted(context, path, config)
+
+
+def contradicted(context: Context, path: str, config: Mapping[str, Any]) -> Findings:
+    """Numbers that differ between the JSON and the command's own arguments of transformers' trainer."""
+    words = {name[2:]: value for name, value in flags(list(context.run.train.command)) if name[:2] == "--"}
+    world = context.run.cluster.world_size
+    for key, value, name, wanted in deepspeed_keys.script_contradictions(words, config, world):
+        yield context.block(
+            Where(file=path),
+            saw=f"{key} {value} against {name} {wanted:g}",
+            expected="one value in both places",
+            why="transformers raises ValueError if the JSON and the training arguments differ.",
+            fix=f'"{key.rpartition(".")[2]}": "auto"',
+        )
 
 
 def refused_later(context: Context, path: str, config: Mapping[str, Any], trainer: bool) -> Findings:
