@@ -29,6 +29,45 @@ def test_every_rule_that_is_a_file_has_a_page(root: Path) -> None:
     assert {"gpu-ecc", "not-probed"} <= rules and not rules - set(known())
 
 
+OTHER_WORDS = ("container-mounts", "gpu-ids")
+"""Options of other programs, each one letter from an id."""
+
+WORD = re.compile(r"(?<![\w./$-])[a-z0-9]+(?:-[a-z0-9]+)+(?![\w/-])")
+
+
+def misspelt(text: str) -> set[str]:
+    """The words that are one letter from an id: one more, one less, another, or two that changed places."""
+    ids = set(known())
+    shorter = {part for name in ids for part in without_a_letter(name)} | ids
+    others = set(WORD.findall(text)) - ids - set(OTHER_WORDS)
+    return {word for word in others if not shorter.isdisjoint(without_a_letter(word) | {word})}
+
+
+def without_a_letter(word: str) -> set[str]:
+    return {word[:i] + word[i + 1 :] for i in range(len(word))}
+
+
+@pytest.mark.lengthy
+def test_no_page_document_or_message_misspells_an_id(root: Path) -> None:
+    texts = {
+        str(path.relative_to(root)): path.read_text(encoding="utf-8")
+        for place in ("*.md", "docs/**/*.md", "src/**/*.py")
+        for path in root.glob(place)
+    }
+    wrong = misspelt("\n".join(texts.values()))
+    assert {word: [name for name, text in texts.items() if word in text] for word in wrong} == {}
+
+
+def test_a_misspelt_id_is_found() -> None:
+    assert misspelt("`gpu-bussy`, gpu-bus or pgu-busy, and port-helt: see rank-straggler.") == {
+        "gpu-bussy",
+        "gpu-bus",
+        "pgu-busy",
+        "port-helt",
+    }
+    assert misspelt("gpu-busy port-held gpu-model-name") == set()
+
+
 LONGEST = 100
 """Words of a paragraph: more is a wall of text on a terminal."""
 
