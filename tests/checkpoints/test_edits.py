@@ -16,7 +16,7 @@ from allranks.checkpoints import adapter as parts
 from allranks.checkpoints import base_model, edits, serving
 from allranks.checkpoints.base_model import Refused
 from allranks.checkpoints.export import file_names, shapes_of, untie
-from allranks.checkpoints.weights import tensors_of
+from allranks.checkpoints.weights import Tensor, tensors_of
 from tests import said
 from tests.checkpoints.conftest import SHAPES, Checkpoint, product, safetensors
 
@@ -144,10 +144,14 @@ def prepared(change: Callable[[Checkpoint], None], folder: Path, **config: Any) 
 
 
 def texts(label: str, values: Any) -> list[str]:
-    return [f"{label}: {line}" for line in said.flat(values)]
+    """A line for each tensor that changes."""
+    each = values.values() if isinstance(values, dict) else values
+    return [f"{label}: {json.dumps(as_data(one))}" for one in each]
 
 
 def as_data(value: Any) -> Any:
+    if isinstance(value, Tensor):
+        return f"{value.name.replace(parts.PREFIX, '')} {list(value.shape)}"
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {one.name: as_data(getattr(value, one.name)) for one in dataclasses.fields(value)}
     if isinstance(value, dict):
@@ -161,11 +165,11 @@ def as_data(value: Any) -> Any:
 def test_what_each_kind_of_adapter_changes(change: Callable[[Checkpoint], None], tmp_path: Path) -> None:
     adapter, raw, base = prepared(change, tmp_path)
     name = change.__name__
-    told = texts(name, as_data(edits.plan(adapter, raw, base, "adapter")))
-    told += texts(f"{name} shapes", as_data(shapes_of(base, adapter)))
+    told = texts(name, edits.plan(adapter, raw, base, "adapter"))
+    told += [f"{name} shapes: {shapes_of(base, adapter)}"]
     told += [f"{name} for vLLM: {one.saw}" for one in serving.refusals(adapter, raw, 8, "adapter")]
     if not serving.refusals(adapter, raw, 8, "adapter"):
-        told += texts(f"{name} for vLLM", as_data(serving.pairs(adapter, raw, base, "adapter")))
+        told += texts(f"{name} for vLLM", serving.pairs(adapter, raw, base, "adapter"))
     said.hold(SAID, [line.replace(str(tmp_path), "") for line in told])
 
 
