@@ -50,56 +50,6 @@ config = BertConfig(
 )
 BertForMaskedLM(config).save_pretrained(sys.argv[1])
 """
-PIECES = """
-import sys
-import sentencepiece
-sentencepiece.SentencePieceTrainer.train(
-    input=sys.argv[2], model_prefix=sys.argv[1], vocab_size=28, model_type="bpe", hard_vocab_limit=False
-)
-"""
-TUNE = """
-output_dir: set by the command
-tokenizer: {{_component_: torchtune.models.llama2.llama2_tokenizer, path: {folder}/pieces.model, max_seq_len: 64}}
-dataset:
-  _component_: torchtune.datasets.text_completion_dataset
-  source: text
-  data_files: {folder}/dev.txt
-  split: "train[:48]"
-model:
-  _component_: torchtune.models.llama2.llama2
-  vocab_size: {vocabulary}
-  num_layers: 2
-  num_heads: 4
-  num_kv_heads: 4
-  embed_dim: 32
-  intermediate_dim: 64
-  max_seq_len: 128
-checkpointer:
-  _component_: torchtune.training.FullModelHFCheckpointer
-  checkpoint_dir: {folder}/model
-  checkpoint_files: [model.safetensors]
-  recipe_checkpoint: null
-  output_dir: ${{output_dir}}
-  model_type: LLAMA2
-optimizer: {{_component_: torch.optim.AdamW, lr: 2e-5}}
-loss: {{_component_: torchtune.modules.loss.CEWithChunkedOutputLoss}}
-metric_logger: {{_component_: torchtune.training.metric_logging.DiskLogger, log_dir: "${{output_dir}}/logs"}}
-resume_from_checkpoint: false
-seed: 1
-shuffle: true
-batch_size: 2
-epochs: 1
-max_steps_per_epoch: null
-gradient_accumulation_steps: 1
-compile: false
-optimizer_in_bwd: false
-device: cpu
-dtype: fp32
-enable_activation_checkpointing: false
-enable_activation_offloading: false
-log_every_n_steps: 1
-log_peak_memory_stats: false
-"""
 UNET = {
     "_class_name": "UNet2DModel",
     "sample_size": 32,
@@ -145,8 +95,7 @@ def made(folder: Path, python: str, needed: str) -> dict[str, str]:
     folder.mkdir(parents=True, exist_ok=True)
     model, bert = folder / "model", folder / "bert"
     needs_bert = "{bert}" in needed
-    needs_tune = "{tune}" in needed
-    if ("{model}" in needed or needs_bert or needs_tune) and not model.exists():
+    if ("{model}" in needed or needs_bert) and not model.exists():
         subprocess.run([python, "-c", MODEL, str(model), " ".join(WORDS)], check=True, timeout=300)
     if needs_bert and not bert.exists():
         subprocess.run([python, "-c", BERT, str(bert), str(model)], check=True, timeout=300)
@@ -156,11 +105,6 @@ def made(folder: Path, python: str, needed: str) -> dict[str, str]:
         for place in ("mnist/MNIST", "fashion/FashionMNIST"):
             mnist(folder / place / "raw", draw)
         pictures(folder / "images", draw)
-    if needs_tune and not (folder / "tune.yaml").exists():
-        words = [python, "-c", PIECES, str(folder / "pieces"), str(folder / "text.txt")]
-        subprocess.run(words, check=True, timeout=300)
-        vocabulary = json.loads((model / "config.json").read_text())["vocab_size"]
-        (folder / "tune.yaml").write_text(TUNE.format(folder=folder, vocabulary=vocabulary))
     return {path.stem if path.is_file() else path.name: str(path) for path in folder.iterdir()}
 
 
@@ -183,7 +127,6 @@ def tables(folder: Path, draw: random.Random) -> None:
         name = f"{part}.jsonl"
         many = range(count)
         lines(folder / "sft" / name, [{"messages": chat("user") + chat("assistant")} for _ in many])
-        lines(folder / "plain" / name, [{"text": sentence(draw)} for _ in many])
         pairs = [
             {"prompt": chat("user"), "chosen": chat("assistant"), "rejected": chat("assistant")} for _ in many
         ]
@@ -200,15 +143,10 @@ def tables(folder: Path, draw: random.Random) -> None:
         tags = [{"tokens": sentence(draw).split(), "ner_tags": ["A", "B"] * 6} for _ in many]
         (folder / f"ner_{part}.json").write_text("".join(json.dumps(row) + "\n" for row in tags))
         orders = [{"instruction": sentence(draw), "input": "", "output": sentence(draw)} for _ in many]
-        (folder / f"alpaca_{part}.json").write_text(json.dumps(orders))
         (folder / "orders").mkdir(exist_ok=True)
         (folder / "orders" / f"{part}.json").write_text(json.dumps(orders))
-        short = [{"text": sentence(draw), "summary": sentence(draw)} for _ in many]
-        (folder / f"summary_{part}.json").write_text("".join(json.dumps(row) + "\n" for row in short))
         glue = [{**row, "label": int(str(row["label"])), "idx": n} for n, row in enumerate(labels)]
         lines(folder / "glue" / "mrpc" / f"{part}.jsonl", list(glue))
-        (folder / "plain_text" / f"{part}.txt").parent.mkdir(exist_ok=True)
-        (folder / "plain_text" / f"{part}.txt").write_text("".join(sentence(draw) + "\n" for _ in many))
     (folder / "glue" / "README.md").write_text(GLUE)
     for name in ("glue", "accuracy", "f1", "seqeval", "rouge"):
         (folder / "metrics" / name).mkdir(parents=True)

@@ -214,7 +214,10 @@ def by_allranks(
 
 
 def of_run(run: Mapping[str, Any]) -> dict[str, Any]:
-    """What the run's own answer says of steps, loss, saves and cause."""
+    """What the run's own answer says of steps, loss, saves and cause. The adapter of a run that is known as
+    LLaMA-Factory is told apart from other saves."""
+    adapter = run.get("adapter") or {}
+    saves = [*([adapter] if adapter.get("path") else []), *(run.get("saves") or ())]
     told = run.get("diagnosis") or {}
     found = [
         f"{one['verdict']} {one['id']}: {one['saw']}"[:240]
@@ -226,9 +229,9 @@ def of_run(run: Mapping[str, Any]) -> dict[str, Any]:
         "state": run["state"],
         "step": run["step"],
         "loss": has_loss(Path(run["directory"]) / "keeper" / "journal.jsonl"),
-        "saves": len(run.get("saves") or ()),
-        "saved": [Path(one["path"]).name for one in run.get("saves") or ()],
-        "whole": [one.get("whole") for one in run.get("saves") or ()],
+        "saves": len(saves),
+        "saved": [Path(one["path"]).name for one in saves],
+        "whole": [one.get("whole") for one in saves],
         "cause": told.get("cause"),
         "rank": (told.get("where") or {}).get("rank"),
         "evidence": next(iter(told.get("evidence") or ()), "")[:300],
