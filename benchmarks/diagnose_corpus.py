@@ -31,7 +31,7 @@ TITLE = "Naming causes in public logs"
 ON_REQUEST = True
 SURE = ("certain", "likely", "unproven")
 FIRST = Path(__file__).resolve().parent / "results" / "diagnose.jsonl"
-HALVES = ("third", "second", "fresh", "apart", "seen")
+HALVES = ("fourth", "third", "second", "fresh", "apart", "seen")
 
 
 class Said(NamedTuple):

@@ -41,6 +41,11 @@ PLACES = [
     ("TypeError: 3", (USER, ("/e/triton/compiler/compiler.py", "f")), "triton-or-compile-error"),
     ("TypeError: 3", (USER, ("/e/bitsandbytes/optim/optimizer.py", "f")), "quantized-training-unsupported"),
     ("AssertionError: 3", (USER, ("/e/megatron/core/parallel_state.py", "f")), "parallel-layout-error"),
+    (
+        "ValueError: 3",
+        (USER, ("/e/transformers/integrations/deepspeed.py", "deepspeed_load_checkpoint")),
+        "checkpoint-corrupt-resume-fail",
+    ),
     ("AssertionError", (USER, ("/e/megatron/training/arguments.py", "f")), "wrong-arguments"),
     ("AssertionError: 3", (USER, ("/e/my/settings.py", "__post_init__")), "wrong-arguments"),
 ]
@@ -63,6 +68,8 @@ SUBJECTS = [
         "dataset-file-missing-on-node",
     ),
     ("NotADirectoryError: [Errno 20] Not a directory: '/o/dataset.jsonl', it must be", "rank-crashed-first"),
+    ("MisconfigurationException: the device should be another one", "wrong-arguments"),
+    ("ValueError: Template x is not in the list of templates of the tokenizer", "tokenizer-setup-error"),
     ("ValueError: mixing_ratio 3", "rank-crashed-first"),
     ("NameError: name 'mixing_ratio' is not defined", "rank-crashed-first"),
     ("ValueError: both tensors must have the shape of hidden_states", "rank-crashed-first"),

@@ -13,8 +13,8 @@ from typing import Pattern as Regex
 
 COMPLAINS = re.compile(
     r"(?i)\b(?:must|should|cannot|can ?not|can't|could not|couldn't|can only|does ?n[o't]|do not|did not|don't"
-    r"|is not|isn't|are not|has no|not (?:yet )?(?:be )?(?:supported|allowed|compatible|implemented|available|found"
-    r"|recogni[sz]ed|valid|set|exist)|unsupported|incompatible|requires?|required|needs?|only (?:support|work)"
+    r"|is not|not in|isn't|are not|has no|not (?:yet )?(?:be )?(?:supported|allowed|compatible|implemented"
+    r"|available|found|recogni[sz]ed|valid|set|exist)|unsupported|incompatible|requires?|required|needs?|only (?:support|work)"
     r"|missing|invalid|unknown|unrecogni[sz]ed|unexpected|expect(?:s|ed)|please|mismatch|failed|unable|no such"
     r"|no \w{1,30} (?:found|were)|conflicts?|exclusive|neither|either|both|too (?:small|large|few|many|long|short)"
     r"|at least|empty|already)\b"

@@ -13,7 +13,7 @@ from allranks.diagnose import facts
 from allranks.diagnose.catalogue import cause, frames
 from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import DRAWN
-from allranks.diagnose.quotes import inside
+from allranks.diagnose.quotes import MENTIONED, SAID, inside
 from allranks.diagnose.shapes import PLAIN, STEP, Shape, Shapes
 from allranks.diagnose.store import RANKS_KEPT, Store, root_of
 from allranks.diagnose.streams import (
@@ -28,6 +28,7 @@ from allranks.diagnose.streams import (
     OPEN,
     WAS_IGNORED,
     WRAPPERS,
+    Quoted,
     Raised,
     Seen,
     Source,
@@ -52,9 +53,6 @@ CHAINED_WITHIN = 4
 """Lines between an exception and the line that says that another one followed from it."""
 
 QUOTED_KEPT = 3
-NEAR_THE_END = 40
-"""Lines of the same stream after an exception without a traceback. If more follow, the program had handled it."""
-
 STEPS_PRINTED_LATE = 2
 """Rank 0 prints a step or two more after another rank's death (seen with gloo), since its last collectives had
 already finished."""
@@ -176,6 +174,7 @@ class Evidence(Store):
             raised, quoted = raised or goes_on is True, quoted or goes_on is False
         found = self._read_patterns(line, shape, raised, ignored, quoted)
         if shape.heading:
+            self._begin(line, seen, raised)
             return
         if shape.exception and line.text.endswith(":"):
             seen.announced = (seen.lines, raised)
@@ -187,19 +186,27 @@ class Evidence(Store):
         if shape.patterns and (shape.exception or LOOSE.match(line.text) is not None):
             seen.bare = (seen.lines, line, shape)
 
+    def _begin(self, line: Line, seen: Seen, named: bool) -> None:
+        """Notes the exception of a traceback whose end may be cut off. IPython's heading names it."""
+        kind = line.text.split()[0] if named else ""
+        told = line._replace(text=kind) if named else line
+        seen.cut = Raised(kind, told, self.count, self.now(line), False, (), self._source.steps, seen.frames)
+
     def _quote(self, line: Line, seen: Seen, shape: Shape, found: List[str]) -> None:
         """Keeps an exception without a traceback: a line that begins with its name, or that quotes it."""
         if seen.ignored != NOT_IGNORED or seen.traceback == OPEN:
             return
         if shape.quotes:
-            line = line._replace(text=inside(line.text) or "")
+            line = line._replace(text=inside(line.text)[1])
+        if shape.quotes == SAID:
             found = found + self._read_patterns(line, self._shapes.of(line.text), False, quoted=True)
         match = EXCEPTION.match(line.text)
         kept, seen.frames, seen.own = len(seen.raised), (), ""
         if match is not None:
             self._raise(match.group(1) or match.group(0).rstrip(": "), line, seen, found, None)
         if len(seen.raised) > kept:
-            seen.quoted = [*seen.quoted[1 - QUOTED_KEPT :], (seen.lines, seen.raised.pop())]
+            one = Quoted(seen.lines, shape.quotes != MENTIONED, seen.raised.pop())
+            seen.quoted = [*seen.quoted[1 - QUOTED_KEPT :], one]
 
     def _chain(self, seen: Seen) -> None:
         """The exception above such a line was raised, also if its own traceback was cut off."""
@@ -373,14 +380,6 @@ class Evidence(Store):
         found = [(self.rank_of(r.line), r) for seen in self.ranks.values() for r in seen.raised]
         found += [(self.rank_of(r.line), r) for seen in self.streams.values() for r in seen.raised]
         return sorted(found, key=lambda item: item[1].order)
-
-    def quoted(self) -> List[Raised]:
-        """Exceptions without a traceback that no training and not much else followed, in order."""
-        every = [
-            (seen, *one) for seen in (*self.ranks.values(), *self.streams.values()) for one in seen.quoted
-        ]
-        last = [r for seen, at, r in every if seen.lines - at <= NEAR_THE_END and not self.survived(r)]
-        return sorted(last, key=lambda r: r.order) if not self.ended_well else []
 
     def blamers(self) -> Set[int]:
         """Ranks that print a communication error."""

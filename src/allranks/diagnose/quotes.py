@@ -6,7 +6,7 @@ People paste them so into an issue, and programs that catch everything print the
 from __future__ import annotations
 
 import re
-from typing import Optional
+from typing import Tuple
 
 from allranks.diagnose.streams import CODE
 
@@ -23,27 +23,35 @@ _BLAMES = re.compile(
 )
 _EXCUSES = re.compile(
     r"(?i)\b(?:warn(?:ing)?|info|debug|trace|ignor(?:e|ed|ing)|retr(?:y|ies|ying)|skip(?:ped|ping)?|handled|caught"
-    r"|expect(?:ed|s)|except|raises\(|if|when|avoid(?:s|ed)?|prevents?|fix(?:e[sd])?|falling back|isinstance|return)\b"
+    r"|expect(?:ed|s)|except|raises\(|if|avoid(?:s|ed)?|prevents?|fix(?:e[sd])?|falling back|isinstance|return)\b"
 )
 _LONGEST = 1000
 """Characters of a line before an exception: a longer text is not about it."""
 
 
-def inside(text: str) -> Optional[str]:
-    """The exception that a line quotes, as a traceback's last line would show it; None if it quotes none. No digit's
-    value matters."""
+_JOINED = re.compile(r"raise [\w.]{1,120}\(\s{1,4}(?=[\w.]{1,120}(?:Error|Exception): )")
+"""A traceback's last lines in one line, as in an issue's title."""
+
+NO, MENTIONED, SAID = range(3)
+"""Whether a line quotes an exception. If it only mentions one, it counts in a text so short that it is about it."""
+
+
+def inside(text: str) -> Tuple[int, str]:
+    """How a line quotes an exception, and the exception as a traceback's last line would show it. No digit's value
+    matters."""
     if "Error" not in text and "Exception" not in text:
-        return None
+        return NO, ""
+    joined = _JOINED.search(text, 0, _LONGEST)
+    text = text[joined.end() :] if joined is not None else text
     match = _INSIDE.search(text, 0, _LONGEST)
     if match is None or match.group("kind").endswith("Warning"):
-        return None
+        return NO, ""
     before = text[: match.start()]
     if CODE.match(text) is not None or _EXCUSES.search(before) is not None:
-        return None
-    if _MARKUP.match(before) is None and _BLAMES.search(before) is None:
-        return None
+        return NO, ""
     said, quote = match.group("text"), match.group("quote") or before[-1:]
     if match.group("quote") or (quote and quote in "\"'`"):
         said = said or match.group("said")
         said = said.rpartition(quote)[0] or said
-    return f"{match.group('kind')}: {said.rstrip(' │|*`')}"
+    sure = _MARKUP.match(before) is not None or _BLAMES.search(before) is not None
+    return (SAID if sure else MENTIONED), f"{match.group('kind')}: {said.rstrip(' │|*`')}"

@@ -17,6 +17,7 @@ from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, modules, section
 from allranks.diagnose.claims import claimants
 from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.fragments import cut_off, quoted
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.signals import Signal, Texts, order, ranked
 from allranks.diagnose.store import Exit
@@ -82,7 +83,7 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     if crash is None or crash.weight <= STALE or not crash.hits:
         return
     first = crash.hits[0]
-    every = [r for _, r in seen.raised()] + seen.quoted()
+    every = [r for _, r in seen.raised()] + quoted(seen) + cut_off(seen)
     raised = next((r for r in every if r.order == first.order and r.line is first.line), None)
     if raised is None or set(raised.known) - {RANK_CRASHED_FIRST.id}:
         return

@@ -8,7 +8,7 @@ from allranks.diagnose import facts
 from allranks.diagnose.catalogue import index
 from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.progress import is_progress
-from allranks.diagnose.quotes import inside
+from allranks.diagnose.quotes import NO, inside
 from allranks.diagnose.streams import CODE, EXCEPTION, heading_of
 from allranks.diagnose.symptom import Pattern
 
@@ -27,7 +27,7 @@ class Shape(NamedTuple):
     heading: str
     patterns: Tuple[Tuple[str, Pattern], ...]
     facts: Tuple[Tuple[Union[Pattern, facts.Mark], Callable[..., None]], ...]
-    quotes: bool = False
+    quotes: int = NO
     """Whether such a line quotes an exception (`quotes.py`)."""
 
     @property
@@ -76,7 +76,7 @@ class Shapes:
         exception = EXCEPTION.match(text) is not None
         heading = heading_of(text)
         progress = not exception and is_progress(text, words)
-        quotes = not (exception or heading or progress) and inside(text) is not None
+        quotes = NO if exception or heading or progress else inside(text)[0]
         if not (patterns or known or exception or heading or quotes):
             return STEP if progress else PLAIN
         return Shape(progress, exception, heading, patterns, known, quotes)

@@ -76,6 +76,15 @@ class Raised(NamedTuple):
     own: str = ""
 
 
+class Quoted(NamedTuple):
+    """An exception without a traceback. `number` is the number of its line in its stream; `sure` says that the line is
+    about it."""
+
+    number: int
+    sure: bool
+    raised: Raised
+
+
 class Told(NamedTuple):
     """An exception that its rank reported in parts. `text` is its class and its message. `communication` is None if its
     base classes are not known."""
@@ -94,8 +103,8 @@ class Seen:
     """The output of one rank, or of one unlabelled stream."""
 
     __slots__ = (
-        "announced", "bare", "frames", "headed", "ignored", "last_plain", "lines", "node", "own", "quoted", "raised",
-        "source", "steps", "task", "traceback",
+"announced", "bare", "cut", "frames", "headed", "ignored", "last_plain", "lines", "node", "own", "quoted",
+        "raised", "source", "steps", "task", "traceback",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -114,7 +123,9 @@ class Seen:
         """The last exception outside a traceback: the number of its line, the line, its shape."""
         self.announced: Optional[Tuple[int, bool]] = None
         """The line of the last exception whose message goes on in the next lines, and whether it ended a traceback."""
-        self.quoted: List[Tuple[int, Raised]] = []
+        self.cut: Optional[Raised] = None
+        """The exception of a traceback that has not ended yet."""
+        self.quoted: List[Quoted] = []
         """The last exceptions outside a traceback, with the number of their line in this stream."""
 
 

@@ -34,6 +34,8 @@ ENDED = 45
 """The launcher, the scheduler or a peer ended the process: a cause only if there is no other."""
 ECHO = 30
 """Ranks that blame each other."""
+CUT = 22
+"""A traceback whose exception was cut off: any other text says more."""
 STALE = 10
 """Any of the above, if the training continued for many steps after it."""
 NOISE = 1

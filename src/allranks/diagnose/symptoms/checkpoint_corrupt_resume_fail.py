@@ -29,7 +29,7 @@ CAUSE = Cause(__name__, restart=PASSES, explains=(DATASET_FILE_MISSING_ON_NODE,)
 CLAIM = claim(
     frame=(
         r"/torch/serialization\.py in|/safetensors/|/checkpoint\w{0,20}\.py in \w{0,20}load"
-        r"|in _?(?:load_(?:checkpoint|optimizer\w{0,30}|from_checkpoint|rng_state)|resume\w{0,30})$"
+        r"|in (?:_|\w{1,40}_)?(?:load_(?:checkpoint|optimizer\w{0,30}|from_checkpoint|rng_state)|resume\w{0,30})$"
     ),
     subject=r"(?i)checkpoint(?!ing)|state_?dict|\bresum(?:e|ing)",
 )

@@ -23,12 +23,14 @@ from typing import Optional
 
 from allranks.core.causes import AFTER_A_STEP, END, Cause
 from allranks.diagnose.evidence import Evidence, Raised
-from allranks.diagnose.symptom import BARE, CRASH, ECHO, STALE, Case, Hit, Pattern
+from allranks.diagnose.fragments import cut_off, quoted
+from allranks.diagnose.symptom import BARE, CRASH, CUT, ECHO, STALE, Case, Hit, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
 from allranks.diagnose.symptoms.rank_sigkilled import only_rank
 
 CAUSE = Cause(__name__, kind=END, names_the_first=True, restart=AFTER_A_STEP)
+RANK_CRASHED_FIRST = CAUSE.id
 SIGNALS = {-11: "SIGSEGV", -6: "SIGABRT", -8: "SIGFPE", -4: "SIGILL"}
 PATTERNS = (
     Pattern("EXIT CODE: ", r"^=\s{1,9}EXIT CODE: (?:6|11|134|139)\s{0,9}$", weight=CRASH),  # MPICH
@@ -62,14 +64,20 @@ def judge(seen: Evidence) -> Optional[Case]:
 
 
 def _by_text(seen: Evidence) -> Optional[Case]:
-    """The crash is known from a text alone: of an interpreter, of an exception that is quoted without its traceback, or
-    of a launcher's exit code."""
-    id_ = "rank-crashed-first"
-    case, quoted = seen.case(id_), seen.quoted()
-    known = any(r.known or r.communication for r in quoted)
-    if quoted and not known and (case is None or case.weight < BARE):
-        hits = [Hit(id_, BARE, r.line, r.order, r.at, r.steps) for r in quoted]
-        return Case(id_, BARE, tuple(hits), "likely", notes=("the exception's traceback is not in this log",))
+    """The crash is known from a text alone: of an interpreter, of an exception that is quoted without its traceback, of
+    a traceback without its exception, or of a launcher's exit code."""
+    case, told = seen.case(RANK_CRASHED_FIRST), quoted(seen)
+    if (case is not None and case.weight >= BARE) or any(r.known or r.communication for r in told):
+        return case
+    if told:
+        hits = [Hit(RANK_CRASHED_FIRST, BARE, r.line, r.order, r.at, r.steps) for r in told]
+        notes = ("the exception's traceback is not in this log",)
+        return Case(RANK_CRASHED_FIRST, BARE, tuple(hits), "likely", notes=notes)
+    begun = cut_off(seen)
+    if begun:
+        hits = [Hit(RANK_CRASHED_FIRST, CUT, r.line, r.order, r.at, r.steps) for r in begun]
+        notes = ("the exception at the end of this traceback is not in this log",)
+        return Case(RANK_CRASHED_FIRST, CUT, tuple(hits), "likely", notes=notes)
     return case or _by_exit_code(seen)
 
 

@@ -29,5 +29,6 @@ PATTERNS = (
     Pattern("Worker exit type: SYSTEM_ERROR", weight=ENDED),
     Pattern("WorkerCrashedError", weight=ENDED),
     Pattern("A worker died or was killed", weight=ENDED),
+    Pattern("have not registered within the timeout", weight=ENDED),  # raylet
     Pattern("The actor is dead because", weight=ENDED - 2),
 )
