@@ -14,10 +14,10 @@ from typing import Pattern as Regex
 COMPLAINS = re.compile(
     r"(?i)\b(?:must|should|cannot|can ?not|can't|could not|couldn't|can only|does ?n[o't]|do not|did not|don't"
     r"|is not|not in|isn't|are not|has no|not (?:yet )?(?:be )?(?:supported|allowed|compatible|implemented"
-    r"|available|found|recogni[sz]ed|valid|set|exist)|unsupported|incompatible|requires?|required|needs?|only (?:support|work)"
-    r"|missing|invalid|unknown|unrecogni[sz]ed|unexpected|expect(?:s|ed)|please|mismatch|failed|unable|no such"
-    r"|no \w{1,30} (?:found|were)|conflicts?|exclusive|neither|either|both|too (?:small|large|few|many|long|short)"
-    r"|at least|empty|already)\b"
+    r"|available|found|recogni[sz]ed|valid|set|exist)|unsupported|incompatible|requires?|required|needs?"
+    r"|only (?:support|work)|internal|missing|invalid|unknown|unrecogni[sz]ed|unexpected|expect(?:s|ed)"
+    r"|please|mismatch|failed|unable|no such|no \w{1,30} (?:found|were)|conflicts?|exclusive|neither|either"
+    r"|both|too (?:small|large|few|many|long|short)|at least|empty|already)\b"
 )
 """Words of which each refusal has one. An exception without any may only carry a name or a value."""
 

@@ -201,7 +201,11 @@ class Evidence(Store):
         if shape.quotes == SAID:
             found = found + self._read_patterns(line, self._shapes.of(line.text), False, quoted=True)
         match = EXCEPTION.match(line.text)
-        kept, seen.frames, seen.own = len(seen.raised), (), ""
+        kept = len(seen.raised)
+        if in_traceback(seen, True):
+            seen.traceback = CLOSED  # its exception is indented
+        else:
+            seen.frames, seen.own = (), ""
         if match is not None:
             self._raise(match.group(1) or match.group(0).rstrip(": "), line, seen, found, None)
         if len(seen.raised) > kept:

@@ -1,4 +1,4 @@
-"""What is left of a crash in a text that was cut: an exception without its traceback, a traceback without its exception."""
+"""What is left of a crash in a text that was cut: the exception without its traceback, or the reverse."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ class Seen:
     """The output of one rank, or of one unlabelled stream."""
 
     __slots__ = (
-"announced", "bare", "cut", "frames", "headed", "ignored", "last_plain", "lines", "node", "own", "quoted",
+        "announced", "bare", "cut", "frames", "headed", "ignored", "last_plain", "lines", "node", "own", "quoted",
         "raised", "source", "steps", "task", "traceback",
     )  # fmt: skip
 

@@ -33,12 +33,12 @@ _DIVIDES = (
     r".{0,200}(?:not|be) divisible by"
 )
 CLAIM = claim(
-    frame=r"/parallel_state\.py in|/torch/distributed/device_mesh\.py in|/deepspeed/utils/groups\.py in",
+    frame=r"/parallel_(?:state|dims)\.py in|/torch/distributed/device_mesh\.py in|/deepspeed/utils/groups\.py in",
     subject=(
         r"(?i)divisible|\bmultiple of|(?:tensor|pipeline|context|sequence|expert"
         r"|data)[-_ ](?:model[-_ ])?parallel|\b(?:tp|pp|cp|ep|dp)(?:_size| size| degree)"
         r"|world[_ ]size|num(?:ber)?[_ ](?:of[_ ])?(?:gpus|processes|devices|ranks|nodes)"
-        r"|device[_ ]?mesh"
+        r"|\bmesh\b|device_?mesh|\w{1,20} parallelism"
     ),
 )
 PATTERNS = (

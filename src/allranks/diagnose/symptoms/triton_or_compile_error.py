@@ -31,7 +31,7 @@ from allranks.diagnose.symptoms.version_drift_transformers_peft import (
 CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT,))
 CLAIM = claim(
     frame=r"/triton/|/torch/_(?:inductor|dynamo|functorch)/",
-    subject=r"(?i)\btriton|torch\.compile|\b(?:dynamo|inductor)\b|\bnvcc\b",
+    subject=r"(?i)\btriton|torch\.compile|\b(?:dynamo|inductor)\b|\b(?:nvcc|ptxas|PTX|MLIR)\b|\bPassManager\b",
 )
 PATTERNS = (
     Pattern("ptxas", r"CalledProcessError: .{0,400}ptxas|ptxas fatal", weight=94),
