@@ -32,6 +32,15 @@ def test_a_command_is_planned_without_a_file(here: Path, capsys) -> None:
     assert "1 node, 2 ranks" in said and "command line  train.command: torchrun --nproc_per_node 2" in said
 
 
+def test_a_line_in_quotes_is_read_as_a_shell_would(here: Path, capsys) -> None:
+    found = told(capsys, "plan", "--nodes", "a", "--", "A=1 torchrun --nproc_per_node 2 train.py > log && echo done")
+    assert len(found["ranks"]) == 2
+    assert {"launcher-dropped", "shell-left-out"} <= {one["id"] for one in found["findings"]}
+    assert cli.main(["plan", "--nodes", "a", "--", "python train.py && python other.py"]) == 2
+    (here / "my train.py").write_text("")
+    assert len(told(capsys, "plan", "--nodes", "a", "--gpus", "2", "--", "my train.py")["ranks"]) == 2
+
+
 def test_options_say_where_it_runs_and_win(here: Path, capsys) -> None:
     plan = told(capsys, "plan", "--nodes", "node[1-3]", "--gpus", "8", "--", "train.py", "--x", "y")
     assert len(plan["ranks"]) == 24 and {row["node"] for row in plan["ranks"]} == {"node1", "node2", "node3"}

@@ -72,7 +72,7 @@ def load(
         typed = replace(typed, file=typed.file or beside())
         tree, reading, text = from_file(typed.file or BESIDE)
     else:
-        tree = mapping({"train": {"command": list(typed.words)}})
+        tree = mapping({"train": {"command": line_of(typed.words) or list(typed.words)}})
         reading = Reading(LABEL, Problems())
     name_keys(tree, typed)
     pasted.expand(tree, reading)
@@ -83,6 +83,12 @@ def load(
     run = runfile.read_tree(tree, reading, sets, accept)
     is_changed = text is None or typed.nodes or typed.gpus or typed.cpu
     return replace(run, text=run.text if text is None or is_changed else text, typed=tuple(typed.as_words()))
+
+
+def line_of(words: Iterable[str]) -> str | None:
+    """The one word after `--` if it is a whole line for a shell, in quotes: `-- "A=1 python train.py && echo done"`."""
+    first, *more = [*words, ""]
+    return first if more == [""] and len(first.split()) > 1 and not files.is_file(first) else None
 
 
 def beside() -> str:
