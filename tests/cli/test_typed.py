@@ -33,7 +33,9 @@ def test_a_command_is_planned_without_a_file(here: Path, capsys) -> None:
 
 
 def test_a_line_in_quotes_is_read_as_a_shell_would(here: Path, capsys) -> None:
-    found = told(capsys, "plan", "--nodes", "a", "--", "A=1 torchrun --nproc_per_node 2 train.py > log && echo done")
+    found = told(
+        capsys, "plan", "--nodes", "a", "--", "A=1 torchrun --nproc_per_node 2 train.py > log && echo done"
+    )
     assert len(found["ranks"]) == 2
     assert {"launcher-dropped", "shell-left-out"} <= {one["id"] for one in found["findings"]}
     assert cli.main(["plan", "--nodes", "a", "--", "python train.py && python other.py"]) == 2

@@ -63,6 +63,9 @@ def test_thin_evidence_is_said() -> None:
     assert "too few steps to distinguish" in said and "too few steps to compare" in said
     assert "Speed: unknown" in verdict(data([], []), data(SMOOTH, EVEN))
     assert "no step in common" in verdict(data([], []), data(SMOOTH, EVEN))
+    assert not compared(data([], []), data(SMOOTH, EVEN), ("A", "B")).is_known
+    assert compared(data([], EVEN), data(SMOOTH, EVEN), ("A", "B")).is_known
+    assert compared(data(SMOOTH, []), data(SMOOTH, EVEN), ("A", "B")).is_known
 
 
 def test_losses_are_compared_at_a_step_that_both_have() -> None:

@@ -52,6 +52,12 @@ class Comparison:
     speed: tuple[Row, ...]
     verdict: tuple[str, ...]
 
+    @property
+    def is_known(self) -> bool:
+        """Whether the losses or the step times of both runs could be compared."""
+        steps = self.speed[0]
+        return self.common_step is not None or None not in (steps.a, steps.b)
+
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
 

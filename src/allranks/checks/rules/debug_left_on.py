@@ -2,7 +2,8 @@
 
 ## How it is found
 NCCL_DEBUG, NCCL_DEBUG_SUBSYS, TORCH_DISTRIBUTED_DEBUG, CUDA_LAUNCH_BLOCKING,
-PYTORCH_NO_CUDA_MEMORY_CACHING and TORCH_NCCL_NAN_CHECK in `env`.
+PYTORCH_NO_CUDA_MEMORY_CACHING and TORCH_NCCL_NAN_CHECK in `env`. A switch of one run (`--debug`, `--set env.NAME=…`)
+is meant, and not reported.
 
 ## Why it matters
 Each of them costs time at every step: DETAIL makes two collectives of each, CUDA_LAUNCH_BLOCKING waits for each kernel.
@@ -36,7 +37,8 @@ WARNED = (
 
 def check(context: Context) -> Findings:
     for line, where in variable_lines(context):
-        if line.status == COSTLY and line.name in (*NOTED, *WARNED):
+        is_meant = (where.file or "").startswith("--set")  # for this run alone, as --debug sets it
+        if line.status == COSTLY and line.name in (*NOTED, *WARNED) and not is_meant:
             say = context.note if line.name in NOTED else context.warn
             yield say(
                 where,

@@ -1,6 +1,7 @@
 """Compare two runs: the settings that differ, the loss, the speed, and a verdict.
 
-allranks reads a run on another machine from its head. Exit code 0 if the comparison could be made.
+allranks reads a run on another machine from its head. Exit code 0 if the comparison could be made, 3 if neither
+the losses nor the step times of both runs are known.
 """
 
 from __future__ import annotations
@@ -48,4 +49,4 @@ def call(options: argparse.Namespace) -> int:
         print_json(found.as_json())
     else:
         print_comparison(found)
-    return 0
+    return 0 if found.is_known else 3
