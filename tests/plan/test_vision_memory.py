@@ -37,6 +37,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     },
     "qwen2_5_vl": {"text_config": {**SMALL, **ROPE}, "vision_config": QWEN},
     "qwen3_vl": {"text_config": {**SMALL, **ROPE}, "vision_config": {**QWEN, **DEEP}},
+    "qwen3_5": {"text_config": SMALL, "vision_config": {**QWEN, "num_position_embeddings": 64}},
     "llava": {
         "text_config": {**SMALL, "model_type": "llama"},
         "vision_config": CLIP,
@@ -141,7 +142,8 @@ def test_the_tower(name: str) -> None:
 
 
 def test_every_counted_family_was_compared() -> None:
-    assert set(COUNTED) - set(CONFIGS) == {"qwen3_vl_moe"}, "its tower is that of qwen3_vl"
+    same = {"qwen3_vl_moe": "qwen3_vl", "qwen3_5_moe": "qwen3_5"}
+    assert set(COUNTED) - set(CONFIGS) == set(same) and set(same.values()) <= set(CONFIGS)
 
 
 def test_a_small_model_fits_with_all_its_images() -> None:

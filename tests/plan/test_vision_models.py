@@ -45,6 +45,11 @@ QWEN_LATER = {**QWEN, "hidden_size": 32, "out_hidden_size": 64, "intermediate_si
 CLIP, SIGLIP = {**VIT, "model_type": "clip_vision_model"}, {**VIT, "model_type": "siglip_vision_model"}
 PIXTRAL = {**VIT, "model_type": "pixtral", "head_dim": 8}
 LLAMA, QWEN2 = {**TEXT, "model_type": "llama"}, {**TEXT, "model_type": "qwen2"}
+SAM = {
+    **{"hidden_size": 32, "output_channels": 16, "num_hidden_layers": 2, "num_attention_heads": 4},
+    **{"image_size": 64, "patch_size": 16, "mlp_dim": 48, "global_attn_indexes": [1]},
+}
+PERSIMMON = {key: value for key, value in TEXT.items() if key not in ("num_key_value_heads", "head_dim")}
 CONFIGS: dict[str, dict[str, Any]] = {
     "qwen2_vl": {"text_config": {**TEXT, **ROPE}, "vision_config": QWEN},
     "qwen2_5_vl": {"text_config": {**TEXT, **ROPE}, "vision_config": QWEN_LATER},
@@ -93,6 +98,77 @@ CONFIGS: dict[str, dict[str, Any]] = {
         "projection_dim": 64,
     },
     "aya_vision": {"text_config": {**TEXT, "model_type": "cohere2"}, "vision_config": SIGLIP},
+    "cohere2_vision": {"text_config": {**TEXT, "model_type": "cohere2"}, "vision_config": SIGLIP},
+    "glm_ocr": {"text_config": {**TEXT, **ROPE}, "vision_config": {**QWEN_LATER, "num_hidden_layers": 2}},
+    "glm46v": {
+        "text_config": {**TEXT, **ROPE, "model_type": "glm4v_text"},
+        "vision_config": {**QWEN_LATER, "num_hidden_layers": 2, "model_type": "glm4v_vision"},
+    },
+    "glm4v_moe": {
+        "text_config": {
+            **{**TEXT, **ROPE, **EXPERTS},
+            **{"n_routed_experts": 4, "n_shared_experts": 1, "first_k_dense_replace": 1},
+        },
+        "vision_config": {**QWEN_LATER, "num_hidden_layers": 2},
+    },
+    "qwen3_5_moe": {
+        "text_config": {**TEXT, **EXPERTS, "shared_expert_intermediate_size": 40},
+        "vision_config": {**QWEN_LATER, "num_position_embeddings": 16},
+    },
+    "llava_next_video": {"text_config": LLAMA, "vision_config": CLIP},
+    "video_llava": {"text_config": LLAMA, "vision_config": CLIP},
+    "vipllava": {"text_config": LLAMA, "vision_config": CLIP, "vision_feature_layers": [-1, 0]},
+    "video_llama_3": {"text_config": QWEN2, "vision_config": VIT},
+    "deepseek_vl": {"text_config": LLAMA, "vision_config": SIGLIP},
+    "got_ocr2": {
+        "text_config": QWEN2,
+        "vision_config": SAM,
+    },
+    "lfm2_vl": {
+        "text_config": {**TEXT, "model_type": "lfm2", "layer_types": ["conv", "full_attention", "conv"]},
+        "vision_config": {**VIT, "model_type": "siglip2_vision_model", "num_patches": 16},
+        "downsample_factor": 2,
+    },
+    "ovis2": {
+        "text_config": QWEN2,
+        "vision_config": {**VIT, "vocab_size": 40, "num_visual_indicator_tokens": 5},
+        "vocab_size": 320,
+    },
+    "aria": {
+        "text_config": {
+            **{**TEXT, "model_type": "aria_text"},
+            **{"moe_num_experts": 4, "moe_topk": 2, "moe_num_shared_experts": 1},
+        },
+        "vision_config": {**VIT, "model_type": "idefics3_vision"},
+        "projector_patch_to_query_dict": {4: 2},
+    },
+    "fuyu": {**PERSIMMON, "patch_size": 4, "text_config": {"model_type": "persimmon", **PERSIMMON}},
+    "gemma4": {"text_config": {**TEXT, "model_type": "gemma4_text"}, "vision_config": VIT},
+    "paddleocr_vl": {"text_config": {**TEXT, **ROPE}, "vision_config": VIT},
+    "idefics2": {
+        "text_config": {**TEXT, "model_type": "mistral"},
+        "vision_config": VIT,
+        "perceiver_config": {
+            **{"resampler_n_latents": 4, "resampler_depth": 1, "resampler_n_heads": 4},
+            **{"resampler_head_dim": 16, "num_key_value_heads": 2},
+        },
+    },
+    "janus": {
+        "text_config": LLAMA,
+        "vision_config": {**VIT, "projection_dim": 64},
+        "vq_config": {
+            **{"embed_dim": 8, "num_embeddings": 16, "base_channels": 32, "channel_multiplier": [1, 1]},
+            **{"num_res_blocks": 1, "projection_dim": 64, "num_hidden_layers": 2},
+            **{"image_token_embed_dim": 64},
+        },
+    },
+    "deepseek_vl_hybrid": {
+        "text_config": LLAMA,
+        "vision_config": SIGLIP,
+        "high_res_vision_config": {"model_type": "sam_vision_model", **SAM},
+    },
+    "qianfan_ocr": {"text_config": {**TEXT, "model_type": "qwen3"}, "vision_config": VIT},
+    "lighton_ocr": {"text_config": {**TEXT, "model_type": "qwen3"}, "vision_config": PIXTRAL},
 }
 CASES: dict[str, dict[str, Any]] = {
     "all": {},

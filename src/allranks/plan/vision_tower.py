@@ -19,7 +19,10 @@ from allranks.plan.lora import Trained
 from allranks.plan.model import LINEAR, NORM, Images, Model, Module
 from allranks.plan.setting import Setting
 
-COUNTED = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "llava", "gemma3", "paligemma")
+COUNTED = (
+    *("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe"),
+    *("llava", "gemma3", "paligemma"),
+)
 """The families whose towers were compared with torch's allocations."""
 
 _BLOCK = re.compile(r"^.*?\.\d+\.")
