@@ -208,6 +208,29 @@ def chosen_layers(c):
 
 
 @whole
+def a_pattern_that_picks_layers(c):
+    """A layer that it passes over is no loss, and neither is one in a name of a target."""
+    c.config["target_modules"] = r".*layers\.(?:0|2)\..*(?:_proj|proj_with_mqa)"
+    c.tensors = {n: e for n, e in c.tensors.items() if ".layers.1." not in n}
+    c.write()
+    return {
+        "base_config": {"model_type": "deepseek_v3", "num_hidden_layers": 3, "hidden_size": 64},
+        "regular": True,
+    }
+
+
+@whole
+def targets_that_name_their_layers(c):
+    c.tensors = {n: e for n, e in c.tensors.items() if ".layers.1." not in n}
+    c.config["target_modules"] = sorted({n.split(".model.", 1)[1].rpartition(".lora")[0] for n in c.tensors})
+    c.write()
+    return {
+        "base_config": {"model_type": "deepseek_v3", "num_hidden_layers": 3, "hidden_size": 64},
+        "regular": True,
+    }
+
+
+@whole
 def a_pattern_of_targets(c):
     c.config["target_modules"] = r"^(?!.*visual).*(?:_proj|proj_with_mqa)$"
     return c.write()

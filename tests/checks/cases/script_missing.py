@@ -37,5 +37,9 @@ CASES = (
     silent("cpu", {**COMMAND, FILE: {"exists": True, "text": "print(1)\n"}}),
     # A module may be installed.
     silent("cpu", {**COMMAND, **SHIPPED, "run/train/command": ("-m", "train"), IN_CODE: {"exists": False}}),
+    # A relative path that nothing ships is the working folder's matter.
+    silent(
+        "cpu", {**COMMAND, "run/train/command": ("train.py",), "*/storage/files/train.py": {"exists": False}}
+    ),
     silent("cpu"),
 )
