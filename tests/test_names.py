@@ -33,5 +33,13 @@ def test_such_a_name_is_noticed(name: str) -> None:
     assert NO_NAME.search(name)
 
 
+@pytest.mark.parametrize("name", ["Place", "Places", "LAUNCHERS"])
+def test_a_name_has_one_meaning(name: str) -> None:
+    """These stood for several things at once."""
+    meant = re.compile(rf"^(class {name}\b|{name}(:[^=]+)? = )", re.MULTILINE)
+    found = [path for path in names() if meant.search((SRC / path).read_text(encoding="utf-8"))]
+    assert len(found) <= 1
+
+
 def test_the_modules_are_found() -> None:
     assert "monitor/suspect.py" in names()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from allranks.core import Node, extensions
 from allranks.launch import jobs, scripts
-from allranks.launch.jobs import Places
+from allranks.launch.jobs import NodePaths
 from allranks.plan import make_plan
 from allranks.spec import Run
 from tests.harness import Harness
@@ -241,7 +241,7 @@ class StandIns(Harness):
 
     def expected(self, run: Run, node: Node) -> tuple[tuple[str, ...], dict[str, str]]:
         """The words after Python and the variables that allranks itself would give this node's torchrun."""
-        places = Places(home=str(self.folder), bundle="", python=self.python)
+        places = NodePaths(home=str(self.folder), bundle="", python=self.python)
         job = jobs.node_job(run, make_plan(run), run.name, node, places, run.network.rendezvous_port, 0).job
         # A rendered script runs without our hooks, which alone keep anything there.
         return tuple(job["argv"][1:]), {k: v for k, v in job["env"].items() if k != extensions.CACHE}

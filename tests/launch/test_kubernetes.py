@@ -15,7 +15,7 @@ import yaml
 
 from allranks.core import BadInput, Cluster, Node, extensions
 from allranks.launch import jobs, scripts
-from allranks.launch.jobs import Places
+from allranks.launch.jobs import NodePaths
 from allranks.plan import make_plan
 from allranks.spec import Container, Environment, Run, Save, Train
 
@@ -200,7 +200,7 @@ def test_every_pod_gets_allranks_own_words_and_variables() -> None:
     container = pod_of(run)["containers"][0]
     for node in PAIR:
         given = {"JOB_COMPLETION_INDEX": str(node.rank), "A": "wrong"}
-        places = Places(home="/h", bundle="", python="/opt/env/bin/python")
+        places = NodePaths(home="/h", bundle="", python="/opt/env/bin/python")
         job = jobs.node_job(run, make_plan(run), run.name, node, places, run.network.rendezvous_port, 0).job
         told = [expanded(word, given) for word in container["command"]]
         apart = ("--node-rank=", "--master-addr=")

@@ -9,7 +9,7 @@ import pytest
 from allranks import spec
 from allranks.core import BadInput
 from allranks.launch import jobs, scripts
-from allranks.launch.jobs import Places
+from allranks.launch.jobs import NodePaths
 from allranks.plan import make_plan
 from allranks.spec.launchers import names
 
@@ -27,7 +27,7 @@ def load(text: str, folder: Path) -> spec.Run:
 def job_of(run: spec.Run) -> tuple[list[str], str]:
     """What the head's torchrun starts, and where."""
     node = run.cluster.nodes[0]
-    places = Places("/home/u/.allranks", "b.zip", "python3", SHIPPED if run.code else None)
+    places = NodePaths("/home/u/.allranks", "b.zip", "python3", SHIPPED if run.code else None)
     job = jobs.node_job(run, make_plan(run), "r", node, places, 1, 0).job
     return job["argv"][job["argv"].index("--max-restarts=0") + 1 :], job["cwd"]
 

@@ -71,7 +71,7 @@ def test_a_nodes_job_names_what_its_script_exports_and_holds_no_value(named: tup
     )
     activated = Activated("python3", {"HF_TOKEN": "of-the-script", "SET_KEY": "of-the-script", "A": "b"})
     plain, hidden = activated.plain(run.secrets), activated.hidden(run.secrets)
-    places = jobs.Places("/home/u/.allranks", "", "python3", None, plain, hidden)
+    places = jobs.NodePaths("/home/u/.allranks", "", "python3", None, plain, hidden)
     node = run.cluster.head
     env = jobs.environment(cast(Any, plan), node, "/out", places, "run-1")
     assert env["A"] == "b" and env["SET_KEY"] == "by the run file" and "HF_TOKEN" not in env
@@ -95,7 +95,7 @@ def test_the_ranks_are_told_how_experts_are_gathered(said: str, told: str | None
 
     run = loads(f"nodes: localhost\ntrain: {{command: [train.py]{said}}}\n")
     plan = SimpleNamespace(run=run, environment={"all": {}})
-    places = jobs.Places("/home/u/.allranks", "", "python3", None)
+    places = jobs.NodePaths("/home/u/.allranks", "", "python3", None)
     env = jobs.environment(cast(Any, plan), run.cluster.head, "/out", places, "run-1")
     assert env.get(lockstep.VARIABLE) == told
     assert lockstep.asked(told) == (int(told.partition(":")[2]) if told else 0)

@@ -17,7 +17,7 @@ from allranks.checkpoints.base_model import INDEX, SINGLE, Refused
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.export_folder import Growing, room
 from allranks.checkpoints.folder import Folder
-from allranks.checkpoints.kind import MOST_FILES, Place, Seen
+from allranks.checkpoints.kind import MOST_FILES, Candidate, Seen
 from allranks.checkpoints.kinds import deepspeed as kind
 from allranks.checkpoints.verify import verify
 from allranks.core import BLOCK, UNKNOWN
@@ -55,7 +55,7 @@ def located(path: str) -> Tuple[str, str]:
     except OSError as error:
         raise Refused(found("checkpoint-unreadable", path, error.strerror or str(error))) from None
     with folder:
-        place = Place(folder, tuple(folder.names()[:MOST_FILES]))
+        place = Candidate(folder, tuple(folder.names()[:MOST_FILES]))
         if any(name.endswith("_model_states.pt") for name in place.names):
             return os.path.dirname(path), os.path.basename(path)
         seen = Seen()

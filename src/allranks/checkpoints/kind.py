@@ -32,7 +32,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Place:
+class Candidate:
     """The place that is examined: a folder that is held open, or with `file` that file in it.
 
     `expect` may say `world_size`, how many ranks have trained."""
@@ -47,7 +47,7 @@ class Place:
     def path(self, name: str) -> str:
         return os.path.join(self.folder.path, printable(name))
 
-    def below(self, name: str) -> "Optional[Place]":
+    def below(self, name: str) -> "Optional[Candidate]":
         """The folder `name` in it, which the caller closes by `folder.close()`; None if there is none."""
         if name in (os.curdir, os.pardir) or os.sep in name or "\0" in name or not name:
             return None
@@ -57,7 +57,7 @@ class Place:
             folder = Folder(os.path.join(self.folder.path, name))
         except OSError:
             return None
-        return Place(folder, tuple(folder.names()[:MOST_FILES]), None, self.expect, self.looked_at)
+        return Candidate(folder, tuple(folder.names()[:MOST_FILES]), None, self.expect, self.looked_at)
 
 
 @dataclass(frozen=True)
@@ -67,9 +67,9 @@ class Kind:
 
     title: str
     rank: int
-    holds: Callable[[Place], bool]
-    judge: Callable[[Place], Seen]
-    resumes: Callable[[Place], bool] = lambda place: False
+    holds: Callable[[Candidate], bool]
+    judge: Callable[[Candidate], Seen]
+    resumes: Callable[[Candidate], bool] = lambda place: False
 
 
 def every() -> List[Tuple[str, Kind]]:
@@ -78,6 +78,6 @@ def every() -> List[Tuple[str, Kind]]:
     return sorted(found_kinds, key=lambda one: one[1].rank)
 
 
-def of_place(place: Place) -> List[Tuple[str, Kind]]:
+def of_place(place: Candidate) -> List[Tuple[str, Kind]]:
     """The kinds that a place holds: a trainer's checkpoint may be a model and DeepSpeed's shards besides."""
     return [(name, kind) for name, kind in every() if kind.holds(place)]

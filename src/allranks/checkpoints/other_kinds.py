@@ -8,7 +8,7 @@ from typing import Any, List, Mapping, Optional
 
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.folder import Folder
-from allranks.checkpoints.kind import BESIDES, MOST_FILES, Place, of_place
+from allranks.checkpoints.kind import BESIDES, MOST_FILES, Candidate, of_place
 from allranks.checkpoints.outcome import Report, once
 from allranks.core import BLOCK, UNKNOWN
 from allranks.core.text import printable
@@ -35,7 +35,7 @@ WEIGHTS = (
 def judge(folder: Folder, file: Optional[str], expect: Mapping[str, Any]) -> Optional[Report]:
     """The report of a folder, or of `file` in it; None if nothing there may be a checkpoint."""
     names = (file,) if file is not None else tuple(folder.names()[:MOST_FILES])
-    place = Place(folder, names, file, expect)
+    place = Candidate(folder, names, file, expect)
     path = folder.path if file is None else os.path.join(folder.path, file)
     kinds = of_place(place)
     if not kinds:
@@ -67,7 +67,7 @@ def judge(folder: Folder, file: Optional[str], expect: Mapping[str, Any]) -> Opt
 
 def below(folder: Folder) -> List[str]:
     """The names in an output folder that are checkpoints themselves."""
-    place = Place(folder, tuple(folder.names()[:MOST_FILES]))
+    place = Candidate(folder, tuple(folder.names()[:MOST_FILES]))
     found_names = []
     for name in place.names:
         part = place.below(name)

@@ -28,7 +28,7 @@ CHEAP_REPEATS, CHEAP_BRANCHES, CHEAP_TEXT = 3, 64, 128
 ENDLESS = float("inf")
 
 _CHARACTERS = (codes.LITERAL, codes.NOT_LITERAL, codes.ANY, codes.IN)
-Places = FrozenSet[int]
+Positions = FrozenSet[int]
 Part = Tuple[Any, Any]
 
 
@@ -121,7 +121,7 @@ def _check(parts: Sequence[Part], depth: int) -> None:
             _check(value[1], depth + 1)
 
 
-def _ends(parts: Sequence[Part], text: str, places: Places, until: float) -> Places:
+def _ends(parts: Sequence[Part], text: str, places: Positions, until: float) -> Positions:
     for part in parts:
         if not places:
             break
@@ -129,7 +129,7 @@ def _ends(parts: Sequence[Part], text: str, places: Places, until: float) -> Pla
     return places
 
 
-def _end(part: Part, text: str, places: Places, until: float) -> Places:
+def _end(part: Part, text: str, places: Positions, until: float) -> Positions:
     code, value = part
     if code in _CHARACTERS:
         return frozenset(p + 1 for p in places if p < len(text) and _takes(code, value, text[p]))
@@ -147,7 +147,7 @@ def _end(part: Part, text: str, places: Places, until: float) -> Places:
     raise NotTried(str(code))
 
 
-def _repeated(value: Any, text: str, places: Places, until: float) -> Places:
+def _repeated(value: Any, text: str, places: Positions, until: float) -> Positions:
     """A place is followed once only: a second way to it ends where the first one did."""
     least, most, inner = value
     for _ in range(least):

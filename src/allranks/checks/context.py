@@ -101,7 +101,7 @@ class UsedGpu:
         return number(self.get(path))
 
 
-Place = View | UsedGpu | Where | str | None
+Subject = View | UsedGpu | Where | str | None
 """The place of a finding. A string is a key of the run file."""
 
 Findings = Iterator[Finding]
@@ -241,7 +241,7 @@ class Context:
 
     # ---- saying ----
 
-    def say(self, verdict: str, at: Place = None, *, key: str | None = None, **said: Any) -> Finding:
+    def say(self, verdict: str, at: Subject = None, *, key: str | None = None, **said: Any) -> Finding:
         """A finding at a node, a GPU, a key of the run file (or `key=`, with one of those), or a place; the id is
         filled in later."""
         key = at if isinstance(at, str) else key
@@ -252,13 +252,13 @@ class Context:
             where = replace(where, node=at.name)
         return Finding(id="", verdict=verdict, where=where, **said)
 
-    def block(self, at: Place = None, **said: Any) -> Finding:
+    def block(self, at: Subject = None, **said: Any) -> Finding:
         return self.say(BLOCK, at, **said)
 
-    def warn(self, at: Place = None, **said: Any) -> Finding:
+    def warn(self, at: Subject = None, **said: Any) -> Finding:
         return self.say(WARN, at, **said)
 
-    def note(self, at: Place = None, **said: Any) -> Finding:
+    def note(self, at: Subject = None, **said: Any) -> Finding:
         return self.say(NOTE, at, **said)
 
 

@@ -290,7 +290,7 @@ def describe(inspection: Inspection) -> dict[str, Any]:
         home = str(facts.get("system.allranks_home", "~/.allranks"))
         activated = inspection.activated.get(facts.node)
         python = activated.python if activated is not None else python_of(run)
-        places[facts.node] = jobs.Places(home, bundle.path_in(home), python)
+        places[facts.node] = jobs.NodePaths(home, bundle.path_in(home), python)
     made = jobs.make(run, inspection.plan, "RUN-ID", places, run.network.rendezvous_port)
     shown = ("argv", "env", "cwd", "files")
     nodes = [{"node": j.node.name, **{key: j.job[key] for key in shown}} for j in made]

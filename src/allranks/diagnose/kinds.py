@@ -43,14 +43,14 @@ class Kind:
         self.ends = layout.role != STEP and effect != NOTHING
 
 
-Place = Tuple[Optional[int], Optional[str], Optional[int], Optional[int]]
+Origin = Tuple[Optional[int], Optional[str], Optional[int], Optional[int]]
 SPEAKING = Kind(Layout(SPEAKS), NOTHING, True, -1, PLAIN_SHAPE)
 
 
 class Case(NamedTuple):
     """The place and the role of lines that name their place alike, and the stream that their tracebacks belong to."""
 
-    place: Place
+    place: Origin
     role: int
     stream: Any
 

@@ -25,7 +25,7 @@ from allranks.diagnose.kinds import (
     Kind,
     Kinds,
     Layout,
-    Place,
+    Origin,
     Sum,
     runs,
 )
@@ -126,7 +126,7 @@ class _Scanner:
         self.place = self.reader.place
         self.number = 0
         self.lines, self.time = 0, None
-        self.sums: Dict[Place, Sum] = {}
+        self.sums: Dict[Origin, Sum] = {}
         """The stretch that waits to be given out."""
 
         self.cases: Dict[Any, Case] = {}
@@ -335,7 +335,7 @@ class _Scanner:
         self.number += self.lines
         self.lines, self.time, self.sums = 0, None, {}
 
-    def _part(self, place: Place, one: Sum) -> Part:
+    def _part(self, place: Origin, one: Sum) -> Part:
         rank, node, local, task = place
         if one.steps:
             self.closed.add(_stream(place, self.reader.source))
@@ -394,6 +394,6 @@ def _places_of(text: str, drawn: str) -> Spans:
     return found
 
 
-def _stream(place: Place, source: "str | None") -> Any:
+def _stream(place: Origin, source: "str | None") -> Any:
     """The stream that a traceback belongs to: a rank wherever it prints, else the lines of a place without a rank."""
     return place[0] if place[0] is not None else (source, *place[1:])

@@ -43,7 +43,7 @@ JOIN_SECONDS = 60.0
 
 
 @dataclass(frozen=True)
-class Places:
+class NodePaths:
     """Paths on one node: its allranks home, the bundle there, the training environment's Python.
 
     `code` is the folder of the shipped code, if there is one. The environment's modules and script set `variables`;
@@ -77,7 +77,7 @@ def beat_seconds(world_size: int) -> float:
     return 1.0 if world_size < MANY_RANKS else 2.0
 
 
-def output_directory(run: Run, run_id: str, places: Places) -> str:
+def output_directory(run: Run, run_id: str, places: NodePaths) -> str:
     """The folder for the run's saves: its own folder below `save.to`, or in the run directory. Every run has its own
     folder, so that pruning never finds another run's checkpoints."""
     if run.save.to:
@@ -100,7 +100,7 @@ def script(
 
 
 def make(
-    run: Run, plan: Plan, run_id: str, places: Mapping[str, Places], port: int, keeper_port: int = 0
+    run: Run, plan: Plan, run_id: str, places: Mapping[str, NodePaths], port: int, keeper_port: int = 0
 ) -> list[Job]:
     """One job per node; the head's job is the first. `places` is by node name; the ports are the head's. If the
     rendezvous `port` is 0, the head's supervisor reserves one."""
@@ -110,7 +110,7 @@ def make(
 
 
 def node_job(
-    run: Run, plan: Plan, run_id: str, node: Node, places: Places, port: int, keeper_port: int
+    run: Run, plan: Plan, run_id: str, node: Node, places: NodePaths, port: int, keeper_port: int
 ) -> Job:
     """The job of one node."""
     folder = places.run_directory(run_id) / "nodes" / node.name
@@ -160,13 +160,13 @@ def notice_command(run: Run, run_directory: str) -> list[str]:
     return ["sh", "-c", NOTICED, "sh", f"{run_directory}/{LEAVING}", *words]
 
 
-def secret_names(run: Run, places: Places, env: Mapping[str, str]) -> list[str]:
+def secret_names(run: Run, places: NodePaths, env: Mapping[str, str]) -> list[str]:
     """The run's secrets, and those of this node's modules and script that the run file does not set."""
     return [*run.secrets, *(name for name in places.secrets if name not in env)]
 
 
 def environment(
-    plan: Plan, node: Node, output_dir: str, places: Places | None = None, run_id: str = ""
+    plan: Plan, node: Node, output_dir: str, places: NodePaths | None = None, run_id: str = ""
 ) -> dict[str, str]:
     """The ranks' environment on this node: first the variables of its modules, then the plan's for all nodes, then
     the node's own."""

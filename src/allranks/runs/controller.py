@@ -35,7 +35,7 @@ from allranks.core import (
 from allranks.core.events import Content
 from allranks.core.net import over_there
 from allranks.launch import jobs
-from allranks.launch.jobs import Job, Places
+from allranks.launch.jobs import Job, NodePaths
 from allranks.node import bundle
 from allranks.node.redaction import Redactor
 from allranks.runs import checkpoint_delivery, engine_start, index, launch_record, probe_phase
@@ -286,7 +286,7 @@ class Starting:
         port = self.run.network.port if rendezvous is None else rendezvous
         return jobs.make(self.run, self.plan, self.run_id, self._places(), port, keeper_port)
 
-    def _places(self) -> dict[str, Places]:
+    def _places(self) -> dict[str, NodePaths]:
         places = {}
         for facts in self.inspection.facts:
             home = str(facts.get("system.allranks_home"))
@@ -294,14 +294,14 @@ class Starting:
             python = self.prepared.python.get(facts.node) or activated.python
             code = self.prepared.code.get(facts.node)
             plain, hidden = activated.plain(self.run.secrets), activated.hidden(self.run.secrets)
-            places[facts.node] = Places(home, bundle.path_in(home), python, code, plain, hidden)
+            places[facts.node] = NodePaths(home, bundle.path_in(home), python, code, plain, hidden)
         return places
 
     def _with_before(self, job: Job) -> Job:
         keep = {**job.job["keep"], "before": self.before.as_json(), "submitted": SUBMITTED}
         return replace(job, job={**job.job, "keep": keep})
 
-    async def _put(self, node: Node, program: NodeProgram, places: Places) -> Any:
+    async def _put(self, node: Node, program: NodeProgram, places: NodePaths) -> Any:
         described = {"file": self.run.file, "text": self.run.text, "from": socket.gethostname()}
         redactor = Redactor(self._secrets_of(node).values())
         files: dict[str, Any] = redactor.json({"run.json": described, "plan.json": self.plan.as_json()})

@@ -9,7 +9,7 @@ from typing import Any
 
 from allranks.core import Finding, Node
 from allranks.launch import starting
-from allranks.launch.jobs import Places
+from allranks.launch.jobs import NodePaths
 from allranks.plan import Plan
 from allranks.prepare.container_commands import ContainedTransport
 from allranks.spec import Run
@@ -42,7 +42,7 @@ class EngineStart:
         self.lines: list[str] = []
         self.task: asyncio.Task[None] | None = None
 
-    def files(self, node: Node, places: Places) -> dict[str, str]:
+    def files(self, node: Node, places: NodePaths) -> dict[str, str]:
         """The files that the node's run directory must have before the engine begins."""
         program = self.inside[node.name]
         stay = ["--stay"] if self.launcher.stays else []
@@ -51,7 +51,7 @@ class EngineStart:
             argv = program.transport.contained.execute(argv)
         return {self.launcher.script_path(node): starting.start_script(argv, places.home)}
 
-    async def begin(self, places: Mapping[str, Places]) -> None:
+    async def begin(self, places: Mapping[str, NodePaths]) -> None:
         """Starts the engine's command on the head. Raises BadInput for a run that it cannot start."""
         scripts = {
             node.name: str(places[node.name].run_directory(self.run_id) / self.launcher.script_path(node))

@@ -12,7 +12,7 @@ import re
 from typing import Dict, List, Optional, Set, Tuple
 
 from allranks.checkpoints.folder import Folder
-from allranks.checkpoints.kind import MOST_FILES, Kind, Place, Seen
+from allranks.checkpoints.kind import MOST_FILES, Candidate, Kind, Seen
 from allranks.checkpoints.kinds import torch_file
 from allranks.checkpoints.weights import Damaged
 from allranks.core.text import printable, spans
@@ -25,15 +25,15 @@ NUMBERED = re.compile(r"(global_step|(?:step|iter|iteration|checkpoint|ckpt|epoc
 OF_RANK = re.compile(r"((?:bf16_|fp16_)?zero_pp_rank_)(\d+)(_mp_rank_\d+_(?:model|optim)_states\.pt)")
 
 
-def holds(place: Place) -> bool:
+def holds(place: Candidate) -> bool:
     return place.file is None and (bool(_states(place)) or bool(tags(place)))
 
 
-def _states(place: Place) -> List[str]:
+def _states(place: Candidate) -> List[str]:
     return [name for name in place.names if name.endswith(("_model_states.pt", "_optim_states.pt"))]
 
 
-def tags(place: Place) -> List[str]:
+def tags(place: Candidate) -> List[str]:
     """The folders of tags in a place, oldest first."""
     found = []
     for name in place.names:
@@ -47,9 +47,9 @@ def tags(place: Place) -> List[str]:
 
 def series(directory: str) -> List[str]:
     """The tags of a series in a folder, newest first; of several series by the time of their files."""
-    place = Place(Folder(directory), ())
+    place = Candidate(Folder(directory), ())
     with place.folder:
-        place = Place(place.folder, tuple(place.folder.names()[:MOST_FILES]))
+        place = Candidate(place.folder, tuple(place.folder.names()[:MOST_FILES]))
         named = [(match, tag) for tag in tags(place) for match in [NUMBERED.fullmatch(tag)] if match]
     if len({match[1] for match, _ in named}) == 1:
         return [tag for _, tag in sorted(named, key=lambda one: -int(one[0][2]))]
@@ -65,7 +65,7 @@ def _step(tag: str) -> Optional[int]:
     return int(match[1]) if match else None
 
 
-def judge(place: Place) -> Seen:
+def judge(place: Candidate) -> Seen:
     seen = Seen()
     if _states(place):
         judge_tag(place, os.path.basename(place.folder.path), seen)
@@ -81,7 +81,7 @@ def judge(place: Place) -> Seen:
     return seen
 
 
-def latest(place: Place, seen: Seen) -> str:
+def latest(place: Candidate, seen: Seen) -> str:
     """The tag that a load would take; empty, and said why, if there is none."""
     have = tags(place)
     try:
@@ -102,7 +102,7 @@ def latest(place: Place, seen: Seen) -> str:
     return tag
 
 
-def judge_tag(place: Place, tag: str, seen: Seen) -> None:
+def judge_tag(place: Candidate, tag: str, seen: Seen) -> None:
     names = _states(place)
     sizes: Set[int] = set()
     for name in names:

@@ -10,7 +10,7 @@ import os
 import re
 from typing import Dict, Iterator, List, Optional
 
-from allranks.checkpoints.kind import Kind, Place, Seen
+from allranks.checkpoints.kind import Candidate, Kind, Seen
 from allranks.checkpoints.pickle_text import LARGEST, constants
 from allranks.checkpoints.weights import Damaged
 from allranks.core.text import printable
@@ -21,11 +21,11 @@ BELOW = re.compile(r"(pytorch_model_fsdp|optimizer|model|optim)(_\d+)?")
 METADATA, ENDING = ".metadata", ".distcp"
 
 
-def holds(place: Place) -> bool:
+def holds(place: Candidate) -> bool:
     return place.file is None and any(True for _ in _parts(place))
 
 
-def judge(place: Place) -> Seen:
+def judge(place: Candidate) -> Seen:
     seen = Seen()
     files = 0
     for name in _parts(place):
@@ -41,7 +41,7 @@ def judge(place: Place) -> Seen:
     return seen
 
 
-def _parts(place: Place) -> Iterator[str]:
+def _parts(place: Candidate) -> Iterator[str]:
     """The folders that hold one: this one (""), or those below it."""
     if METADATA in place.names or any(name.endswith(ENDING) for name in place.names):
         yield ""
@@ -57,7 +57,7 @@ def _parts(place: Place) -> Iterator[str]:
                 yield name
 
 
-def judge_one(place: Place, seen: Seen) -> int:
+def judge_one(place: Candidate, seen: Seen) -> int:
     """The number of files in one folder; what is wrong is said."""
     have = [name for name in place.names if name.endswith(ENDING)]
     if METADATA not in place.names:
@@ -78,7 +78,7 @@ def judge_one(place: Place, seen: Seen) -> int:
     return len(have)
 
 
-def _needed(place: Place, seen: Seen) -> Optional[Dict[str, int]]:
+def _needed(place: Candidate, seen: Seen) -> Optional[Dict[str, int]]:
     """Each file that .metadata names, with the bytes that it must have at least; None if that could not be read."""
     file = place.path(METADATA)
     try:
@@ -116,7 +116,7 @@ def needed(data: bytes) -> Dict[str, int]:
     return ends
 
 
-def _long_enough(place: Place, name: str, end: int, seen: Seen) -> None:
+def _long_enough(place: Candidate, name: str, end: int, seen: Seen) -> None:
     try:
         descriptor, size = place.folder.open(name)
         os.close(descriptor)

@@ -6,7 +6,7 @@ import re
 from typing import Any, Dict, List, Mapping
 
 from allranks.checkpoints import manifest as manifests
-from allranks.checkpoints.kind import Kind, Place, Seen
+from allranks.checkpoints.kind import Candidate, Kind, Seen
 from allranks.checkpoints.kinds import safetensors_file, torch_file
 from allranks.checkpoints.trainer_files import unfinished
 from allranks.checkpoints.weights import Damaged
@@ -21,14 +21,14 @@ SHARD = re.compile(r"([\w.-]+)-(\d{5})-of-(\d{5})\.(safetensors|bin)")
 MAX_CONFIG_BYTES = 16 << 20
 
 
-def holds(place: Place) -> bool:
+def holds(place: Candidate) -> bool:
     if place.file is not None:
         return False
     weights = any(INDEX.fullmatch(n) or WEIGHTS.fullmatch(n) or SHARD.fullmatch(n) for n in place.names)
     return weights and (CONFIG in place.names or any(INDEX.fullmatch(n) for n in place.names))
 
 
-def judge(place: Place) -> Seen:
+def judge(place: Candidate) -> Seen:
     seen = Seen()
     state, findings = manifests.trainer_state(place.folder)
     seen.findings += findings
@@ -47,7 +47,7 @@ def judge(place: Place) -> Seen:
     return seen
 
 
-def _config(place: Place, seen: Seen) -> None:
+def _config(place: Candidate, seen: Seen) -> None:
     if CONFIG not in place.names:
         return
     try:
@@ -60,7 +60,7 @@ def _config(place: Place, seen: Seen) -> None:
         seen.says("checkpoint-unreadable", place.path(CONFIG), "%s" % (error.strerror or error))
 
 
-def _indexed(place: Place, indexes: List[str], seen: Seen) -> Dict[str, List[str]]:
+def _indexed(place: Candidate, indexes: List[str], seen: Seen) -> Dict[str, List[str]]:
     """The files of all indexes, each with the tensors that it must hold."""
     shards: Dict[str, List[str]] = {}
     for index in indexes:
@@ -95,7 +95,7 @@ def _by_file(table: Any) -> Dict[str, List[str]]:
     return shards
 
 
-def _numbered(place: Place, shards: Mapping[str, Any], seen: Seen) -> None:
+def _numbered(place: Candidate, shards: Mapping[str, Any], seen: Seen) -> None:
     """Shards without an index: their names say how many there are."""
     groups: Dict[Any, List[int]] = {}
     for name in place.names:
@@ -114,7 +114,7 @@ def _numbered(place: Place, shards: Mapping[str, Any], seen: Seen) -> None:
             seen.says("checkpoint-unfinished", place.folder.path, saw, "the index, which is written last")
 
 
-def _look(place: Place, name: str, wanted: Dict[str, None], seen: Seen) -> None:
+def _look(place: Candidate, name: str, wanted: Dict[str, None], seen: Seen) -> None:
     if not name.endswith(".safetensors"):
         torch_file.look(place, name, seen)
         return

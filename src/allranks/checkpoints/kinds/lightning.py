@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from allranks.checkpoints import zip_table
-from allranks.checkpoints.kind import Kind, Place, Seen
+from allranks.checkpoints.kind import Candidate, Kind, Seen
 from allranks.checkpoints.kinds import torch_file
 from allranks.checkpoints.weights import Damaged
 
 ENDING = ".ckpt"
 
 
-def holds(place: Place) -> bool:
+def holds(place: Candidate) -> bool:
     for name in torch_file.files(place):
         if name.endswith(ENDING):
             try:
@@ -22,7 +22,7 @@ def holds(place: Place) -> bool:
     return False
 
 
-def judge(place: Place) -> Seen:
+def judge(place: Candidate) -> Seen:
     return torch_file.judge(place)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import List, Set, Tuple
 
-from allranks.checkpoints.kind import Kind, Place, Seen
+from allranks.checkpoints.kind import Candidate, Kind, Seen
 from allranks.checkpoints.kinds import distributed, torch_file
 from allranks.checkpoints.weights import Damaged
 from allranks.core.text import printable
@@ -19,15 +19,15 @@ ITERATION = re.compile(r"iter_(\d{7,12})|release")
 PART = re.compile(r"mp_rank_(\d{2,4})(?:_(\d{3,4}))?")
 
 
-def holds(place: Place) -> bool:
+def holds(place: Candidate) -> bool:
     return place.file is None and (LATEST in place.names or bool(parts(place)))
 
 
-def parts(place: Place) -> List[str]:
+def parts(place: Candidate) -> List[str]:
     return [name for name in place.names if PART.fullmatch(name)]
 
 
-def judge(place: Place) -> Seen:
+def judge(place: Candidate) -> Seen:
     seen = Seen()
     if LATEST not in place.names:
         judge_iteration(place, seen)
@@ -56,7 +56,7 @@ def judge(place: Place) -> Seen:
     return seen
 
 
-def judge_iteration(place: Place, seen: Seen) -> None:
+def judge_iteration(place: Candidate, seen: Seen) -> None:
     names = parts(place)
     if not names:
         files = distributed.judge_one(place, seen) if distributed.holds(place) else 0
@@ -79,7 +79,7 @@ def judge_iteration(place: Place, seen: Seen) -> None:
     seen.text = "%d parts of the model" % len(have)
 
 
-def _judge_part(place: Place, name: str, seen: Seen) -> None:
+def _judge_part(place: Candidate, name: str, seen: Seen) -> None:
     below = place.below(name)
     if below is None:
         return

@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 from typing import List, Optional, Set
 
-from allranks.checkpoints.kind import Kind, Place, Seen
+from allranks.checkpoints.kind import Candidate, Kind, Seen
 from allranks.checkpoints.weights import Damaged, read_header
 from allranks.core.text import printable
 
 ENDING = ".safetensors"
 
 
-def files(place: Place) -> List[str]:
+def files(place: Candidate) -> List[str]:
     named = [name for name in place.names if place.path(name) not in place.looked_at]
     return [name for name in named if name.endswith(ENDING)]
 
 
-def holds(place: Place) -> bool:
+def holds(place: Candidate) -> bool:
     return bool(files(place))
 
 
-def judge(place: Place) -> Seen:
+def judge(place: Candidate) -> Seen:
     seen = Seen()
     names = files(place)
     for name in names:
@@ -33,7 +33,7 @@ def judge(place: Place) -> Seen:
     return seen
 
 
-def look(place: Place, name: str, seen: Seen) -> Optional[Set[str]]:
+def look(place: Candidate, name: str, seen: Seen) -> Optional[Set[str]]:
     """The names of the file's tensors, which are counted; what is wrong with it is said."""
     place.looked_at.add(place.path(name))
     try:

@@ -6,7 +6,7 @@ import re
 from typing import List, Optional
 
 from allranks.checkpoints import zip_table
-from allranks.checkpoints.kind import Kind, Place, Seen
+from allranks.checkpoints.kind import Candidate, Kind, Seen
 from allranks.checkpoints.weights import Damaged
 from allranks.core.text import printable
 
@@ -16,16 +16,16 @@ PICKLES_OF_ARGUMENTS = ("training_args.bin",)
 """Of the same form, and no part of a training's state."""
 
 
-def files(place: Place) -> List[str]:
+def files(place: Candidate) -> List[str]:
     named = [name for name in place.names if place.path(name) not in place.looked_at]
     return [name for name in named if name.lower().endswith(ENDINGS) and name not in PICKLES_OF_ARGUMENTS]
 
 
-def holds(place: Place) -> bool:
+def holds(place: Candidate) -> bool:
     return bool(files(place))
 
 
-def judge(place: Place) -> Seen:
+def judge(place: Candidate) -> Seen:
     seen = Seen()
     names = files(place)
     for name in names:
@@ -38,7 +38,7 @@ def judge(place: Place) -> Seen:
     return seen
 
 
-def look(place: Place, name: str, seen: Seen) -> Optional[zip_table.Archive]:
+def look(place: Candidate, name: str, seen: Seen) -> Optional[zip_table.Archive]:
     """The file's table; faults are reported. None if it cannot be read."""
     place.looked_at.add(place.path(name))
     try:
@@ -54,7 +54,7 @@ def look(place: Place, name: str, seen: Seen) -> Optional[zip_table.Archive]:
     return archive
 
 
-def resumes(place: Place) -> bool:
+def resumes(place: Candidate) -> bool:
     """Whether a file may hold more than a model's weights."""
     return any(not WEIGHTS_ALONE.fullmatch(name) for name in files(place))
 

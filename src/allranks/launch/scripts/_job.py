@@ -11,7 +11,7 @@ from typing import Any
 from allranks.core import Node, placeholders
 from allranks.core.net import over_there
 from allranks.launch import jobs, render, trackers
-from allranks.launch.jobs import Places
+from allranks.launch.jobs import NodePaths
 from allranks.launch.scripts._phrases import HERE, TASK, at_home, matches, plain, refuse, variable
 from allranks.launch.starting import Start
 from allranks.plan import Plan, trainer
@@ -53,8 +53,8 @@ class ScriptJob:
         return None if container is None or container.engine == "none" else container
 
     @property
-    def places(self) -> Places:
-        return Places(home=HERE, bundle="", python=self.python)
+    def places(self) -> NodePaths:
+        return NodePaths(home=HERE, bundle="", python=self.python)
 
     @property
     def output_dir(self) -> str:

@@ -46,7 +46,7 @@ class Rank:
         self.uuid: str | None = None
 
 
-class Place:
+class NodeValues:
     """The newest values of one node."""
 
     __slots__ = ("available", "busy", "by_index", "by_uuid", "lost", "received", "sent", "total")
@@ -67,7 +67,7 @@ class RankTable:
 
     def __init__(self) -> None:
         self.ranks: dict[int, Rank] = {}
-        self.nodes: dict[str, Place] = {}
+        self.nodes: dict[str, NodeValues] = {}
         self.step = -1
 
     def rank(self, number: Any, node: Any, local: Any = None) -> Rank | None:
@@ -86,13 +86,13 @@ class RankTable:
             known.local = integer(local)
         return known
 
-    def node(self, name: Any) -> Place | None:
+    def node(self, name: Any) -> NodeValues | None:
         found = text(name)
         if found is None:
             return None
         known = self.nodes.get(found)
         if known is None and len(self.nodes) < MOST_NODES:
-            known = self.nodes[found] = Place()
+            known = self.nodes[found] = NodeValues()
         return known
 
     def start(self, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
@@ -130,7 +130,7 @@ class RankTable:
             rank.waits.clear()
             rank.owns.clear()
 
-    def sample(self, node: Place, data: Mapping[str, Any]) -> None:
+    def sample(self, node: NodeValues, data: Mapping[str, Any]) -> None:
         node.available = number(data.get("memory_available_bytes")) or node.available
         node.total = number(data.get("memory_total_bytes")) or node.total
         busy = number(mapping(data.get("cpu")).get("busy"))
