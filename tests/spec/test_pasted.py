@@ -433,6 +433,12 @@ def test_accelerates_yaml_is_read_and_reaches_the_ranks(tmp_path: Path, monkeypa
     )
 
 
+def test_a_port_of_accelerates_yaml_that_is_none_is_refused(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("acc.yaml").write_text("num_processes: 4\nmain_process_port: http\n")
+    assert problem("accelerate launch --config_file acc.yaml t.py") == "train.command: http is not a port."
+
+
 def test_accelerates_own_default_is_read_where_it_would_be(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     path = tmp_path / ".cache/huggingface/accelerate/default_config.yaml"
@@ -448,6 +454,8 @@ def test_accelerates_own_default_is_read_where_it_would_be(tmp_path: Path, monke
     [
         ("accelerate config", "accelerate config does not start a training."),
         ("accelerate launch --tpu t.py", "accelerate --tpu."),
+        ("tune run --nproc_per_node 2 recipe.py", "recipe.py without --config."),
+        ("accelerate launch --max_restarts many t.py", "many is not a number."),
         ("accelerate launch --config_file no.yaml t.py", "no.yaml: file not found."),
         (
             "accelerate launch --num_processes 3 --num_machines 2 t.py",
@@ -455,7 +463,7 @@ def test_accelerates_own_default_is_read_where_it_would_be(tmp_path: Path, monke
         ),
     ],
 )
-def test_what_accelerate_cannot_be_is_refused(line: str, saw: str) -> None:
+def test_what_a_launcher_cannot_be_is_refused(line: str, saw: str) -> None:
     assert problem(line) == f"train.command: {saw}"
 
 

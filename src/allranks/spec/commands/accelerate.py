@@ -22,7 +22,7 @@ from allranks.spec.commands._command import (
     port,
     refused,
 )
-from allranks.spec.commands.torchrun import head
+from allranks.spec.commands.torchrun import head, restarts
 from allranks.spec.problems import Problems, Wrong, shown
 from allranks.spec.tree import plain
 from allranks.spec.yaml12 import parse
@@ -116,7 +116,7 @@ OPTIONS: dict[str, Option] = {
     "gpu-ids": setting("gpu_ids"),
     "main-process-ip": Option(1, head),
     "main-process-port": Option(1, lambda c, v, s: v in ("0", "") or c.put("network.port", port(v), s)),
-    "max-restarts": Option(1, lambda c, v, s: v == "0" or c.put("launch.restarts", int(v), s)),
+    "max-restarts": Option(1, restarts),
     "no-python": NOT_PYTHON,
     "deepspeed-hostfile": Option(1, hostfile),
     "deepspeed-exclusion-filter": refused(
@@ -198,7 +198,7 @@ def below(command: Command, path: str) -> None:
     if command.counts.get("nodes", (1, ""))[0] > 1 and found.get("main_process_ip"):
         head(command, str(found["main_process_ip"]), said)
     if found.get("main_process_port") and "network.port" not in command.keys:
-        command.put("network.port", int(found["main_process_port"]), f"{said} main_process_port")
+        command.put("network.port", port(str(found["main_process_port"])), f"{said} main_process_port")
     for name, value in flattened(found).items():
         settings.setdefault(name, value)
 

@@ -12,6 +12,12 @@ def read(command: Command) -> None:
         raise no_script()
     recipe = command.words[0]
     config = next((v for k, v in zip(command.words, command.words[1:], strict=False) if k == "--config"), "")
+    if recipe.endswith(".py") and not config:
+        raise Wrong(
+            f"{shown(recipe)} without --config.",
+            "torchtune's recipes take their settings from it.",
+            "--config FILE.yaml",
+        )
     if not recipe.endswith(".py") or not config.endswith((".yaml", ".yml")):
         name = recipe if not recipe.endswith(".py") else config
         raise Wrong(
