@@ -22,7 +22,7 @@ import queue
 import threading
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from allranks.checks import Standing, standings
@@ -46,6 +46,7 @@ from allranks.plan.result import Plan
 from allranks.runs import cleanup, index, inspection
 from allranks.runs.allocation import acquire, looking
 from allranks.runs.controller import StoppedBefore, submit
+from allranks.runs.local_inputs import script_findings
 from allranks.spec import Run as RunFile
 from allranks.spec import Typed, loads
 from allranks.spec.runfile import load
@@ -78,7 +79,9 @@ def plan(
     with every problem of the run file.
     """
     described = read(source, sets, accept)
-    return _apart(lambda: inspection.planned(described, samples=samples, price=price))
+    planned = _apart(lambda: inspection.planned(described, samples=samples, price=price))
+    found = (*described.notes, *planned.findings, *script_findings(described))
+    return replace(planned, findings=found)
 
 
 @dataclass(frozen=True)

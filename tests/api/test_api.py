@@ -73,6 +73,16 @@ def test_a_plan_is_that_of_the_command_line(capsys: pytest.CaptureFixture[str]) 
     assert (planned.world_size, capsys.readouterr().out) == (3, "")
 
 
+def test_the_paths_of_a_mapping_begin_in_the_current_folder(tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "train.py").write_text("")
+    monkeypatch.chdir(tmp_path)
+    keys = {"nodes": "localhost", "gpus": {"count": 1, "model": "cpu"}, "train": {"command": ["train.py"]}}
+    described = allranks.api.read(keys)
+    assert (described.script(), described.workdir()) == ([str(tmp_path / "train.py")], str(tmp_path))
+    (tmp_path / "train.py").unlink()
+    assert "script-missing" in {found.id for found in allranks.plan(keys).findings}
+
+
 def test_every_mistake_is_raised_at_once_with_the_same_text(tmp_path: Path, capsys) -> None:
     with pytest.raises(allranks.BadInput) as raised:
         allranks.plan({**KEYS, "gpuss": 8, "nodes": "node[3-1]"})

@@ -212,14 +212,14 @@ class Run:
 
     def here(self, path: str, bare: bool = False) -> str:
         """The absolute path of a path on the nodes that begins with `./` or `../`: it is relative to the run file's
-        folder. With `bare` that holds for any relative path. Only if the nodes are this machine can it be resolved;
-        otherwise, and if it begins with `~`, it stays as written."""
+        folder, or to the current one if the keys are from no file. With `bare` that holds for any relative path. Only
+        if the nodes are this machine can it be resolved; otherwise, and if it begins with `~`, it stays as written."""
         relative = not path.startswith(("/", "~")) if bare else path.startswith(("./", "../"))
-        if self.file and relative and self.is_here:
+        if relative and self.is_here:
             # Imported here because it also imports urllib and ipaddress, which most readers of a run file do not need.
             from pathlib import Path
 
-            return str((Path(self.file).resolve().parent / path).resolve())
+            return str((Path(self.file or "run.yaml").resolve().parent / path).resolve())
         return path
 
     def script(self, code: str | None = None) -> list[str]:
