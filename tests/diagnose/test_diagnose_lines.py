@@ -177,3 +177,10 @@ def test_what_a_shell_says_of_signals_is_their_number_and_other_codes_stay() -> 
     assert {code: signal_code(code) for code in range(-20, 256)} == {
         code: of_signals.get(code, code) for code in range(-20, 256)
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"), [("abcd", "abcd"), ("abcde", "abcde"), ("abcdef", "abcd…"), ("", "")]
+)
+def test_evidence_is_cut_only_where_it_is_too_long(text: str, cut: str) -> None:
+    assert clean(text, 5) == cut
