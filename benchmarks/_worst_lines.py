@@ -49,8 +49,8 @@ def expressions() -> Iterator[tuple[str, str, re.Pattern]]:
                 yield name, pattern.literal, pattern.regex
         claim = getattr(module, "CLAIM", None) or claims.Claim()
         for part in ("frame", "subject"):
-            if getattr(claim, part) is not None:
-                yield f"{name}, {part}", "", getattr(claim, part)
+            if getattr(claim, part):
+                yield f"{name}, {part}", "", re.compile(getattr(claim, part))
     for pattern, _ in facts.FACTS:
         if pattern.regex is not None:
             yield "facts", pattern.literal, pattern.regex

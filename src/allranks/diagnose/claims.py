@@ -8,8 +8,8 @@ nothing else explains it. A place proves more than a subject, and a claim on a s
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
-from typing import Pattern as Regex
 
 COMPLAINS = re.compile(
     r"(?i)\b(?:must|should|cannot|can ?not|can't|could not|couldn't|can only|does ?n[o't]|do not|did not|don't"
@@ -38,13 +38,13 @@ class Claim(NamedTuple):
     """`frame` is searched in `path in function` of the innermost frame that is not neutral; `subject` in a message that
     complains. `general`: any other claim on the subject wins."""
 
-    frame: Optional[Regex[str]] = None
-    subject: Optional[Regex[str]] = None
+    frame: str = ""
+    subject: str = ""
     general: bool = False
 
 
-def claim(frame: str = "", subject: str = "", general: bool = False) -> Claim:
-    return Claim(re.compile(frame) if frame else None, re.compile(subject) if subject else None, general)
+compiled = lru_cache(maxsize=None)(re.compile)
+"""Few logs need the claims, so that their expressions are made when one does."""
 
 
 def place_of(frames: Sequence[str]) -> Optional[str]:
@@ -58,12 +58,14 @@ def place_of(frames: Sequence[str]) -> Optional[str]:
 def claimants(claims: Dict[str, Claim], text: str, frames: Sequence[str]) -> Iterator[str]:
     """The symptoms that an exception's line may belong to, the likeliest first."""
     place, message = place_of(frames) or "", _WRAPPED.sub("", text[:_LONGEST], count=1)
-    placed = [name for name, one in claims.items() if place and one.frame and one.frame.search(place)]
+    placed = [
+        name for name, one in claims.items() if place and one.frame and compiled(one.frame).search(place)
+    ]
     yield from (name for name in placed if not claims[name].general)
     about: List[Tuple[bool, int, str]] = []
     if COMPLAINS.search(message) is not None and "[Errno " not in message:  # its subject is a path
         for name, one in claims.items():
-            match = one.subject.search(message) if one.subject else None
+            match = compiled(one.subject).search(message) if one.subject else None
             if match is not None:
                 about.append((one.general, match.start(), name))
     yield from (name for _, _, name in sorted(about))

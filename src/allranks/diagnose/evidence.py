@@ -169,12 +169,13 @@ class Evidence(Store):
                 shape.exception or LOOSE.match(line.text) is not None
             )
         quoted = shape.exception and not raised and seen.ignored == NOT_IGNORED
-        if not shape.exception:
+        if seen.announced is not None and not shape.exception:
             goes_on = goes_on_from(seen)
             raised, quoted = raised or goes_on is True, quoted or goes_on is False
         found = self._read_patterns(line, shape, raised, ignored, quoted)
         if shape.heading:
-            self._begin(line, seen, raised)
+            told = line._replace(text=line.text.split()[0]) if raised else line  # IPython's heading names it
+            seen.cut = (raised, told, self.count, self._source.steps)
             return
         if shape.exception and line.text.endswith(":"):
             seen.announced = (seen.lines, raised)
@@ -185,12 +186,6 @@ class Evidence(Store):
             self._quote(line, seen, shape, found)
         if shape.patterns and (shape.exception or LOOSE.match(line.text) is not None):
             seen.bare = (seen.lines, line, shape)
-
-    def _begin(self, line: Line, seen: Seen, named: bool) -> None:
-        """Notes the exception of a traceback whose end may be cut off. IPython's heading names it."""
-        kind = line.text.split()[0] if named else ""
-        told = line._replace(text=kind) if named else line
-        seen.cut = Raised(kind, told, self.count, self.now(line), False, (), self._source.steps, seen.frames)
 
     def _quote(self, line: Line, seen: Seen, shape: Shape, found: List[str]) -> None:
         """Keeps an exception without a traceback: a line that begins with its name, or that quotes it."""

@@ -1,4 +1,4 @@
-"""What is left of a crash in a text that was cut: the exception without its traceback, or the reverse."""
+"""Crashes of which a text holds only a part: the exception without its traceback, or the reverse."""
 
 from __future__ import annotations
 
@@ -38,9 +38,13 @@ def cut_off(seen: Evidence) -> List[Raised]:
     rank in a collective: it may only have lost a peer."""
     if seen.ended_well or seen.raised():
         return []
-    ends = [
-        one for one in (*seen.ranks.values(), *seen.streams.values()) if one.cut and one.traceback != CLOSED
-    ]
-    last = [one.cut for one in ends if one.ignored == NOT_IGNORED and one.lines - one.headed <= CUT_WITHIN]
-    told = [r for r in last if r is not None and not seen.survived(r) and (r.kind or len(r.frames) > 1)]
-    return sorted((r for r in told if not any(map(_OF_OTHERS.search, r.frames))), key=lambda r: r.order)
+    told: List[Raised] = []
+    for one in (*seen.ranks.values(), *seen.streams.values()):
+        if one.cut is None or one.traceback == CLOSED or one.ignored != NOT_IGNORED:
+            continue
+        named, line, order, steps = one.cut
+        raised = Raised("", line, order, None, False, (), steps, one.frames)
+        near = one.lines - one.headed <= CUT_WITHIN and (named or len(one.frames) > 1)
+        if near and not seen.survived(raised) and not any(map(_OF_OTHERS.search, one.frames)):
+            told.append(raised)
+    return sorted(told, key=lambda r: r.order)

@@ -123,8 +123,9 @@ class Seen:
         """The last exception outside a traceback: the number of its line, the line, its shape."""
         self.announced: Optional[Tuple[int, bool]] = None
         """The line of the last exception whose message goes on in the next lines, and whether it ended a traceback."""
-        self.cut: Optional[Raised] = None
-        """The exception of a traceback that has not ended yet."""
+        self.cut: Optional[Tuple[bool, Line, int, int]] = None
+        """The last heading or frame of a traceback: whether it names the exception, its line, the number of that line
+        over all sources, the steps before it."""
         self.quoted: List[Quoted] = []
         """The last exceptions outside a traceback, with the number of their line in this stream."""
 

@@ -21,12 +21,12 @@ Topic: checkpoints
 from __future__ import annotations
 
 from allranks.core.causes import PASSES, Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import CRASH, WEAK, Pattern
 from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
 
 CAUSE = Cause(__name__, restart=PASSES, explains=(DATASET_FILE_MISSING_ON_NODE,))
-CLAIM = claim(
+CLAIM = Claim(
     frame=(
         r"/torch/serialization\.py in|/safetensors/|/checkpoint\w{0,20}\.py in \w{0,20}load"
         r"|in (?:_|\w{1,40}_)?(?:load_(?:checkpoint|optimizer\w{0,30}|from_checkpoint|rng_state)|resume\w{0,30})$"

@@ -21,11 +21,11 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
-CLAIM = claim(
+CLAIM = Claim(
     frame=(
         r"/datasets/(?!utils/|download/|load\.py)|/llamafactory/data/|/llmtuner/data/"
         r"|/axolotl/(?:prompt|utils/data|datasets|processing_strategies)|/trl/data_utils\.py"

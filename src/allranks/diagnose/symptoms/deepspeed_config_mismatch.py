@@ -20,10 +20,10 @@ Topic: settings
 
 from __future__ import annotations
 
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import WEAK, Pattern
 
-CLAIM = claim(
+CLAIM = Claim(
     frame=(
         r"/deepspeed/runtime/(?:\w{1,30}/)?config\w{0,20}\.py in|/integrations/deepspeed\.py in (?!\w{0,40}checkpoint)"
         r"|/accelerate/utils/deepspeed\.py in|accelerate/utils/dataclasses\.py in \w{0,40}deepspeed"

@@ -22,7 +22,7 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import CRASH, WEAK, Pattern
 from allranks.diagnose.symptoms.libnccl_or_cuda_lib_not_found import CAUSE as LIBNCCL_OR_CUDA_LIB_NOT_FOUND
 from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYSTEM_TOOL
@@ -40,7 +40,7 @@ CAUSE = Cause(
         OP_BUILD_WAITS,
     ),
 )
-CLAIM = claim(
+CLAIM = Claim(
     frame=r"/deepspeed/ops/op_builder/|/torch/utils/cpp_extension\.py in",
 )
 PATTERNS = (

@@ -23,11 +23,11 @@ Topic: checkpoints
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
-CLAIM = claim(
+CLAIM = Claim(
     frame=r"/torch/distributed/checkpoint/|/dist_checkpointing/|/deepspeed/checkpoint/",
     subject=r"(?i)dist(?:ributed)?[_ -]ck?(?:he)?c?kp(?:oin)?t|sharded[_ ]state|universal[_ ]checkpoint",
 )

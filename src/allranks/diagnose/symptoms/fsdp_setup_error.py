@@ -22,11 +22,11 @@ Topic: settings
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
-CLAIM = claim(
+CLAIM = Claim(
     frame=r"/torch/distributed/(?:fsdp|_composable|tensor|_tensor)/|/accelerate/utils/fsdp_utils\.py in",
     subject=r"FSDP|fsdp|fully_shard|FlatParam|auto_wrap|DTensor",
 )

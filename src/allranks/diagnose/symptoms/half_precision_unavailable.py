@@ -20,11 +20,11 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
-CLAIM = claim(
+CLAIM = Claim(
     subject=(
         r"(?i)\b(?:bf16|fp16|bfloat16|fp8|tf32|half precision|mixed[_ ]precision)\b.{0,120}(?:gpu"
         r"|cuda|cpu|device|support|available|hardware)"

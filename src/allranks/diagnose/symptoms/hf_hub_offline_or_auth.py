@@ -19,7 +19,7 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
 from allranks.diagnose.symptoms.tokenizer_or_model_file_missing import (
@@ -33,7 +33,7 @@ CAUSE = Cause(
         DATASET_FILE_MISSING_ON_NODE,
     ),
 )
-CLAIM = claim(
+CLAIM = Claim(
     frame=r"/huggingface_hub/|/datasets/(?:utils/file_utils|download/)|/modelscope/hub/",
     subject=r"(?i)hugging ?face(?:\.co|_hub)|\bthe hub\b|\bgated\b|repo(?:sitory)?[_ ]id|client error",
 )

@@ -24,11 +24,11 @@ Topic: start
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
-CLAIM = claim(
+CLAIM = Claim(
     frame=r"/(?:vllm|sglang|lmdeploy)/|vllm_(?:client|generation|engine)\w{0,20}\.py in",
     subject=r"(?i)\bv?llm (?:server|engine)|\bsglang\b|inference (?:server|engine)|engine core",
 )

@@ -19,10 +19,10 @@ Topic: settings
 
 from __future__ import annotations
 
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
-CLAIM = claim(
+CLAIM = Claim(
     subject=r"target[_ ]modules?\b|modules_to_save|lora_target|target_parameters",
 )
 PATTERNS = (

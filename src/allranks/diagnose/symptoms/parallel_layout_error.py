@@ -23,7 +23,7 @@ Topic: settings
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import CRASH, Pattern
 
 CAUSE = Cause(__name__)
@@ -32,7 +32,7 @@ _DIVIDES = (
     r"|hidden_size|(?:tensor|pipeline|context)[\w -]{0,20}parallel\w{0,10}|layers|nproc|ranks)"
     r".{0,200}(?:not|be) divisible by"
 )
-CLAIM = claim(
+CLAIM = Claim(
     frame=r"/parallel_(?:state|dims)\.py in|/torch/distributed/device_mesh\.py in|/deepspeed/utils/groups\.py in",
     subject=(
         r"(?i)divisible|\bmultiple of|(?:tensor|pipeline|context|sequence|expert"

@@ -22,11 +22,11 @@ Topic: settings
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
-CLAIM = claim(
+CLAIM = Claim(
     frame=r"/(?:bitsandbytes|auto_gptq|gptqmodel|awq|hqq|transformers/quantizers)/",
     subject=r"(?i)quanti[sz]|bitsandbytes|\bbnb\b|\b[48][- ]?bit\b|\b(?:gptq|awq)\b|load_in_[48]bit",
 )

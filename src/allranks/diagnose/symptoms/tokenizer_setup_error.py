@@ -20,11 +20,11 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
-CLAIM = claim(
+CLAIM = Claim(
     frame=r"/tokenizers?/|/tokenization_|/jinja2/|chat_template\w{0,20}\.py in",
     subject=r"(?i)tokeni[sz]er|chat[_ ]template|(?:pad|eos|bos|special)[_ ]tokens?\b|jinja",
 )

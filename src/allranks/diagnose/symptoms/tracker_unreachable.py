@@ -21,11 +21,11 @@ Topic: settings
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
-CLAIM = claim(
+CLAIM = Claim(
     frame=(
         r"/(?:wandb|mlflow|comet_ml|swanlab|neptune|clearml|aim|dvclive|trackio)/"
         r"|integrations/integration_utils\.py in|/loggers/\w{1,30}\.py in"

@@ -22,14 +22,14 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.version_drift_transformers_peft import (
     CAUSE as VERSION_DRIFT_TRANSFORMERS_PEFT,
 )
 
 CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT,))
-CLAIM = claim(
+CLAIM = Claim(
     frame=r"/triton/|/torch/_(?:inductor|dynamo|functorch)/",
     subject=r"(?i)\btriton|torch\.compile|\b(?:dynamo|inductor)\b|\b(?:nvcc|ptxas|PTX|MLIR)\b|\bPassManager\b",
 )

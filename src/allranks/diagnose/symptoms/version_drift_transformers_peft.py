@@ -19,12 +19,12 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import CRASH, Pattern
 from allranks.diagnose.symptoms.missing_python_module import CAUSE as MISSING_PYTHON_MODULE
 
 CAUSE = Cause(__name__, explains=(MISSING_PYTHON_MODULE,))
-CLAIM = claim(
+CLAIM = Claim(
     subject=(
         r"(?i)(?:requires?|needs?|at least|minimum|upgrade|update|downgrade|install|older|newer"
         r"|version).{0,80}(?:version|[<>=]=|\bv?\d{1,3}\.\d)|pip install (?:-U|--upgrade)"

@@ -23,12 +23,12 @@ from __future__ import annotations
 from typing import Optional
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import claim
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, Case, Hit, Pattern
 
 CAUSE = Cause(__name__)
-CLAIM = claim(
+CLAIM = Claim(
     frame=(
         r" in (?:__post_init__|_{0,2}(?:validate|check|verify|parse)_?\w{0,60})$|/(?:argparse"
         r"|hf_argparser|training_args\w{0,20}|arguments|parser)\.py in|/(?:omegaconf|hydra|pydantic"
