@@ -15,6 +15,10 @@ show.
 Nothing, if it was meant. `sacct -j JOB -o State,User` names the user (`CANCELLED by UID`). If nobody did,
 look at the scheduler's log for a dependency or a limit.
 
+## Source
+SLURM 26.11.0-0rc1 prints `CANCELLED AT` in `src/slurmd/slurmstepd/req.c`. The other texts are as people
+posted them in public reports.
+
 Topic: ends
 """
 

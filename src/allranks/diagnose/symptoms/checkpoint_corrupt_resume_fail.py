@@ -15,6 +15,12 @@ a full disk or a killed save.
 Resume from the checkpoint before it, or copy or download that file again; `allranks checkpoints verify
 PATH` names the bad files.
 
+## Source
+safetensors raises `HeaderTooLarge` and its siblings in `safetensors/src/tensor.rs`. `PytorchStreamReader
+failed` is in `libtorch_cpu.so` of PyTorch 2.13. CPython 3.11 raises `pickle data was truncated` in
+`_pickle` and `File is not a zip file` in `zipfile.py`. transformers 5.6.0 raises `Can't find a valid
+checkpoint at`.
+
 Topic: checkpoints
 """
 

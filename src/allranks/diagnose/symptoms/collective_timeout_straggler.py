@@ -15,6 +15,11 @@ The ranks that report are the ones that waited. The cause is what the late rank 
 Look at the suspected rank: its last lines, its stack (py-spy, stacks/), its process state. All ranks must evaluate and
 save together; raise ddp_timeout only if the work really takes that long.
 
+## Source
+PyTorch prints the texts about NCCL's collectives and its watchdog in
+`torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`. `Application timeout caused pair closure` is Gloo's,
+`gloo/transport/tcp/unbound_buffer.cc`. `missing ranks` is a text of `libtorch_cpu.so` of PyTorch 2.13.
+
 Topic: training
 """
 

@@ -15,6 +15,11 @@ only lost their peer.
 Give the job more memory, use fewer data loader workers, load and save in shards, or leave offload out. A smaller batch
 rarely helps, because this is host memory.
 
+## Source
+SLURM 26.11.0-0rc1 prints `oom_kill event` in `src/plugins/task/cgroup/task_cgroup_memory.c`. `you tried to
+allocate` is in `libc10.so` of PyTorch 2.13, `running low on memory` in `raylet` of Ray 2.60.0. The texts of
+the Linux kernel and of other schedulers are as people posted them.
+
 Topic: nodes
 """
 

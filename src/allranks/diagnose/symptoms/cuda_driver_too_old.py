@@ -13,6 +13,10 @@ torch cannot use the GPUs of that node.
 Install a newer driver on that node, or a torch that is built for the CUDA version that the driver knows. Use the same
 versions on all nodes.
 
+## Source
+PyTorch raises `The NVIDIA driver on your system is too old` in `c10/cuda/CUDAFunctions.cpp`. The other
+texts are CUDA's own, as people posted them in public reports.
+
 Topic: gpus
 """
 

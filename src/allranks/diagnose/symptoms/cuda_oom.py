@@ -15,6 +15,11 @@ The memory that this rank needs does not fit on its GPU, or another process uses
 offload. First look whether another process holds memory (`nvidia-smi`), and whether `GPU n` is this rank's
 own.
 
+## Source
+NCCL 2.30.7 prints `Cuda failure` in `src/include/checks.h` and `Failed to CUDA` in `src/include/alloc.h`.
+PyTorch 2.13 raises `OutOfMemoryError` through `torch/csrc/Exceptions.h`. The other texts are as people
+posted them in public reports.
+
 Topic: gpus
 """
 

@@ -16,6 +16,11 @@ them.
 Open the ephemeral ports (`cat /proc/sys/net/ipv4/ip_local_port_range`) between all nodes; the machine to
 look at first is the one of `remote=[...]`.
 
+## Source
+Gloo prints `Connect timeout` in `gloo/transport/tcp/pair.h` and `failed to connect, willRetry=` in
+`gloo/transport/tcp/debug_logger.cc`. `connectFullMesh failed` is in `libtorch_cpu.so` of PyTorch 2.13.
+NCCL's `Connect to … failed` is as people posted it in public reports.
+
 Topic: network
 """
 

@@ -15,6 +15,11 @@ it touches.
 Fewer workers (num_workers), data that is mapped instead of held, more host memory; `dmesg -T | grep -i
 killed` on that node. At the very end, after 100 %, it is harmless.
 
+## Source
+PyTorch raises `DataLoader worker … is killed by signal` in `torch/csrc/DataLoader.cpp`. PyTorch 2.13 raises
+`Pin memory thread exited` in `torch/utils/data/dataloader.py` and defines `rebuild_storage_fd` in
+`torch/multiprocessing/reductions.py`.
+
 Topic: nodes
 """
 

@@ -15,6 +15,11 @@ DeepSpeed refuses the configuration on every rank before anything is trained.
 Put "auto" where the Trainer knows the value and numbers where it does not; one of fp16 and bf16; with a
 wrong w look at the launcher. `deepspeed: auto` in the run file writes a fitting one.
 
+## Source
+DeepSpeed 0.19.8 raises `Check batch related parameters` and `cannot be simultaneously enabled` in
+`runtime/config.py`. transformers 5.6.0 raises `DeepSpeed config values that mismatch` in
+`integrations/deepspeed.py`; accelerate 1.11.0 has the same text in `utils/dataclasses.py`.
+
 Topic: settings
 """
 

@@ -16,6 +16,12 @@ Install ninja and a CUDA toolkit of torch's version, put both on PATH and CUDA_H
 (DS_BUILD_OPS) into a TORCH_EXTENSIONS_DIR of its own. Remove a stale lock file in it: waiting for one is a
 silent hang.
 
+## Source
+DeepSpeed 0.19.8 raises `CUDAMismatchException`, `MissingCUDAException` and `Unable to JIT load` in
+`ops/op_builder/builder.py`. PyTorch 2.13 raises `Error building extension`, `Ninja is required` and `The
+detected CUDA version` in `torch/utils/cpp_extension.py`. The texts of nvcc and ninja are as people posted
+them.
+
 Topic: software
 """
 

@@ -13,6 +13,11 @@ The checkpoint could not be written whole; do not trust that file.
 Free space where the run saves (`df -h`, `df -i`, `quota`), keep fewer checkpoints, save adapters alone. The
 same text was seen with free space after an I/O error: look at `df` first.
 
+## Source
+`No space left on device` and `Disk quota exceeded` are glibc's texts for ENOSPC and EDQUOT,
+`sysdeps/gnu/errlist.h`. `unexpected pos` and `file write failed` are in `libtorch_cpu.so` of PyTorch 2.13.
+The other texts are as people posted them in public reports.
+
 Topic: storage
 """
 

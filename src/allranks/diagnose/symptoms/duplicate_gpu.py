@@ -17,6 +17,10 @@ Start one process per GPU: use torchrun, and call torch.cuda.set_device(LOCAL_RA
 Do not list a machine twice, not under another name either. Give trainer, rollout engine and a second run different
 GPUs.
 
+## Source
+NCCL 2.30.7 prints `Multiple Ranks are using the same GPU` in `src/init.cc`. `Duplicate GPU detected` comes
+from older versions, as people posted it in public reports.
+
 Topic: gpus
 """
 

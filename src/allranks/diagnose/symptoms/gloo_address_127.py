@@ -14,6 +14,10 @@ an address that leads them back to themselves.
 Give the node's name its real address in /etc/hosts, or set GLOO_SOCKET_IFNAME to the interface that routes
 to the head.
 
+## Source
+`connectFullMesh failed` is in `libtorch_cpu.so` of PyTorch 2.13, which contains Gloo. Gloo prints `failed
+to connect, willRetry=` in `gloo/transport/tcp/debug_logger.cc`.
+
 Topic: network
 """
 

@@ -14,6 +14,9 @@ The first collective cannot run: at least two ranks cannot reach each other.
 Read the tail of the message and the log of the machine in `remote=[...]`; set GLOO_SOCKET_IFNAME to the
 interface that routes to the head.
 
+## Source
+`connectFullMesh failed` is in `libtorch_cpu.so` of PyTorch 2.13, which contains Gloo.
+
 Topic: network
 """
 

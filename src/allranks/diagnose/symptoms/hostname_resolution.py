@@ -14,6 +14,11 @@ That node cannot find the head: its DNS or /etc/hosts does not know the name.
 Put the name into DNS or /etc/hosts of that node (in containers: --add-host, a headless service), or give
 the head's address instead of its name.
 
+## Source
+`Name or service not known` and `Temporary failure in name resolution` are glibc's,
+`sysdeps/posix/gai_strerror-strs.h`. OpenSSH prints `Could not resolve hostname` in `ssh.c`. The text with
+`network addresses of` is in `libtorch_cpu.so` of PyTorch 2.13.
+
 Topic: network
 """
 

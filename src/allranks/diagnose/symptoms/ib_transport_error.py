@@ -16,6 +16,11 @@ The packets of a queue pair do not arrive: a wrong GID index, a cable or port th
 Leave NCCL_IB_GID_INDEX unset from NCCL 2.21 on; NCCL_CROSS_NIC=0 on rail fabrics; choose the right
 NCCL_IB_HCA; look at the port's counters (`perfquery`, `mlnx_perf`, `ibdiagnet`) and cable.
 
+## Source
+NCCL 2.30.7 prints `Call to ibv_modify_qp failed` in `src/misc/ibvwrap.cc`, `async fatal event` in
+`src/transport/net_ib/common.cc` and `Got completion from peer` in `src/transport/net_ib/p2p.cc`. UCX prints
+`Local QP operation err` in `src/uct/ib/mlx5/ib_mlx5_log.c`.
+
 Topic: network
 """
 

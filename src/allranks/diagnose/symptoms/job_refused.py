@@ -15,6 +15,12 @@ Nothing ran: the request does not fit what the cluster has or allows, or its dae
 Compare the request (nodes, GPUs, memory, account, partition, time) with `sinfo`, `scontrol show job JOB` or `kubectl
 describe pod`. `Job credential expired` and `Invalid job credential` mean that clocks or munge keys of the nodes differ.
 
+## Source
+SLURM 26.11.0-0rc1 prints `Unable to create step for job`, `Application launch failed` in
+`src/srun/launch.c`, `Unable to allocate resources` in `src/srun/allocate.c` and `job submission failed` in
+`src/sbatch/sbatch.c`. Ray 2.60.0 prints `can fulfill resource request` in
+`autoscaler/_private/autoscaler.py`. The other texts are as people posted them in public reports.
+
 Topic: start
 """
 

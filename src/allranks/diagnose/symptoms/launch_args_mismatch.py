@@ -14,6 +14,11 @@ The ranks do not belong to one run: they wait for others that never come, or eac
 Compare the launch lines of all nodes: the same --nnodes, --nproc_per_node and rendezvous address, a
 --node_rank of its own each; under SLURM start with srun. `allranks plan --render torchrun` writes them.
 
+## Source
+DeepSpeed 0.19.8 raises `node_rank is not set correctly` and `no extra nodes available via hostfile` in
+`launcher/runner.py`. NCCL 2.30.7 prints `has already checked in` in `src/bootstrap.cc`. The other texts are
+as people posted them in public reports.
+
 Topic: settings
 """
 

@@ -15,6 +15,10 @@ LD_LIBRARY_PATH.
 Install it again in that environment (nvidia-nccl-cu12 and related packages), and clear LD_LIBRARY_PATH; an extension
 with an undefined symbol must be built for this torch.
 
+## Source
+glibc's loader prints `cannot open shared object file` in `elf/dl-load.c` and `not found (required by` in
+`elf/dl-version.c`. The other texts are as people posted them in public reports.
+
 Topic: software
 """
 

@@ -13,6 +13,12 @@ fp16 cannot hold these numbers: every step is skipped, and the model learns noth
 bf16 instead of fp16 (A100 and newer have it), a smaller learning rate, gradient clipping; look at the batch
 of the first bad step.
 
+## Source
+DeepSpeed 0.19.8 raises `loss scale already at minimum` in `runtime/fp16/loss_scaler.py`. Megatron-LM raises
+`in local forward loss` in `pretrain_gpt.py` and `in local grad norm` in
+`megatron/core/distributed/param_and_grad_buffer.py`. The other texts are as people posted them in public
+reports.
+
 Topic: training
 """
 

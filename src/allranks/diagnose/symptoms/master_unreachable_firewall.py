@@ -15,6 +15,10 @@ No rank of that node can join: a firewall, a security group or a missing route s
 Open the rendezvous port of the head to all nodes (`nc -vz HEAD PORT` from each), or choose an open port.
 Two hosts with the same name show the same message.
 
+## Source
+PyTorch prints `The client socket has failed to connect` in `torch/csrc/distributed/c10d/socket.cpp`;
+`libtorch_cpu.so` of version 2.13 still has this text. `No route to host` is glibc's text for EHOSTUNREACH.
+
 Topic: start
 """
 

@@ -12,6 +12,10 @@ The rank ends at its import, the others wait for it or lose their peer.
 ## What to do
 Install it in the environment that the run uses, the same on every node (one image, one lock file).
 
+## Source
+CPython 3.11 raises `ModuleNotFoundError: No module named`. transformers 5.6.0 raises the other texts in
+`dynamic_module_utils.py` and `utils/import_utils.py`.
+
 Topic: software
 """
 

@@ -13,6 +13,11 @@ mpirun starts a daemon on each node through SSH: without it no rank was started 
 `ssh HOST which orted` must work from the head: sshd, keys, the same Open MPI on the same path (or
 `--prefix`), and an interface that leads back (`--mca oob_tcp_if_include`).
 
+## Source
+PRRTE 5.0, the launcher of Open MPI, keeps its messages in `src/mca/errmgr/base/help-errmgr-base.txt`,
+`src/mca/rmaps/base/help-prte-rmaps-base.txt` and `src/mca/schizo/prte/help-prun.txt`. Texts with `orted`
+come from older versions, as people posted them.
+
 Topic: start
 """
 

@@ -14,6 +14,10 @@ only if NCCL_DEBUG is set, or in the log of the rank that failed first.
 Give `allranks diagnose` the logs of all ranks. If it comes again, start with `NCCL_DEBUG=WARN` (or `INFO`):
 the line above the exception then names the socket, the memory, the library or the peer.
 
+## Source
+NCCL 2.30.7 returns `unhandled system error` and `unhandled cuda error` in `src/init.cc`, and prints `Cuda
+failure` in `src/include/checks.h`.
+
 Topic: network
 """
 

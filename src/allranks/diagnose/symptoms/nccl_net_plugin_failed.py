@@ -15,6 +15,10 @@ Use the same aws-ofi-nccl, libfabric and EFA installer on every node (`fi_info -
 all traffic within the group, and unlimited `memlock`. `NCCL_NET=Socket` shows whether anything else is wrong; it is
 slow.
 
+## Source
+`NET/OFI` begins each line of aws-ofi-nccl, `include/nccl_ofi_log.h`. The other texts are as people posted
+them in public reports.
+
 Topic: network
 """
 

@@ -15,6 +15,10 @@ container without the rights can prevent it.
 `NCCL_NVLS_ENABLE=0` avoids it. To keep its speed: restart the Fabric Manager of that node (as its administrator),
 install the same driver and Fabric Manager versions, and use fewer communicators at once.
 
+## Source
+NCCL 2.30.7 calls the `cuMulticast` functions in `src/transport/nvls.cc`; a warning names this file and the
+function that failed.
+
 Topic: network
 """
 

@@ -14,6 +14,10 @@ support it, or (Ray) each process sees one GPU alone.
 Switch off ACS or IOMMU translation on that host, or set NCCL_P2P_DISABLE=1 at the cost of speed; with Ray and one
 visible GPU per process, set NCCL_CUMEM_ENABLE=0.
 
+## Source
+NCCL 2.30.7 prints `is disabled between` in `src/graph/paths.cc` and `Cuda failure` in
+`src/include/checks.h`. The other texts are CUDA's own, as people posted them in public reports.
+
 Topic: network
 """
 

@@ -13,6 +13,12 @@ It is only a consequence of another rank's end; the log of the named peer has th
 ## What to do
 Read the log of the named peer's node; give `allranks diagnose` the logs of all nodes.
 
+## Source
+NCCL 2.30.7 returns `remote process exited or there was a network error` in `src/init.cc` and prints
+`Connection closed by remote peer` in `src/misc/socket.cc`. Gloo prints `Connection closed by peer` in
+`gloo/transport/tcp/pair.cc`. `sendBytes failed` and `recvValue failed` are in `libtorch_cpu.so` of PyTorch
+2.13. The other texts are as people posted them in public reports.
+
 Topic: network
 """
 

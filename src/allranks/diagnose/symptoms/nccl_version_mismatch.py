@@ -14,6 +14,10 @@ Two versions of NCCL do not use the same protocol: the start fails, or hangs wit
 Use the same image or the same wheels on every node, only one libnccl (the cu12 and cu13 wheels overwrite each other),
 and the same network plugin.
 
+## Source
+NCCL 2.30.7 prints `Mismatched NCCL version` in `src/init.cc` and `NCCL version mismatch` in
+`src/ras/ras.cc`. glibc's loader prints `undefined symbol`.
+
 Topic: network
 """
 

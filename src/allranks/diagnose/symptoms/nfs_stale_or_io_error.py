@@ -14,6 +14,10 @@ not from data.
 Mount again and look at the server's and the client's kernel log; put caches (TRITON_CACHE_DIR,
 TORCHINDUCTOR_CACHE_DIR, HF_HOME) on local disks.
 
+## Source
+The texts are glibc's for ESTALE, ENOLCK, EIO, EREMOTEIO, ENOTCONN and ESHUTDOWN, `sysdeps/gnu/errlist.h`.
+`nfs: server … not responding` is the Linux kernel's, as people posted it in public reports.
+
 Topic: storage
 """
 

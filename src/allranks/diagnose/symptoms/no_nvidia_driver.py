@@ -16,6 +16,11 @@ that was updated while the old kernel module is still loaded (restart the node).
 Start the container with its GPUs (`--gpus all`, the NVIDIA runtime), look at CUDA_VISIBLE_DEVICES and
 `nvidia-smi` on that node.
 
+## Source
+PyTorch raises `Found no NVIDIA driver on your system`, `No CUDA GPUs are available` and `CUDA unknown
+error` in `c10/cuda/CUDAFunctions.cpp`. NVIDIA's open kernel modules 595.45.04 print `API mismatch` in
+`src/nvidia/arch/nvalloc/unix/src/osapi.c`. The other texts are as people posted them in public reports.
+
 Topic: gpus
 """
 

@@ -13,6 +13,11 @@ The machine or its daemon is gone, and every rank on it; the others lost their p
 Look at the node (power, kernel log, BMC, network), leave it out, and resume from the last verified
 checkpoint.
 
+## Source
+SLURM 26.11.0-0rc1 prints `Node failure on` in `src/api/step_launch.c` and `src/salloc/salloc.c`. `marked
+dead because the` is in `gcs_server` of Ray 2.60.0; Ray defines `NodeDiedError` in `exceptions.py`. The
+other texts are as people posted them in public reports.
+
 Topic: ends
 """
 

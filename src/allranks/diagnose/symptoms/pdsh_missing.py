@@ -12,6 +12,10 @@ DeepSpeed starts the other nodes with pdsh unless it is told otherwise: nothing 
 Install pdsh on the head, or start otherwise: `--launcher openmpi|slurm`, `--no_ssh` with --node_rank, or
 `allranks run`.
 
+## Source
+DeepSpeed 0.19.8 raises `launcher 'pdsh' not installed` in `launcher/runner.py`. The other texts are those
+of shells and of Python, as people posted them in public reports.
+
 Topic: start
 """
 

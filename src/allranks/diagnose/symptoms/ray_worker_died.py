@@ -14,6 +14,10 @@ a lost node.
 ## What to do
 Read the dead worker's own log (in /tmp/ray/session_latest/logs, by its pid), and `dmesg -T` on its node.
 
+## Source
+Ray 2.60.0 defines `ActorDiedError`, `RayActorError` and `WorkerCrashedError` in `exceptions.py`. `Worker
+exit type:` is a text of its `raylet`.
+
 Topic: ends
 """
 

@@ -12,6 +12,9 @@ A proxy, a web server or another program holds the port: no rank can join.
 ## What to do
 Take another port, see who holds this one (`ss -ltnp`), and set no_proxy for the nodes' names.
 
+## Source
+Both texts are in `libtorch_cpu.so` of PyTorch 2.13.
+
 Topic: start
 """
 

@@ -16,6 +16,12 @@ Find who did not join (k of N) and read its log: an import error, a missing path
 Start all nodes together, end old processes of an earlier try, raise the join time-out if the start is
 merely slow.
 
+## Source
+PyTorch prints `The client socket has failed to connect` in `torch/csrc/distributed/c10d/socket.cpp`.
+PyTorch 2.13 raises `store based barrier` in `torch/distributed/distributed_c10d.py`. It defines the
+`Rendezvous…Error` classes in `torch/distributed/elastic/rendezvous/api.py`. `clients joined` is a text of
+its `libtorch_cpu.so`.
+
 Topic: start
 """
 

@@ -16,6 +16,12 @@ left on device" there does not mean the disk.
 `--shm-size 16g` or `--ipc host` for the container (with `--ipc host` a `--shm-size` does nothing), an
 emptyDir of medium Memory in Kubernetes, or fewer workers.
 
+## Source
+PyTorch raises `unable to write to file` and `unable to resize file` in `aten/src/ATen/MapAllocator.cpp`. It
+prints `Unexpected bus error encountered in worker` in `torch/csrc/DataLoader.cpp`. NCCL 2.30.7 prints
+`Error while creating shared memory segment` in `src/os/linux.cc`. `No space left on device` is glibc's text
+for ENOSPC. The other texts are as people posted them in public reports.
+
 Topic: nodes
 """
 

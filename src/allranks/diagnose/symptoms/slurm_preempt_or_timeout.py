@@ -12,6 +12,11 @@ SLURM sends SIGTERM and then SIGKILL to every rank: all other messages are its e
 ## What to do
 Ask for more time, save more often, and submit with requeue; look at `sacct -j JOB` for who cancelled.
 
+## Source
+SLURM 26.11.0-0rc1 prints `DUE TO TIME LIMIT` and `DUE TO PREEMPTION` in `src/slurmd/slurmstepd/req.c`, and
+`Job step aborted` in `src/api/step_launch.c`. The texts of LSF, PBS and Kubernetes are as people posted
+them in public reports.
+
 Topic: ends
 """
 

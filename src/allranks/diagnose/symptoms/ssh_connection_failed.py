@@ -13,6 +13,11 @@ The launcher starts its processes through SSH: none was started there.
 `ssh -v HOST hostname` from the head must work without a question: sshd, key, known_hosts, port. Install an ssh client
 if it is missing.
 
+## Source
+OpenSSH prints `ssh: connect to host` and `REMOTE HOST IDENTIFICATION HAS CHANGED` in `sshconnect.c`, and
+`Host key verification failed` and `Permission denied` in `sshconnect2.c`. DeepSpeed 0.19.8 raises `was not
+reachable via ssh` in `launcher/runner.py`.
+
 Topic: start
 """
 

@@ -14,6 +14,10 @@ sometimes in a hang.
 Raise the limit (`ulimit -n 65536`, LimitNOFILE, `--ulimit nofile`), or
 torch.multiprocessing.set_sharing_strategy("file_system").
 
+## Source
+`Too many open files` is glibc's text for EMFILE, `sysdeps/gnu/errlist.h`. PyTorch 2.13 knows it and
+`received 0 items of ancdata` in `torch/utils/data/dataloader.py`.
+
 Topic: nodes
 """
 

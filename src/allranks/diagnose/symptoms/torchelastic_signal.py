@@ -17,6 +17,10 @@ ranks of the node end with it.
 Start it in a separate session (setsid, tmux, `allranks run --detach`); for 15 and 9 look at the scheduler, `dmesg
 -T`, and pod events.
 
+## Source
+PyTorch 2.13 prints `death signal` in `torch/distributed/elastic/agent/server/api.py` and raises `got
+signal` in `torch/distributed/elastic/multiprocessing/api.py`.
+
 Topic: ends
 """
 

@@ -14,6 +14,11 @@ The ranks look for each other on an interface that does not exist or does not le
 Set NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME to the interface that routes to the head, on each host its own.
 `^lo,docker0` is NCCL's syntax; Gloo takes one plain name.
 
+## Source
+NCCL 2.30.7 prints `no socket interface found` in `src/bootstrap.cc`, `NET/Socket : no interface found` in
+`src/transport/net_socket.cc` and `is neither AF_INET` in `src/misc/socket.cc`. Gloo raises `Unable to find
+address for` in `gloo/transport/tcp/device.cc`.
+
 Topic: network
 """
 
