@@ -16,6 +16,12 @@ Read `~/ascend/log/debug/plog` of the rank that failed first, `npu-smi info` and
 on its node; compare driver, firmware and CANN of all nodes, and check each NPU's IP address and link. A
 long first step needs `HCCL_CONNECT_TIMEOUT` and `HCCL_EXEC_TIMEOUT`.
 
+## Source
+torch_npu (branch for PyTorch 2.13) has `call hccl api failed` and `call acl api failed` in
+`torch_npu/csrc/core/npu/NPUException.cpp`, and `NPU function error` in `NPUException.h`. It prints `HCCL
+function error` in `torch_npu/csrc/distributed/HCCLUtils.hpp`. The other texts are as people posted them in
+public reports.
+
 Topic: gpus
 """
 

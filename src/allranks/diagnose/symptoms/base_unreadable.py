@@ -17,6 +17,9 @@ For `Input/output error`, `Stale file handle` or `timed out` look at the named n
 first: allranks had tried each read four times. With `environment: {loader: stock}` every
 value comes from rank 0's files instead of each node's own.
 
+## Source
+allranks' own loader raises both texts: `src/allranks/worker/base_loading.py`.
+
 Topic: storage
 """
 

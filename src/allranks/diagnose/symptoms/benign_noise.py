@@ -15,6 +15,10 @@ No line names an error that ended anything; healthy runs print the same warnings
 ## What to do
 Nothing.
 
+## Source
+NCCL 2.30.7 prints `Init COMPLETE` in `src/init.cc`. The other texts are as people posted them in public
+reports.
+
 Topic: training
 """
 

@@ -16,6 +16,10 @@ Install the extension's build for this torch, CUDA and Python, or build it here 
 --no-build-isolation --no-cache-dir --force-reinstall NAME`). After an upgrade of torch every extension
 must be installed again, on every node.
 
+## Source
+bitsandbytes builds the names of its libraries in `bitsandbytes/cextension.py`; glibc's loader prints
+`undefined symbol`. The other texts are as people posted them in public reports.
+
 Topic: software
 """
 

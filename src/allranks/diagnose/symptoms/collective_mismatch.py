@@ -17,10 +17,10 @@ Make every rank take the same path: the same model, the same number of batches, 
 == 0`. Run once with TORCH_DISTRIBUTED_DEBUG=DETAIL.
 
 ## Source
-`Collectives differ in the following` and the texts about the model across ranks are in `libtorch_cpu.so` of
-PyTorch 2.13. `join collective` is from `torch/csrc/distributed/c10d/TraceUtils.h`. Gloo checks
-`op.preamble.length` in `gloo/transport/tcp/pair.cc`, NCCL 2.30.7 prints `Message truncated` in
-`src/bootstrap.cc`.
+PyTorch raises `Detected mismatch between collectives` and `Collectives differ in the following` in
+`torch/csrc/distributed/c10d/ProcessGroupWrapper.cpp`, and `join collective` in `TraceUtils.h`. Gloo checks
+`op.preamble.length` in `gloo/transport/tcp/pair.cc`. NCCL 2.30.7 prints `Message truncated` in
+`src/bootstrap.cc`. The other texts are as people posted them in public reports.
 
 Topic: training
 """

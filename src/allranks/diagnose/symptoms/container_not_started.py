@@ -16,6 +16,12 @@ Start the image by hand on that node. If the pull fails, check its name, tag and
 the line names what failed: a mount, the entry point, the user namespace, or a folder that may not be written.
 `could not select device driver`: install the NVIDIA Container Toolkit there (`nvidia-ctk runtime configure`).
 
+## Source
+Kubernetes defines `ImagePullBackOff` and `ErrImagePull` in `pkg/kubelet/images/types.go`. Docker's daemon
+returns `could not select device driver`. pyxis 0.24.0 prints `failed to import docker image` and `container
+start failed` in `pyxis_slurmstepd.c`. SLURM prints `required plugin` in `src/common/spank.c`, Apptainer
+`container creation failed`. The other texts are as people posted them in public reports.
+
 Topic: start
 """
 

@@ -16,9 +16,10 @@ Give the job more memory, use fewer data loader workers, load and save in shards
 rarely helps, because this is host memory.
 
 ## Source
-SLURM 26.11.0-0rc1 prints `oom_kill event` in `src/plugins/task/cgroup/task_cgroup_memory.c`. `you tried to
-allocate` is in `libc10.so` of PyTorch 2.13, `running low on memory` in `raylet` of Ray 2.60.0. The texts of
-the Linux kernel and of other schedulers are as people posted them.
+The Linux kernel prints `invoked oom-killer` and `Killed process` in `mm/oom_kill.c`. SLURM 26.11.0-0rc1
+prints `oom_kill event` in `src/plugins/task/cgroup/task_cgroup_memory.c`. `you tried to allocate` is in
+`libc10.so` of PyTorch 2.13, `running low on memory` in `raylet` of Ray 2.60.0. The other texts are as
+people posted them in public reports.
 
 Topic: nodes
 """

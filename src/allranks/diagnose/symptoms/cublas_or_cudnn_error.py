@@ -15,6 +15,10 @@ First `CUDA_LAUNCH_BLOCKING=1`: an earlier assertion or lack of memory then show
 only: unset LD_LIBRARY_PATH to another CUDA, and reinstall `nvidia-cublas-*` and `nvidia-cudnn-*` with
 torch.
 
+## Source
+PyTorch 2.13 raises `cusolver error` in `ATen/cuda/Exceptions.h` and compares with `CUBLAS_STATUS_SUCCESS`
+there. The other texts are as people posted them in public reports.
+
 Topic: gpus
 """
 

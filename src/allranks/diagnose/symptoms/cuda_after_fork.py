@@ -14,6 +14,10 @@ parent had.
 Keep tensors on the CPU in data loaders and map functions, or start workers with `spawn`
 (`multiprocessing_context='spawn'`). Do not touch CUDA before the launcher forks.
 
+## Source
+PyTorch 2.13 raises `Cannot re-initialize CUDA in forked subprocess` in `torch/cuda/__init__.py`. The other
+texts are as people posted them in public reports.
+
 Topic: gpus
 """
 

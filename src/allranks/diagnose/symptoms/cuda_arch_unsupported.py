@@ -16,6 +16,12 @@ Install a torch whose CUDA knows the GPU (Hopper: 11.8 and newer, Blackwell: 12.
 extensions again with `TORCH_CUDA_ARCH_LIST` of this GPU. Triton brings its own ptxas: a newer triton, or
 `TRITON_PTXAS_PATH`.
 
+## Source
+PyTorch's `c10/cuda/CUDAException.cpp` prints `CUDA error:` and the text that CUDA gives for the error code.
+PyTorch 2.13 warns `is not compatible with the current PyTorch installation` in `torch/cuda/__init__.py`.
+flash-attention raises `only supports Ampere GPUs` in `csrc/flash_attn/flash_api.cpp`. The texts of `ptxas`
+and `nvcc` are as people posted them.
+
 Topic: gpus
 """
 

@@ -17,6 +17,10 @@ Compare the largest token id and label with the size of the embedding and the nu
 tokenizer with added tokens needs `resize_token_embeddings`; sequences must not be longer than the
 positions). `CUDA_LAUNCH_BLOCKING=1`, or the same batch on the CPU, names the line.
 
+## Source
+PyTorch's `c10/cuda/CUDAException.cpp` prints `CUDA error:` and the text that CUDA gives for the error code.
+The other texts are as people posted them in public reports.
+
 Topic: gpus
 """
 

@@ -16,6 +16,10 @@ seldom of the GPU. The Python line that is named is only where the error surface
 after another, and bring torch, CUDA and the extension to versions that belong together. If it follows one
 GPU, look at its Xids (`dmesg -T | grep Xid`).
 
+## Source
+PyTorch's `c10/cuda/CUDAException.cpp` prints `CUDA error:` and the text that CUDA gives for the error code.
+The other texts are as people posted them in public reports.
+
 Topic: gpus
 """
 

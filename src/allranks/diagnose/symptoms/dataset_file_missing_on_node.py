@@ -14,6 +14,11 @@ The file is on another node's local disk, or on storage that is not mounted here
 Put the data on storage that every node mounts, or copy it to the same path on each; `allranks check`
 compares the paths.
 
+## Source
+datasets 4.0.0 raises `Couldn't find any data file at` in `load.py` and defines `DatasetNotFoundError` in
+`exceptions.py`. LLaMA-Factory 0.9.5 raises `Undefined dataset` in `data/parser.py`. PyTorch 2.13 adds `in
+DataLoader worker` in `torch/utils/data/_utils/worker.py`.
+
 Topic: storage
 """
 

@@ -15,6 +15,11 @@ trainer.
 Look at the file and row that the exception names (`jq . FILE > /dev/null` finds a broken line); give all
 files the same columns and types; register the data set under the name that the configuration uses.
 
+## Source
+datasets 4.0.0 defines `DatasetGenerationError` and `DatasetGenerationCastError` in `exceptions.py` and
+raises `Couldn't cast` in `table.py`. LLaMA-Factory 0.9.5 raises `Cannot find valid samples` in
+`data/loader.py`. DeepSpeed 0.19.8 raises `match expected format` in `data_sampling/indexed_dataset.py`.
+
 Topic: storage
 """
 

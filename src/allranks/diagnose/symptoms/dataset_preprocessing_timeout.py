@@ -14,6 +14,11 @@ later error is a consequence.
 Prepare the data set once before the run (LLaMA-Factory: `tokenized_path`; datasets: its cache on shared
 storage), more `preprocessing_num_workers`, or a longer `ddp_timeout`.
 
+## Source
+PyTorch prints `retrieving ncclUniqueId from` in its NCCL process group; Gloo's stores raise `Wait timeout`
+in `gloo/rendezvous/file_store.cc` and `hash_store.cc`. `Wait timeout` is also in `libtorch_cpu.so` of
+PyTorch 2.13.
+
 Topic: training
 """
 

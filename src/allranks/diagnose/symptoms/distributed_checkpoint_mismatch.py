@@ -17,6 +17,12 @@ Start with the layout of the run that saved it, or convert: Megatron `--ckpt-for
 `--ckpt-convert-format`, DeepSpeed's universal checkpoint (`ds_to_universal.py`), torch's `dcp_to_torch`.
 Compare `--make-vocab-size-divisible-by` and the tensor-parallel size.
 
+## Source
+PyTorch 2.13 raises `Missing key in checkpoint state_dict` and `Size mismatch between saved` in
+`torch/distributed/checkpoint/default_planner.py`, and `Error(s) in loading state_dict for` in
+`torch/nn/modules/module.py`. DeepSpeed 0.19.8 raises `The checkpoint being loaded used a DP` in
+`runtime/engine.py`, Megatron-LM `Global shape mismatch` in `strategies/torch.py`.
+
 Topic: checkpoints
 """
 

@@ -12,6 +12,10 @@ On NVSwitch machines CUDA waits for the Fabric Manager; it must be of the driver
 Install and start nvidia-fabricmanager of the driver's exact version, look at `nvidia-smi -q` (Fabric:
 State), restart the node if kernel module and driver differ.
 
+## Source
+NCCL 2.30.7 prints `Cuda failure` in `src/include/checks.h` with the text that CUDA gives for the error
+code. The other texts are as people posted them in public reports.
+
 Topic: gpus
 """
 

@@ -16,6 +16,13 @@ LoRA with FSDP 1: `use_orig_params: true`, adapters in the same dtype as the bas
 `fsdp_auto_wrap_policy`. Wrong class name: `fsdp_transformer_layer_cls_to_wrap` as the model spells it.
 Uneven sharding: another number of ranks or a padded vocabulary.
 
+## Source
+PyTorch 2.13 raises `Must flatten tensors with` and `Cannot flatten integer dtype tensors` in
+`torch/distributed/fsdp/_flat_param.py`, `FSDP does not support uneven sharding` in
+`_fully_shard/_fsdp_param.py` and `mixed torch.Tensor and DTensor` in
+`torch/distributed/tensor/_dispatch.py`. accelerate 1.11.0 raises `Could not find the transformer layer
+class` in `utils/dataclasses.py`.
+
 Topic: settings
 """
 

@@ -13,6 +13,9 @@ The Habana runtime could not take a device, a graph did not compile, or the scal
 `hl-smi` shows devices and who holds them; the driver, firmware and SynapseAI of all nodes must be one release; the
 ports must be up (`hl-smi -n link`). `ENABLE_CONSOLE=true LOG_LEVEL_ALL=3` shows which component failed.
 
+## Source
+The texts are as people posted them in public reports; allranks did not verify which file prints them.
+
 Topic: gpus
 """
 

@@ -13,6 +13,11 @@ none, so the adapter gets no gradient.
 ## What to do
 `gradient_checkpointing_kwargs: {use_reentrant: false}`, or model.enable_input_require_grads().
 
+## Source
+PyTorch 2.13 prints `None of the inputs have requires_grad` and `Recomputed values for the following
+tensors` in `torch/utils/checkpoint.py`. `mark a variable ready only once` and `does not require grad` are
+in its `libtorch_cpu.so`.
+
 Topic: settings
 """
 

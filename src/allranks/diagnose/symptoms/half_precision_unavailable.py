@@ -14,6 +14,11 @@ bf16 needs an Ampere GPU or newer; fp16 needs a GPU. The same message appears if
 If GPUs are there: look why torch does not see them (`allranks check`, CUDA_VISIBLE_DEVICES, a torch
 without CUDA). Else `bf16: false`, fp16 on older GPUs, fp32 on the CPU.
 
+## Source
+accelerate 1.11.0 raises `mixed precision requires` in `accelerator.py`. transformers 5.6.0 raises `Your
+setup doesn't support bf16` in `training_args.py`. PyTorch 2.13 raises `Attempting to unscale FP16
+gradients` in `torch/amp/grad_scaler.py`. The other texts are as people posted them in public reports.
+
 Topic: gpus
 """
 

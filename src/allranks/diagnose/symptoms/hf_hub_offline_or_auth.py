@@ -13,6 +13,11 @@ That node cannot reach the hub, or has no token with access: the model or data s
 Fetch it once onto shared storage and set HF_HUB_OFFLINE=1, or give the token (`secrets: [HF_TOKEN]`) and
 accept the model's terms.
 
+## Source
+huggingface_hub 1.33.0 defines `GatedRepoError`, `RepositoryNotFoundError`, `LocalEntryNotFoundError` and
+`OfflineModeIsEnabled` in `errors.py` and `hf_raise_for_status` in `utils/_http.py`. transformers 5.6.0
+raises `We couldn't connect to` in `utils/hub.py`.
+
 Topic: storage
 """
 

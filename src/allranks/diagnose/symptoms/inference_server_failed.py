@@ -18,6 +18,10 @@ Look for the first exception of the server's child processes. Less memory for it
 (`gpu_memory_utilization`, `mem_fraction_static`, `max_model_len`), a version that knows the model, a port
 of its own for each server.
 
+## Source
+vLLM raises `Engine core initialization failed` in `vllm/v1/engine/utils.py` and defines `EngineDeadError`
+in `vllm/v1/engine/exceptions.py`. The other texts are as people posted them in public reports.
+
 Topic: start
 """
 

@@ -14,6 +14,11 @@ The names belong to another architecture: nothing would be trained.
 Take the names from the model's own modules (`allranks plan` lists what each would train), or `lora_target:
 all`.
 
+## Source
+peft 0.18.1 raises `not found in the base model` and `No modules were targeted` in `tuners/tuners_utils.py`,
+and `Target module … is not supported` in `tuners/lora/model.py`. The other texts are as people posted them
+in public reports.
+
 Topic: settings
 """
 

@@ -14,6 +14,9 @@ The launcher or a library starts it as a separate process, and it is not on PATH
 Install it on that node or in the image, or leave out the option that asks for it (`--bind_cores_to_rank`
 needs numactl).
 
+## Source
+The texts are those of shells, `env` and Go's `exec` package, as people posted them in public reports.
+
 Topic: software
 """
 

@@ -14,6 +14,10 @@ each other forever.
 deepspeed.utils.set_z3_leaf_modules(model, [the MoE block's class]) before deepspeed.initialize, so that a
 block is gathered whole; DeepSpeed's own list holds Mixtral, Qwen2-MoE and Qwen3-MoE, not DeepSeek.
 
+## Source
+DeepSpeed 0.19.8 has `set_z3_leaf_modules` in `utils/z3_leaf_module.py`; LLaMA-Factory 0.9.5 calls it in
+`model/model_utils/moe.py`.
+
 Topic: training
 """
 

@@ -14,6 +14,9 @@ The Neuron runtime could not take its cores, a device failed, or the compiler re
 leftover process does. `NRT_EXEC_HW_ERR` means that the device failed: replace the instance. If the compiler reports the
 error, install versions of torch-neuronx and neuronx-cc that belong together.
 
+## Source
+The texts are as people posted them in public reports; allranks did not verify which file prints them.
+
 Topic: gpus
 """
 

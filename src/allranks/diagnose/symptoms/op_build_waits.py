@@ -15,6 +15,10 @@ was killed left the file behind: every rank that needs the operator waits withou
 `allranks check` names the lock and whether a process has it open. If nobody has: remove that file `lock`, then run
 again. It is in the operator's folder, below the rank's TORCH_EXTENSIONS_DIR, or ~/.cache/torch_extensions without one.
 
+## Source
+PyTorch 2.13 waits for another process's build in `wait` of `torch/utils/file_baton.py`. allranks looks for
+this frame in stacks.
+
 Topic: software
 """
 

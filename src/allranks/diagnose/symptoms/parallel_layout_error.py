@@ -17,6 +17,10 @@ Choose sizes whose product is the number of GPUs that the launch really started 
 heads and key-value heads divisible by the tensor-parallel size, layers by the pipeline's, the global
 batch by micro batch times data-parallel size.
 
+## Source
+Megatron-LM raises `world_size … is not divisible by` in `megatron/core/parallel_state.py` and `is not
+divisible by` in `megatron/core/utils.py`. The other texts are as people posted them in public reports.
+
 Topic: settings
 """
 

@@ -15,6 +15,10 @@ The ranks are alive, but their packets do not arrive: link, switch, firewall or 
 Look at that node's link (`ip -s link`, switch, kernel log) and `ping` it from the others; leave the node
 out until it is repaired.
 
+## Source
+`Connection timed out`, `Network is unreachable`, `No route to host` and `Software caused connection abort`
+are glibc's, `sysdeps/gnu/errlist.h`. The other texts are as people posted them in public reports.
+
 Topic: network
 """
 

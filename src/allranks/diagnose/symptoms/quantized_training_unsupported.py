@@ -16,6 +16,11 @@ support it.
 Add a LoRA adapter (QLoRA), with a quantization that supports training (bitsandbytes 4-bit); with ZeRO-3
 no quantization unless the trainer says that it is supported; remove `.to()` of the model.
 
+## Source
+transformers 5.6.0 raises `fine-tuning on purely quantized models` in `trainer_utils.py`. accelerate 1.11.0
+raises `You can't train a model that has been loaded in 8-bit` in `accelerator.py`. LLaMA-Factory 0.9.5
+raises `quantization is incompatible with` in `model/model_utils/quantization.py`.
+
 Topic: settings
 """
 

@@ -14,6 +14,11 @@ The first exception that is not about communication is the cause; everything aft
 Read that rank's traceback. If only one rank or node crashed, look at its data, files, hardware and environment. If all
 ranks crashed at the same place, look at the configuration.
 
+## Source
+`Segmentation fault` is glibc's text for SIGSEGV, `sysdeps/generic/siglist.h`. `Fatal Python error` is
+CPython's, in `libpython3.11.so`. MPICH's Hydra prints `EXIT CODE` in `src/pm/hydra/mpiexec/pmiserv_cb.c`,
+SLURM `core dumped` in `src/srun/launch.c`.
+
 Topic: ends
 """
 

@@ -15,6 +15,11 @@ logs do not show which.
 On that node look at `dmesg -T` for "Killed process". If it is there, add host memory or use fewer loader workers
 (dataloader_num_workers). If not, look for a scheduler or a person that kills processes there.
 
+## Source
+`Killed` is glibc's text for SIGKILL, `sysdeps/generic/siglist.h`. CPython 3.11 prints `died with
+<Signals.SIGKILL` in `subprocess.py`. MPICH's Hydra prints `EXIT CODE` in
+`src/pm/hydra/mpiexec/pmiserv_cb.c`.
+
 Topic: ends
 """
 

@@ -13,6 +13,10 @@ The model's repository brings Python code; transformers runs it only with permis
 Read the code, pin the revision, then `trust_remote_code: true`; or a version of transformers that knows
 the architecture itself.
 
+## Source
+transformers 5.6.0 raises `custom code which must be executed` in `dynamic_module_utils.py` and `requires
+you to execute the` in `pipelines/__init__.py`.
+
 Topic: software
 """
 

@@ -15,6 +15,9 @@ is not its own, or a GPU that hung.
 `HSA_OVERRIDE_GFX_VERSION` only on cards that need it. A memory fault: `AMD_SERIALIZE_KERNEL=3` names the
 kernel. A reset: `dmesg -T | grep amdgpu` and `rocm-smi` on the node.
 
+## Source
+The texts are as people posted them in public reports; allranks did not verify which file prints them.
+
 Topic: gpus
 """
 

@@ -14,6 +14,9 @@ system may copy the job's script into a folder of its spool: a path relative to 
 Correct the script's path: `train.command` in a run file, otherwise the launcher's line. Use a whole path that exists on
 every node.
 
+## Source
+CPython 3.11 prints `can't open file`; the text is in `libpython3.11.so`.
+
 Topic: settings
 """
 

@@ -14,6 +14,10 @@ model over GPUs that belong to other ranks.
 No `device_map="auto"` in a run of several ranks (`{"": LOCAL_RANK}` instead); move every input with
 `.to(model.device)`; with offload, take tensors that the script makes itself to the module's device.
 
+## Source
+`Expected all tensors to be on the same device` and `Cannot copy out of meta tensor` are in
+`libtorch_cpu.so` of PyTorch 2.13; `torch/nn/modules/module.py` has the second text too.
+
 Topic: gpus
 """
 

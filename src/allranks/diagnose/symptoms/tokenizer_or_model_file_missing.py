@@ -14,6 +14,12 @@ The rank cannot load the model: a download that is incomplete, or storage that i
 Look at the path on that node (`ls`, `mount`). Complete the download, or mount the storage at the same path on every
 node.
 
+## Source
+transformers 5.6.0 raises `is not a local folder and is not a valid model identifier` in `utils/hub.py`,
+`does not appear to have a file named` in `modeling_utils.py` and `Can't load tokenizer for` in
+`tokenization_utils_base.py`. huggingface_hub 1.33.0 raises `Repo id must be in the form` in
+`utils/_validators.py`.
+
 Topic: storage
 """
 

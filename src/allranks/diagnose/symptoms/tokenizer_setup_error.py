@@ -14,6 +14,11 @@ Padding, a chat template or a template's name is missing, so no batch can be mad
 `tokenizer.pad_token = tokenizer.eos_token` (or `unk`), a model with a chat template or the template named
 in the configuration, truncation and padding in the collator.
 
+## Source
+transformers 5.6.0 raises `does not have a padding token`, `chat_template is not set` and `activate
+truncation and/or padding` in `tokenization_utils_base.py`. LLaMA-Factory 0.9.5 raises `Template … does not
+exist` in `data/template.py`.
+
 Topic: storage
 """
 

@@ -14,6 +14,10 @@ many on each rank.
 `ulimit -u`, the container's `--pids-limit`, `TasksMax` of the service; fewer loader workers,
 `OMP_NUM_THREADS` and `OPENBLAS_NUM_THREADS` small.
 
+## Source
+`Resource temporarily unavailable` is glibc's text for EAGAIN, `sysdeps/gnu/errlist.h`. CPython 3.11 raises
+`can't start new thread`. The other texts are as people posted them in public reports.
+
 Topic: nodes
 """
 

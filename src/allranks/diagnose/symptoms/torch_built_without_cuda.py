@@ -15,6 +15,10 @@ their driver may be all right.
 Install the CUDA build of the same version (`pip install torch==... --index-url .../whl/cu126`). If training on
 CPUs is meant: gloo as the backend, and no `.cuda()`, `set_device` or `nccl` in the script.
 
+## Source
+PyTorch 2.13 raises `Torch not compiled with CUDA enabled` in `torch/cuda/__init__.py` and `Distributed
+package doesn't have NCCL built in` in `torch/distributed/distributed_c10d.py`.
+
 Topic: software
 """
 

@@ -16,6 +16,9 @@ Start the same program on every host of the slice at once. Find the process that
 `/dev/vfio/*` on the host that is named and let its owner end it. After a preemption start again from the
 last checkpoint.
 
+## Source
+The texts are as people posted them in public reports; allranks did not verify which file prints them.
+
 Topic: gpus
 """
 

@@ -15,6 +15,10 @@ other ranks lost their peer.
 `WANDB_MODE=offline` (or `report_to: none`) starts at once. For online: the key on the node that reports
 (an environment file, never the command line), the proxy, `WANDB_INIT_TIMEOUT`. Only rank 0 should report.
 
+## Source
+wandb defines `CommError` and `UsageError` in `wandb/errors/errors.py`. The other texts are as people posted
+them in public reports.
+
 Topic: settings
 """
 

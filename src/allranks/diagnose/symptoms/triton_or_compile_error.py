@@ -16,6 +16,12 @@ Smaller blocks or another kernel for the GPU, a C compiler and Python's headers 
 `python3-dev`), `torch.compile` off (`TORCH_COMPILE_DISABLE=1`) to see whether it is the reason; clear
 `~/.triton` after an upgrade.
 
+## Source
+Triton defines `OutOfResources` in `python/triton/runtime/errors.py` and raises `Failed to find C compiler`
+in `python/triton/runtime/build.py`. PyTorch 2.13 defines `BackendCompilerFailed` in `torch/_dynamo/exc.py`
+and raises `Cannot find a working triton installation` in `torch/_inductor/exc.py`. The other texts are as
+people posted them in public reports.
+
 Topic: software
 """
 

@@ -12,6 +12,10 @@ DDP reduces every parameter's gradient; one that a rank did not use stops the ne
 ## What to do
 find_unused_parameters=True, or freeze what is never used, or use every branch on every rank.
 
+## Source
+`finished reduction in the prior iteration` and `did not receive grad` are in `libtorch_cpu.so` of PyTorch
+2.13.
+
 Topic: settings
 """
 

@@ -13,6 +13,11 @@ A library was updated without those that depend on it, or the nodes have differe
 Install the versions that were released together, pinned, the same on every node; `envs/` holds sets that
 are known to run.
 
+## Source
+transformers 5.6.0 raises `is required for a normal functioning of this module` in `utils/versions.py` and
+`does not recognize this architecture` in `models/auto/configuration_auto.py`. CPython 3.11 raises `cannot
+import name` and `unexpected keyword argument`.
+
 Topic: software
 """
 

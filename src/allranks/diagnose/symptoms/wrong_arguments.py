@@ -15,6 +15,12 @@ The program ended while it read its arguments, before any training; the other no
 Correct the option that the line names. Options move between versions: compare with `--help` of the
 version that is installed on the nodes.
 
+## Source
+CPython 3.11 prints `unrecognized arguments` and `the following arguments are required` in `argparse.py`.
+transformers 5.6.0 raises `not used by the HfArgumentParser` in `hf_argparser.py`. OmegaConf 2.4.0 defines
+`ConfigKeyError` and `ConfigAttributeError` in `errors.py`. click prints `Missing option` and `No such
+option` in `exceptions.py`.
+
 Topic: settings
 """
 

@@ -15,6 +15,11 @@ mostly the program's own errors.
 Drain the node, look at `dmesg -T | grep Xid` and `nvidia-smi -q`, reset or replace the GPU; start without
 that node.
 
+## Source
+NVIDIA's open kernel modules 595.45.04 show the form of `NVRM: Xid` in `kern_gpu_error_cont_ga100.c`, print
+`fallen off the bus` in `src/nvidia/arch/nvalloc/unix/src/osapi.c` and `GPU is lost` in
+`kernel-open/nvidia/nv-mmap.c`. `RmInitAdapter failed` is in `osinit.c`.
+
 Topic: gpus
 """
 

@@ -13,6 +13,10 @@ Under ZeRO-3 each rank holds a slice, and the parameter itself is empty; load_st
 Load through from_pretrained with the DeepSpeed configuration in place, or inside
 deepspeed.zero.GatheredParameters.
 
+## Source
+PyTorch 2.13 raises `size mismatch for … copying a param with shape` in `torch/nn/modules/module.py` and
+`'weight' must be 2-D` in `torch/_decomp/decompositions.py`.
+
 Topic: checkpoints
 """
 

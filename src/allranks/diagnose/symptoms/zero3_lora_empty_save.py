@@ -14,6 +14,11 @@ Under ZeRO-3 an ungathered state dict holds empty tensors: the training is lost.
 `stage3_gather_16bit_weights_on_model_save: true`, or save through allranks, which gathers what trains
 alone; `allranks checkpoints verify PATH` proves a save.
 
+## Source
+PyTorch 2.13 raises `copying a param with shape` in `torch/nn/modules/module.py`. peft 0.18.1 warns `Found
+missing adapter keys` in `peft_model.py`. The sizes of 40 and 443 bytes are those of empty adapter files in
+public reports.
+
 Topic: adapters
 """
 
