@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -19,8 +18,10 @@ from hypothesis import strategies as st
 
 from allranks.core import Event
 from allranks.core.payloads import as_json
-from allranks.node import kernel_ring, processes, samples, stall_evidence
-from allranks.node.stall_evidence import Evidence, Watched
+from allranks.node import kernel_ring, outside_stack, processes, pyspy, samples, stall_evidence
+from allranks.node.pyspy import Watched
+from allranks.node.stall_evidence import Evidence
+from allranks.node.witness import stacks
 from tests.harness import until
 
 
@@ -74,7 +75,8 @@ def until_stopped(pid: int) -> None:
 
 def test_a_stopped_process_is_told_with_its_state_children_sockets_and_stack(child, tmp_path, monkeypatch):
     monkeypatch.setattr(stall_evidence, "ANSWER_SECONDS", 0.05)
-    monkeypatch.setattr(stall_evidence, "PYSPY_SECONDS", 60.0)
+    monkeypatch.setattr(pyspy, "PYSPY_SECONDS", 60.0)
+    monkeypatch.setattr(stacks, "GRACE_SECONDS", 60.0)
     os.kill(child.pid, signal.SIGSTOP)
     until_stopped(child.pid)
     me = Watched(3, child.pid, processes.start_time(child.pid) or 0)
@@ -85,10 +87,27 @@ def test_a_stopped_process_is_told_with_its_state_children_sockets_and_stack(chi
     assert len(seen.data["children"]) == 1
     assert any(s["state"] == "ESTABLISHED" and s["unread_bytes"] == 100 for s in seen.data["sockets"])
     stack = next(e for e in events if e.kind == "stack")
-    if shutil.which("py-spy", path=os.path.dirname(sys.executable)):
-        assert "stuck_here" in [frame[2] for frame in stack.data["frames"]], stack
-    else:
-        assert "py-spy is not installed" in stack.data["why"]
+    assert "stuck_here" in [frame[2] for frame in stack.data["frames"]], stack
+    assert stack.data["by"] in ("py-spy", "reading its memory")
+
+
+def test_a_process_that_waits_for_storage_is_not_read(child, monkeypatch):
+    """Its Python may be on that storage."""
+    stat = processes.read_stat(child.pid)
+    assert stat is not None
+    monkeypatch.setattr(outside_stack.processes, "read_stat", lambda pid: stat._replace(state="D"))
+    monkeypatch.setattr(outside_stack, "Reading", None)
+    found = outside_stack.by_memory([Watched(3, child.pid, stat.start_time), Watched(4, child.pid, 5)])
+    assert {rank: stack.why for rank, stack in found.items()} == {
+        3: "the rank did not answer; it waits for storage",
+        4: "the process is gone",
+    }
+
+
+def test_why_a_stack_could_not_be_read_is_told(child, monkeypatch):
+    monkeypatch.setattr(stacks, "not_here", lambda pid, path: "it runs in a container")
+    me = Watched(3, child.pid, processes.start_time(child.pid) or 0)
+    assert outside_stack.by_memory([me])[3].why == "the rank did not answer; it runs in a container"
 
 
 def test_a_process_that_does_not_descend_from_us_is_not_looked_at(child, tmp_path, monkeypatch):
@@ -158,7 +177,7 @@ def test_no_record_of_the_kernel_is_too_odd(text):
 @given(st.one_of(st.binary(max_size=200), st.recursive(st.integers() | st.text() | st.none(), st.lists).map(
     lambda value: json.dumps(value).encode())))  # fmt: skip
 def test_no_answer_of_pyspy_is_too_odd(text):
-    assert stall_evidence.pyspy_frames(text, 7) is None
+    assert pyspy.pyspy_frames(text, 7) is None
 
 
 def test_an_address_of_the_kernels_table_is_read():

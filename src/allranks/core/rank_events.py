@@ -190,7 +190,7 @@ class Stack(Payload, kind="stack", by="rank or supervisor"):
     """An answer to `evidence`: the main thread's stack."""
 
     frames: Optional[Sequence[Frame]] = None  # outermost first; null if they could not be read
-    by: Optional[str] = None  # `inside` or `py-spy`
+    by: Optional[str] = None  # `inside`, `py-spy` or `reading its memory`
     why: str = ""
 
 

@@ -17,7 +17,7 @@ from allranks.core.rank_events import Beat, Start
 from allranks.node import processes
 from allranks.node.line_socket import Mailbox
 from allranks.node.paths import Tail, events_of
-from allranks.node.stall_evidence import Watched
+from allranks.node.pyspy import Watched
 
 _FILE = re.compile(r"rank-(\d+)\.jsonl")
 

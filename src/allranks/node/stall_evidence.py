@@ -1,37 +1,31 @@
 """The state of a node's ranks at a stall, as seen from outside, before anything is killed.
 
 For each rank's process: its state and its place in the kernel, its children, its sockets; the kernel's last words;
-and the stack of a rank that does not answer by itself, by py-spy where that is installed. Reads /proc, signals
-nothing. Only processes that descend from the supervisor are looked at.
+and the stack of a rank that does not answer by itself (`outside_stack`). Reads /proc, signals nothing. Only processes
+that descend from the supervisor are looked at.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
 import signal
-import subprocess
 import threading
 import time
 from collections import deque
-from typing import Callable, Deque, List, NamedTuple, Optional
+from typing import Callable, Deque, List, Optional
 
 from allranks.core import Event, told
 from allranks.core.node_events import Child, Kernel, ProcessSeen, Socket
 from allranks.core.payloads import Payload
-from allranks.core.rank_events import Frame, Stack
 from allranks.node import processes
 from allranks.node.kernel_ring import KernelRing
 from allranks.node.memory import Groups
+from allranks.node.outside_stack import Watched, outside_stacks
 from allranks.node.processes import Stat
 
 ANSWER_SECONDS = 2.5
 """How long a rank may take to dump its stack itself: it looks once a second, after its beat."""
 
-PYSPY_SECONDS = 5.0
-PYSPY_BYTES = 4 << 20
-FRAMES = 48
 CHILDREN = 16
 SOCKETS = 16
 KERNEL_SECONDS = 900.0
@@ -46,14 +40,6 @@ Xid NCCL's watchdog aborts (-6), and Python ends with 1 for CUDA's error."""
 
 TCP_STATES = {"01": "ESTABLISHED", "02": "SYN_SENT", "03": "SYN_RECV", "04": "FIN_WAIT1", "08": "CLOSE_WAIT"}
 """The states of include/net/tcp_states.h that tell of a connection in use, or of one that is not coming."""
-
-
-class Watched(NamedTuple):
-    """One rank's process as the supervisor knows it."""
-
-    rank: int
-    pid: int
-    start_time: int
 
 
 class Evidence:
@@ -123,9 +109,8 @@ class Evidence:
         self._tell_kernel(KERNEL_SECONDS)
         time.sleep(ANSWER_SECONDS)
         silent = [one for one in watched if not _answered(self.stack_file(one.rank), asked)]
-        program = pyspy(self.python) if silent else None
-        for one in silent:
-            self._tell(outside_stack(program, one), one.rank)
+        for rank, stack in outside_stacks(self.python, silent):
+            self._tell(stack, rank)
 
     def _tell(self, payload: Payload, rank: Optional[int] = None) -> None:
         self._events.append(told(payload, self.node, rank))
@@ -207,45 +192,3 @@ def _address(text: str) -> str:
     if len(words) == 1:
         return ".".join(str(byte) for byte in words[0]) + f":{int(port, 16)}"
     return "[" + ":".join(b"".join(words).hex()[n : n + 4] for n in range(0, 32, 4)) + f"]:{int(port, 16)}"
-
-
-# ---- py-spy ----
-
-
-def pyspy(python: str) -> Optional[str]:
-    """py-spy of the training environment, else of the PATH; None if there is none."""
-    beside = os.path.join(os.path.dirname(python), "py-spy") if os.path.isabs(python) else ""
-    return beside if beside and os.access(beside, os.X_OK) else shutil.which("py-spy")
-
-
-def outside_stack(program: Optional[str], one: Watched) -> Stack:
-    """By py-spy; without frames it says why. The process is not paused for it."""
-    if program is None:
-        return Stack(frames=None, by=None, why="the rank did not answer and py-spy is not installed")
-    if processes.start_time(one.pid) != one.start_time:
-        return Stack(frames=None, by="py-spy", why="the process is gone")
-    argv = [program, "dump", "--json", "--nonblocking", "--pid", str(one.pid)]
-    try:
-        done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=PYSPY_SECONDS, check=False
-        )
-    except (OSError, subprocess.SubprocessError) as error:
-        return Stack(frames=None, by="py-spy", why=type(error).__name__)
-    frames = pyspy_frames(done.stdout[:PYSPY_BYTES], one.pid) if done.returncode == 0 else None
-    if frames is None:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        return Stack(frames=None, by="py-spy", why=(said[-1] if said else "it printed no stack")[:200])
-    return Stack(frames=frames, by="py-spy")
-
-
-def pyspy_frames(text: bytes, pid: int) -> Optional[List[Frame]]:
-    """The main thread's [file, line, function], outermost first, of `py-spy dump --json` (0.4.3)."""
-    try:
-        threads = json.loads(text.decode("utf-8", "replace"))
-        main = next(
-            t for t in threads if pid in (t.get("os_thread_id"), None) or t["thread_name"] == "MainThread"
-        )
-        frames = [Frame(str(f["filename"]), int(f["line"]), str(f["name"])) for f in main["frames"][:FRAMES]]
-    except (ValueError, KeyError, TypeError, AttributeError, StopIteration):
-        return None
-    return frames[::-1]

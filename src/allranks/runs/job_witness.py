@@ -26,6 +26,8 @@ MODULES = (
     "allranks.node",
     "allranks.node.processes",
     "allranks.node.stall_evidence",
+    "allranks.node.outside_stack",
+    "allranks.node.pyspy",
     "allranks.node.kernel_ring",
     "allranks.node.memory",
     "allranks.node.witness.*",

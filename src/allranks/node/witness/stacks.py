@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.node import processes
-from allranks.node.stall_evidence import Watched, outside_stack
+from allranks.node.pyspy import Watched, by_pyspy
 from allranks.node.witness.job_ranks import callers, program
 
 GRACE_SECONDS = 4.0
@@ -162,7 +162,7 @@ def _spied(pid: int, start_time: int) -> "Tuple[Optional[List[Any]], str]":
     found = pyspy_for(pid)
     if found is None:
         return None, "py-spy is not installed"
-    stack = outside_stack(found, Watched(0, pid, start_time))
+    stack = by_pyspy(found, Watched(0, pid, start_time))
     if not stack.frames:
         return None, "py-spy: %s" % stack.why
     return [[*frame, None] for frame in stack.frames], ""
