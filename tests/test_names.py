@@ -41,5 +41,12 @@ def test_a_name_has_one_meaning(name: str) -> None:
     assert len(found) <= 1
 
 
+@pytest.mark.parametrize("name", ["look", "ask"])
+def test_no_function_has_a_name_that_fits_any(name: str) -> None:
+    """They stood for a query, a sample, a scan, a poll and an inspection."""
+    named = re.compile(rf"^ *(async )?def _?{name}\(", re.MULTILINE)
+    assert [path for path in names() if named.search((SRC / path).read_text(encoding="utf-8"))] == []
+
+
 def test_the_modules_are_found() -> None:
     assert "monitor/suspect.py" in names()

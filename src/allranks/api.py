@@ -111,14 +111,14 @@ def check(
     keys of nodes that were never seen. A node that cannot be asked is a finding, not an error."""
     described = read(source, sets, accept)
 
-    async def look() -> inspection.Inspection:
+    async def inspected() -> inspection.Inspection:
         found = await looking(described, accept_new_hosts)
         try:
             return await inspection.inspect(found.nodes, found.run)
         finally:
             await found.nodes.close()
 
-    seen = _done(look())
+    seen = _done(inspected())
     judged = standings(seen.facts, seen.plan, seen.run, list(seen.findings))
     return Check(seen.findings, tuple(seen.stopping()), tuple(judged), seen.facts, seen.plan)
 
@@ -248,11 +248,11 @@ class Run:
     def state(self) -> RunState:
         """Its state now. Raises CouldNotTell if its head cannot be asked."""
 
-        async def ask() -> Mapping[str, Any]:
+        async def fetched() -> Mapping[str, Any]:
             async with index.connected_head(self.id) as head:
                 return await run_verbs.status(head, self.id)
 
-        return state_of(_done(ask()))
+        return state_of(_done(fetched()))
 
     def watch(self) -> Iterator[Event]:
         """Every event of the run's journal from its beginning, each once, until the run has ended. Leaving the

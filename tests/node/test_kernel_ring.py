@@ -56,7 +56,7 @@ def test_a_kernels_clock_that_drifts_hides_and_invents_nothing(
 def test_what_comes_between_two_deaths_has_its_own_moment(kernel, clock: Clock) -> None:
     ring, says = kernel
     says(XID.format(at=1))
-    ring.look()
+    ring.read_new()
     clock.now += 30
     says(OOM.format(at=1))
     ((line,), _) = ring.recent(10.0)
@@ -67,7 +67,7 @@ def test_a_run_of_lines_is_bounded(kernel) -> None:
     ring, says = kernel
     for number in range(50):
         says(OOM.format(at=1).replace("41", str(number)))
-        ring.look()
+        ring.read_new()
     lines, _ = ring.recent(10.0)
     assert len(lines) == kernel_ring.KERNEL_LINES and "process 49 " in lines[-1]
 
@@ -82,7 +82,7 @@ def test_a_log_that_cannot_be_read_says_so_and_is_asked_again_without_harm(tmp_p
     missing = str(tmp_path / "kmsg")
     ring = KernelRing(missing)
     assert ring.recent(10.0) == ([], f"{missing}: No such file or directory")
-    ring.look()
+    ring.read_new()
     ring.close()
 
 

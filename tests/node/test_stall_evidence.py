@@ -52,7 +52,7 @@ def child():
 
 def collected(looker: Evidence, watched: list, ours: list, last: str | None = "stack") -> list:
     """What it told until `last` was told; without one, until it had done all."""
-    looker.ask(watched, ours)
+    looker.request(watched, ours)
     events, deadline = [], time.monotonic() + 60
     while time.monotonic() < deadline and last not in {e.kind for e in events}:
         works = looker._thread is not None and looker._thread.is_alive()

@@ -142,7 +142,7 @@ def test_the_kernel_tells_of_connections() -> None:
 
 
 def test_a_machine_that_lives_answers_a_datagram_that_nobody_takes() -> None:
-    assert echo.ask({"from": "127.0.0.1", "to": ["127.0.0.2", "no address"], "seconds": 2.0}) == {
+    assert echo.reach({"from": "127.0.0.1", "to": ["127.0.0.2", "no address"], "seconds": 2.0}) == {
         "answered": {"127.0.0.2": True, "no address": False}
     }
 
@@ -210,7 +210,7 @@ def test_where_its_own_python_cannot_read_it_pyspy_does(
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], env=environ)
     try:
         until(lambda: processes.read_environ(child.pid) == environ)
-        (rank,) = look.look({"seconds": 0.2, "pid": child.pid})["ranks"]
+        (rank,) = look.observe({"seconds": 0.2, "pid": child.pid})["ranks"]
     finally:
         child.kill()
         child.wait()

@@ -37,7 +37,7 @@ def looked(watch: Watch, *times: float, decided: bool = False) -> list:
     said: list[Diagnosis] = []
     word = FirstWord(said.append)
     for now in times:
-        word.look(watch, decided, now)
+        word.update(watch, decided, now)
     return [(one.cause, one.where.node, one.where.rank) for one in said]
 
 
@@ -64,11 +64,11 @@ def test_a_run_that_a_finding_has_stopped_has_its_word_already() -> None:
 def test_what_comes_late_is_said_when_it_comes() -> None:
     said: list[Diagnosis] = []
     word, watch = FirstWord(said.append), watched(PEER)
-    word.look(watch, False, 50.0)
-    word.look(watch, False, 51.0)
+    word.update(watch, False, 50.0)
+    word.update(watch, False, 51.0)
     assert said == []
     watch.add(KILLED)
-    word.look(watch, False, 52.0 + AGAIN_SECONDS)
+    word.update(watch, False, 52.0 + AGAIN_SECONDS)
     assert [one.cause for one in said] == ["rank-sigkilled"]
 
 
@@ -84,7 +84,7 @@ def test_a_verdict_that_takes_long_is_asked_for_seldom(monkeypatch) -> None:
     monkeypatch.setattr(watch, "verdict", slow)
     word = FirstWord(lambda _: None)
     while clock.now < 110.0:
-        word.look(watch, False)
+        word.update(watch, False)
         clock.now += 0.1
     assert len(looks) >= 2 and 3.0 * len(looks) <= keeper_provisional.LOOK_SHARE * 60.0 + 3.0
 
@@ -93,9 +93,9 @@ def test_the_next_attempt_has_a_word_of_its_own() -> None:
     said: list[Diagnosis] = []
     word, watch = FirstWord(said.append), watched(KILLED)
     for now in (50.0, 51.0):
-        word.look(watch, False, now)
-    word.look(watch.again(), False, 60.0)
+        word.update(watch, False, now)
+    word.update(watch.again(), False, 60.0)
     fresh = watched(KILLED)
     for now in (70.0, 71.0):
-        word.look(fresh, False, now)
+        word.update(fresh, False, now)
     assert len(said) == 2

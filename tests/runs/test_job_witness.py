@@ -10,7 +10,7 @@ import pytest
 
 from allranks.core import Node
 from allranks.runs import job_witness
-from allranks.runs.job_witness import Wanted, look
+from allranks.runs.job_witness import Wanted, observe
 from allranks.transport import Nodes
 from allranks.transport.base import Completed, Unreachable
 from allranks.transport.program import NodeProgram
@@ -52,6 +52,6 @@ def test_a_machine_that_lives_is_told_from_one_that_does_not_answer(
     monkeypatch.setattr(job_witness, "CONNECT_SECONDS", 0.06)
     monkeypatch.setattr(job_witness, "EACH_SECONDS", 0.0)
     nodes = Nodes({"a": NodeProgram(Way("a", hangs, cause))}, {"a": Node("a", "a", 0)})
-    (seen,) = asyncio.run(look(nodes, Wanted(0.02)))
+    (seen,) = asyncio.run(observe(nodes, Wanted(0.02)))
     assert (seen.unreachable, seen.others) == (unreachable, 0 if said else 2)
     assert said in seen.error

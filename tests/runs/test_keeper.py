@@ -153,7 +153,7 @@ def test_the_next_attempt_has_a_first_word_also_where_it_fails_at_once(home, tmp
         attempt.watch.add(Event(1.0, "start", "b", 1, {"pid": 10, "start_time": 1}))
         attempt.watch.add(Event(2.0, "rank-gone", "b", 1, {"pid": 10, "code": -9}))
         for now in (50.0, 60.0):
-            attempt.first_word.look(attempt.watch, False, now)
+            attempt.first_word.update(attempt.watch, False, now)
     made.listener.close()
     assert [one.cause for one in said] == ["rank-sigkilled"] * 2
 

@@ -74,7 +74,7 @@ def test_a_relative_script_on_other_machines_is_a_warning(tmp_path: Path) -> Non
 
 
 def test_a_described_family_asks_nobody(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(local_inputs, "_ask", lambda *_: pytest.fail("a program was started"))
+    monkeypatch.setattr(local_inputs, "_query", lambda *_: pytest.fail("a program was started"))
     assert local_inputs.described(a_run(tmp_path), {"model_type": "llama"}, sys.executable) is None
     assert local_inputs.described(a_run(tmp_path), None, sys.executable) is None
 

@@ -15,7 +15,7 @@ from allranks.transport.local import LocalTransport
 from allranks.transport.program import ProgramFailed
 
 NAMES = ("allranks.core.*", "allranks.node", "allranks.node.witness.*", "allranks.node.processes")
-ECHO = "allranks.node.witness.echo.ask"
+ECHO = "allranks.node.witness.echo.reach"
 
 
 class Node:

@@ -24,7 +24,7 @@ def opened(options: argparse.Namespace, file: bool = False) -> CheckpointPlace:
 
 async def asked(place: CheckpointPlace, what: str, **more: Any) -> dict[str, Any]:
     try:
-        return await place.ask(what, **more)
+        return await place.on_node(what, **more)
     finally:
         await place.close()
 

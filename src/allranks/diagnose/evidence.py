@@ -85,7 +85,7 @@ class Evidence(Store):
         if shape is STEP:
             self._step(line, seen)
             return
-        self._look(line, seen, shape)
+        self._examine(line, seen, shape)
 
     def add_exception(self, told: Told, place: Line) -> None:
         """Adds an exception that a rank reported in parts. It counts like a traceback in the log of that place. The
@@ -153,7 +153,7 @@ class Evidence(Store):
         if last is not None:
             self.last_step = (base + last[0], last[1])
 
-    def _look(self, line: Line, seen: Seen, shape: Shape) -> None:
+    def _examine(self, line: Line, seen: Seen, shape: Shape) -> None:
         if shape.progress:
             self._step(line, seen)
         if shape.heading:

@@ -99,7 +99,7 @@ class Watch:
         if not event_handlers.apply(self.run, event, arrived):
             return said
         for name, after in self._after.get(event.kind, ()):
-            said.extend(self._new(self._ask(name, after, event), self.run.arrived))
+            said.extend(self._new(self._detected(name, after, event), self.run.arrived))
         return said
 
     def heard(self, node: str, at: float) -> None:
@@ -126,7 +126,7 @@ class Watch:
         self.run.now = max(self.run.now, now)
         said: List[Said] = []
         for name, detect in self._detectors:
-            found = self._ask(name, detect, now)
+            found = self._detected(name, detect, now)
             said.extend(self._new(found, now))
             if name in self._each_time and not found and now >= self.run.paused_until:
                 self._note_ceased(name)
@@ -144,7 +144,7 @@ class Watch:
             if key[0] == name:
                 known.ceased = True
 
-    def _ask(self, name: str, detector: Any, about: Any) -> List[Finding]:
+    def _detected(self, name: str, detector: Any, about: Any) -> List[Finding]:
         """One detector's findings. If the detector raises, that is reported once, and only this detector is switched
         off."""
         if name in self.faulty:

@@ -41,7 +41,7 @@ class KernelRing:
         except OSError as error:
             self.why = f"{path}: {error.strerror}"
 
-    def look(self) -> None:
+    def read_new(self) -> None:
         """Reads the new lines. If this user may not read them (`dmesg_restrict`, a container), the first try has set
         `why`."""
         with self._lock:
@@ -64,7 +64,7 @@ class KernelRing:
     def recent(self, seconds: float) -> Tuple[List[str], Optional[str]]:
         """The newest lines of the last seconds that tell of memory, disks, links or GPUs; and why they could not be
         read if they could not."""
-        self.look()
+        self.read_new()
         since = time.monotonic() - seconds
         with self._lock:
             return [line for at, line in self._seen if at >= since], self.why

@@ -46,10 +46,10 @@ class Preemption:
     def asked(self, now: float) -> Optional[str]:
         """Why the machine goes away, if the command reports that (exit code 0); asked every ASK_SECONDS."""
         if self.command and not self._said:
-            self._ask(now)
+            self._poll(now)
         return "notice command" if self._said else None
 
-    def _ask(self, now: float) -> None:
+    def _poll(self, now: float) -> None:
         if self._child is not None:
             code = self._child.poll()
             if code is None and now > self._child_until:

@@ -125,7 +125,7 @@ class Disks:
     def sample(self, wait_seconds: float = 0.5) -> List[Dict[str, Any]]:
         """The results of the last look that returned; a path that does not answer has `frozen_seconds` instead."""
         if self._asked is None or not self._asked.is_alive():
-            self._asked = threading.Thread(target=self._ask, name="disks", daemon=True)
+            self._asked = threading.Thread(target=self._read_disks, name="disks", daemon=True)
             self._since = time.monotonic()
             self._asked.start()
         self._asked.join(wait_seconds)
@@ -134,7 +134,7 @@ class Disks:
         frozen = {"path": self._at, "frozen_seconds": round(time.monotonic() - self._since, 1)}
         return [*(d for d in self._known if d["path"] != self._at), frozen]
 
-    def _ask(self) -> None:
+    def _read_disks(self) -> None:
         found = []
         for path in self.paths:
             self._at = path
@@ -174,7 +174,7 @@ class Gpus:
             if time.monotonic() - self._since < GPUS_EVERY_SECONDS * (1 - UNEVEN):
                 return {}
             self._seen, self._since = None, time.monotonic()
-            self._asked = threading.Thread(target=self._ask, args=(program,), name="gpus", daemon=True)
+            self._asked = threading.Thread(target=self._read_gpus, args=(program,), name="gpus", daemon=True)
             self._asked.start()
         self._asked.join(wait_seconds)
         if not self._asked.is_alive():
@@ -183,7 +183,7 @@ class Gpus:
         seconds = time.monotonic() - self._since
         return {"gpus_frozen_seconds": round(seconds, 1)} if seconds >= FROZEN_SECONDS else {}
 
-    def _ask(self, program: str) -> None:
+    def _read_gpus(self, program: str) -> None:
         self._seen = gpus(program)
 
 

@@ -58,7 +58,7 @@ class Evidence:
         self._thread: Optional[threading.Thread] = None
         self._asked, self._lock = 0, threading.Lock()
 
-    def ask(self, watched: List[Watched], ours: List[Stat]) -> None:
+    def request(self, watched: List[Watched], ours: List[Stat]) -> None:
         """`ours` are the run's processes, read now: a rank that is not among them is not looked at."""
         if self._thread is not None and self._thread.is_alive():
             return

@@ -64,7 +64,7 @@ class Stopping:
         if self._force_at is None:
             self._force_at = now + self._grace_seconds
         if now < self._force_at:
-            self._ask()
+            self._terminate()
             return False
         if self._forced_at is None:
             self._forced_at = now
@@ -100,7 +100,7 @@ class Stopping:
         seconds = round(time.monotonic() - self._began, 3)
         return {"signalled": list(self.signalled.values()), "left": left, "seconds": seconds}
 
-    def _ask(self) -> None:
+    def _terminate(self) -> None:
         ours = {stat.pid for stat in self.left}
         for stat in self.left:
             identity = (stat.pid, stat.start_time)

@@ -192,7 +192,7 @@ class Supervisor:
         self._look_at_orders()
         if time.monotonic() >= self.next_second:
             self.next_second = time.monotonic() + SECOND
-            self.evidence.kernel.look()
+            self.evidence.kernel.read_new()
             self.tree.scan(self.torchrun.pid)
             self.sampler.ranks = {one.rank: one.pid for one in self.ranks.watched}
             self.secret_store.keep(self.secrets)
@@ -300,7 +300,7 @@ class Supervisor:
             write_text(request, f"{time.time()}\n")
         except OSError as error:
             self._say(f"{request}: {error}")
-        self.evidence.ask(self.ranks.watched, self.tree.members())
+        self.evidence.request(self.ranks.watched, self.tree.members())
 
     # ---- torchrun ----
 

@@ -42,7 +42,7 @@ async def delivered(run: Run, nodes: Nodes, run_id: str, facts: Sequence[Facts],
     source, is_ours = source_of(run, nodes, host)
     place = CheckpointPlace(str(run.resume), {"path": path}, source, path)
     try:
-        told = await place.ask("files")
+        told = await place.on_node("files")
         found, report = str(told.get("path") or ""), mapping(told.get("report"))
         refuse_damaged(place, found, report)
         files = checked(told.get("files"), place, found)
@@ -109,10 +109,10 @@ class Delivery:
         """The path of the copies. Readers are served one after the other, since several may share a home."""
         paths = set()
         for name, program in readers.items():
-            begun = await self.ask(program, COMPARE_SECONDS, files=self.described)
+            begun = await self.receive(program, COMPARE_SECONDS, files=self.described)
             if begun.get("whole") is not True:
                 await self.send(name, program)
-                begun = await self.ask(program, COMPARE_SECONDS, files=self.described, whole=True)
+                begun = await self.receive(program, COMPARE_SECONDS, files=self.described, whole=True)
             paths.add(str(begun.get("path")))
         if len(paths) != 1:
             raise CouldNotTell(f"{self.place.text}: the nodes name different places for it: {sorted(paths)}")
@@ -127,14 +127,14 @@ class Delivery:
                 pieces.append(line)
                 done += 3 * len(str(line.get("data"))) // 4
                 if len(pieces) == TOGETHER:
-                    await self.ask(program, RECEIVE_SECONDS, pieces=pieces)
+                    await self.receive(program, RECEIVE_SECONDS, pieces=pieces)
                     pieces = []
                     self.step(
                         name, f"copying {self.place.text}: {min(done, total) >> 20:,} of {total >> 20:,} MiB"
                     )
         if pieces:
-            await self.ask(program, RECEIVE_SECONDS, pieces=pieces)
+            await self.receive(program, RECEIVE_SECONDS, pieces=pieces)
 
-    async def ask(self, program: NodeProgram, seconds: float, **more: Any) -> dict[str, Any]:
+    async def receive(self, program: NodeProgram, seconds: float, **more: Any) -> dict[str, Any]:
         wanted = {**self.request, **more}
         return await program.call("checkpoints", "receive", stdin=wanted, timeout_seconds=seconds)

@@ -67,7 +67,7 @@ async def fetch(
     """Copies a checkpoint. Raises BadInput (nothing there, the target exists), Blocked (the checkpoint is damaged),
     Unreachable, and CouldNotTell if the copy was interrupted; the same command then continues it."""
     began = time.monotonic()
-    told = await place.ask("files", **({} if step is None else {"step": step}))
+    told = await place.on_node("files", **({} if step is None else {"step": step}))
     path = str(told.get("path") or "")
     report = mapping(told.get("report"))
     refuse_nothing(place, path, told)

@@ -33,7 +33,7 @@ class CheckpointPlace:
     def node(self) -> str | None:
         return next(iter(self.nodes.programs)) if self.nodes is not None else None
 
-    async def ask(self, what: str, **more: Any) -> dict[str, Any]:
+    async def on_node(self, what: str, **more: Any) -> dict[str, Any]:
         """The answer to `list`, `verify`, `prune` or `files`. Raises BadInput and Unreachable."""
         if self.nodes is None:
             try:

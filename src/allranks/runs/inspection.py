@@ -147,7 +147,7 @@ async def collect(
     """
     request = checks.request(run, plan)
 
-    async def ask(node: Node, program: NodeProgram) -> Facts:
+    async def fetch(node: Node, program: NodeProgram) -> Facts:
         wanted = request.get(node.name, {})
         wanted.setdefault("python", python_of(run))
         wanted["paths"] = [*wanted.get("paths", ()), *paths]
@@ -166,7 +166,7 @@ async def collect(
         asked = {"sent_at": sent_at, "received_at": time.time()}
         return replace(facts, values={**facts.values, "asked": asked})
 
-    outcomes = await nodes.each(ask)
+    outcomes = await nodes.each(fetch)
     return [outcome.answer or not_asked(outcome) for outcome in outcomes]
 
 

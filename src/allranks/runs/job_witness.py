@@ -34,7 +34,7 @@ MODULES = (
 )
 """The modules that the look imports on a node. A test compares them with the real imports."""
 
-FUNCTION, ECHO = "allranks.node.witness.look.look", "allranks.node.witness.echo.ask"
+FUNCTION, ECHO = "allranks.node.witness.look.observe", "allranks.node.witness.echo.reach"
 USUAL_SECONDS = 2.5
 ECHO_SECONDS, ECHO_NODES = 4.0, 32
 SILENT = frozenset({"timeout", "login-timeout", "no-route", "connection-lost"})
@@ -67,7 +67,7 @@ class Wanted:
 async def witness(nodes: Nodes, wanted: Wanted) -> Told:
     """Looks at the nodes, and returns a verdict for each job. Closes the nodes."""
     try:
-        looks = await look(nodes, wanted)
+        looks = await observe(nodes, wanted)
         found = []
         for job in jobs(looks):
             verdict = judge(job, looks)
@@ -95,7 +95,7 @@ async def echoes(nodes: Nodes, addresses: Mapping[str, str]) -> dict[str, dict[s
     return {name: said for name, said in zip(chosen, answers, strict=True) if isinstance(said, dict)}
 
 
-async def look(nodes: Nodes, wanted: Wanted) -> list[NodeLook]:
+async def observe(nodes: Nodes, wanted: Wanted) -> list[NodeLook]:
     """Looks at all nodes at the same time. A node that fails has its `error`."""
     request = {"reader": reader(), **asdict(wanted)}
     limit = wanted.seconds + CONNECT_SECONDS + EACH_SECONDS * min(len(nodes.nodes), AT_ONCE)

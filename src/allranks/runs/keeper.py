@@ -202,7 +202,7 @@ class Keeper(threading.Thread):
         while not attempt.over:
             yield
             decided = attempt.state in (State.BLOCKED, State.LEAVING, State.ASKED)
-            attempt.first_word.look(attempt.watch, decided)
+            attempt.first_word.update(attempt.watch, decided)
             if all(node in attempt.ended for node in self.places.at) or time.monotonic() > attempt.until:
                 return
 

@@ -39,7 +39,7 @@ class Output:
         if len(self._saved) > MOST_PATHS:
             del self._inodes[next(iter(self._saved))], self._saved[next(iter(self._saved))]
 
-    def look(self, goes_on: Optional[GoesOn] = None) -> Steps[List[Dict[str, Any]]]:
+    def scan(self, goes_on: Optional[GoesOn] = None) -> Steps[List[Dict[str, Any]]]:
         """The newest saves that still exist, newest first, each judged."""
         places = list(reversed(list(self._saved.values())))
         if not places:
@@ -82,7 +82,7 @@ def record_saves(
     output: Output, record: Record, goes_on: Optional[GoesOn] = None
 ) -> Steps[Optional[Finding]]:
     """Records the saves. Returns a finding if the newest one is not whole."""
-    saves = yield from output.look(goes_on)
+    saves = yield from output.scan(goes_on)
     newest = saves[0] if saves else None
     seen = list(newest.get("findings") or ()) if newest is not None else []
     for one in saves:

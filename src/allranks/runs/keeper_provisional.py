@@ -34,7 +34,7 @@ class FirstWord:
         self._next: Optional[float] = None
         self._said = False
 
-    def look(self, watch: Watch, decided: bool, now: Optional[float] = None) -> None:
+    def update(self, watch: Watch, decided: bool, now: Optional[float] = None) -> None:
         """Call it every turn. `decided`: a stop was requested, or a finding has stopped the run.
 
         `now` is on the monotonic clock: a change of the wall clock must not delay it.

@@ -107,7 +107,7 @@ def described(run: Run, config: Mapping[str, Any] | None, python: str) -> dict[s
     asked = json.dumps(config, sort_keys=True)
     tried: dict[str, str] = {}
     for candidate in pythons(python):
-        answer = _ask(candidate, asked)
+        answer = _query(candidate, asked)
         if "modules" in answer:
             return answer
         tried[candidate] = str(answer["error"])
@@ -125,7 +125,7 @@ def pythons(python: str) -> list[str]:
 
 
 @lru_cache(maxsize=32)
-def _ask(python: str, config: str) -> dict[str, Any]:
+def _query(python: str, config: str) -> dict[str, Any]:
     """The program's answer: `modules` and more, or `error`."""
     program = Path(families.__file__).resolve().parent.parent / "meta_device.py"
     try:

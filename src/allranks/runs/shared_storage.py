@@ -47,7 +47,7 @@ async def asked(
 ) -> dict[str, Facts]:
     """The answers by node; for a node that can no longer be asked, the reason."""
 
-    async def ask(node: Node, program: NodeProgram) -> Facts | None:
+    async def fetch(node: Node, program: NodeProgram) -> Facts | None:
         if node.name not in folders:
             return None
         nonce = {"token": token, "do": what, "folders": list(folders[node.name])}
@@ -55,7 +55,7 @@ async def asked(
         return facts_of(node.name, await program.call("facts", stdin=wanted, timeout_seconds=SECONDS))
 
     answers = {}
-    for outcome in await nodes.each(ask):
+    for outcome in await nodes.each(fetch):
         name = outcome.node.name
         if outcome.error is not None:
             answers[name] = Facts(name, 0.0, {}, {"node": str(outcome.error)})

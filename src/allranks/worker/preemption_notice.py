@@ -44,10 +44,10 @@ class Notice:
             return
         CURRENT[:] = [self]
         self.rank.emit(CanSave(step=self.step))
-        threading.Thread(target=self._look, name="allranks-notice", daemon=True).start()
+        threading.Thread(target=self._poll, name="allranks-notice", daemon=True).start()
 
     @guard.guarded
-    def _look(self) -> None:
+    def _poll(self) -> None:
         path = os.path.join(str(self.rank.place.stacks), REQUEST)
         while not self.heard:
             try:

@@ -54,7 +54,7 @@ def load(data: bytes) -> Any:
     if len(data) > MOST_BYTES:
         raise Refused("%d bytes, at most %d are read" % (len(data), MOST_BYTES))
     try:
-        _look(data)
+        _refuse_unknown(data)
         return _Reader(io.BytesIO(data)).load()
     except Refused:
         raise
@@ -62,7 +62,7 @@ def load(data: bytes) -> Any:
         raise Refused("%s: %s" % (type(error).__name__, str(error)[:200])) from None
 
 
-def _look(data: bytes) -> None:
+def _refuse_unknown(data: bytes) -> None:
     """Every opcode by its name, before any is obeyed."""
     shapes = _Shapes()
     for number, (opcode, argument, _) in enumerate(pickletools.genops(data)):

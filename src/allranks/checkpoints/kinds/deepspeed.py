@@ -106,7 +106,7 @@ def judge_tag(place: Candidate, tag: str, seen: Seen) -> None:
     names = _states(place)
     sizes: Set[int] = set()
     for name in names:
-        archive = torch_file.look(place, name, seen)
+        archive = torch_file.inspect(place, name, seen)
         if archive is None:
             continue
         if archive.numbers.get("dp_world_size"):

@@ -40,7 +40,7 @@ def judge(place: Candidate) -> Seen:
     alone = [n for n in place.names if WEIGHTS.fullmatch(n) and n not in shards]
     _numbered(place, shards, seen)
     for name in alone:
-        _look(place, name, {}, seen)
+        _inspect(place, name, {}, seen)
     files = len(shards) + len(alone)
     text = "%d file%s of weights" % (files, "" if files == 1 else "s")
     seen.text = text + (", {:,} tensors".format(seen.tensors) if seen.tensors else "")
@@ -75,7 +75,7 @@ def _indexed(place: Candidate, indexes: List[str], seen: Seen) -> Dict[str, List
             seen.says("checkpoint-unreadable", place.path(index), "%s" % (error.strerror or error))
     for name, tensors in sorted(shards.items()):
         if name in place.names:
-            _look(place, name, dict.fromkeys(tensors), seen)
+            _inspect(place, name, dict.fromkeys(tensors), seen)
     missing = sorted(name for name in shards if name not in place.names)
     if missing:
         saw = "%d of the %d files of weights that the index names are not there" % (len(missing), len(shards))
@@ -102,7 +102,7 @@ def _numbered(place: Candidate, shards: Mapping[str, Any], seen: Seen) -> None:
         match = SHARD.fullmatch(name)
         if match and name not in shards:
             groups.setdefault((match[1], int(match[3]), match[4]), []).append(int(match[2]))
-            _look(place, name, {}, seen)
+            _inspect(place, name, {}, seen)
     for (stem, count, ending), have in groups.items():
         missing = [n for n in range(1, min(count, 10_000) + 1) if n not in have]
         if missing:
@@ -114,11 +114,11 @@ def _numbered(place: Candidate, shards: Mapping[str, Any], seen: Seen) -> None:
             seen.says("checkpoint-unfinished", place.folder.path, saw, "the index, which is written last")
 
 
-def _look(place: Candidate, name: str, wanted: Dict[str, None], seen: Seen) -> None:
+def _inspect(place: Candidate, name: str, wanted: Dict[str, None], seen: Seen) -> None:
     if not name.endswith(".safetensors"):
-        torch_file.look(place, name, seen)
+        torch_file.inspect(place, name, seen)
         return
-    have = safetensors_file.look(place, name, seen)
+    have = safetensors_file.inspect(place, name, seen)
     lacking = [tensor for tensor in wanted if have is not None and tensor not in have]
     if lacking:
         saw = "it lacks %d of the %d tensors that the index places in it" % (len(lacking), len(wanted))

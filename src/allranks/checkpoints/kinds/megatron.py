@@ -88,7 +88,7 @@ def _judge_part(place: Candidate, name: str, seen: Seen) -> None:
         if not files:
             seen.says("checkpoint-shard-missing", place.path(name), "no file is in it")
         for file in files:
-            torch_file.look(below, file, seen)
+            torch_file.inspect(below, file, seen)
     finally:
         below.folder.close()
 

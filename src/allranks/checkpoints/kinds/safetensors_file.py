@@ -25,7 +25,7 @@ def judge(place: Candidate) -> Seen:
     seen = Seen()
     names = files(place)
     for name in names:
-        look(place, name, seen)
+        inspect(place, name, seen)
     if not names:
         return seen
     what = printable(names[0]) if len(names) == 1 else "%d files of safetensors" % len(names)
@@ -33,7 +33,7 @@ def judge(place: Candidate) -> Seen:
     return seen
 
 
-def look(place: Candidate, name: str, seen: Seen) -> Optional[Set[str]]:
+def inspect(place: Candidate, name: str, seen: Seen) -> Optional[Set[str]]:
     """The names of the file's tensors, which are counted; what is wrong with it is said."""
     place.looked_at.add(place.path(name))
     try:

@@ -29,7 +29,7 @@ def judge(place: Candidate) -> Seen:
     seen = Seen()
     names = files(place)
     for name in names:
-        archive = look(place, name, seen)
+        archive = inspect(place, name, seen)
         if archive is not None and archive.step is not None and seen.step is None:
             seen.step = archive.step
     if not names:
@@ -38,7 +38,7 @@ def judge(place: Candidate) -> Seen:
     return seen
 
 
-def look(place: Candidate, name: str, seen: Seen) -> Optional[zip_table.Archive]:
+def inspect(place: Candidate, name: str, seen: Seen) -> Optional[zip_table.Archive]:
     """The file's table; faults are reported. None if it cannot be read."""
     place.looked_at.add(place.path(name))
     try:

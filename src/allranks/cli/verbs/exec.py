@@ -50,13 +50,13 @@ def call(options: argparse.Namespace) -> int:
         raise BadInput(Problem("no command", "the command after -- runs on the nodes.", do))
     nodes = open_targets(options.nodes, Access(options.user, options.transport, options.accept_new_hosts))
 
-    async def ask():
+    async def on_all():
         try:
             return await run_on_all(nodes, options.command, options.timeout)
         finally:
             await nodes.close()
 
-    results = asyncio.run(ask())
+    results = asyncio.run(on_all())
     code = exit_code(results)
     if options.json:
         print_json(

@@ -43,8 +43,8 @@ def _asker(address: str) -> Any:
     ]
     argv = ["ssh", *(word for option in options for word in ("-o", option)), "--", address, "true"]
 
-    def ask() -> Any:
+    def log_in() -> Any:
         done = _commands.run(argv, LOGIN_SECONDS)
         return None if done.code == 0 else done.first_line
 
-    return ask
+    return log_in

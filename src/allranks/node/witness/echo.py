@@ -22,7 +22,7 @@ MOST = 64
 UNREACHABLE = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ENETDOWN)
 
 
-def ask(wanted: Mapping[str, Any]) -> Dict[str, Any]:
+def reach(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     """`{"from": our address, "to": addresses}` → `{"answered": {address: whether}}`."""
     seconds = min(number(wanted.get("seconds")) or SECONDS, 5.0)
     asked: Dict[str, socket.socket] = {}

@@ -39,7 +39,7 @@ DUMP_FILES = ("TORCH_FR_DUMP_TEMP_FILE", "TORCH_NCCL_DEBUG_INFO_TEMP_FILE")
 DUMP_DEFAULT = "/tmp/nccl_trace_rank_"
 
 
-def look(wanted: Mapping[str, Any]) -> Dict[str, Any]:
+def observe(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     """`wanted` is `{"reader": text of stack_reader.py, "seconds", "pid", "slurm_job", "stacks"}`; with `stacks` false
     no memory is read."""
     os.nice(NICE)
@@ -252,11 +252,11 @@ class Gpus:
         self.rows: List[List[str]] = []
         self.why = ""
         self.program = shutil.which("nvidia-smi")
-        self.thread = threading.Thread(target=self._ask, daemon=True)
+        self.thread = threading.Thread(target=self._query, daemon=True)
         if self.program:
             self.thread.start()
 
-    def _ask(self) -> None:
+    def _query(self) -> None:
         words = [str(self.program), "--query-gpu=" + self.QUERY, "--format=csv,noheader,nounits"]
         try:
             done = subprocess.run(

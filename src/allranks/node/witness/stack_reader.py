@@ -384,7 +384,7 @@ def learned():
         memory.close()
 
 
-def look(reader, memories, why):
+def read_stacks(reader, memories, why):
     found = {}
     for pid, memory in memories.items():
         for _ in range(TRIES):
@@ -415,7 +415,7 @@ def main():
     reader = Reader(layout)
     for at in wanted["at"]:
         time.sleep(max(0.0, began + at - time.monotonic()))
-        looks.append(look(reader, memories, why))
+        looks.append(read_stacks(reader, memories, why))
     print(json.dumps({"looks": looks, "why": why}))
 
 
