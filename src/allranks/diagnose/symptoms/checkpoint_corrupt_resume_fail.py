@@ -16,10 +16,10 @@ Resume from the checkpoint before it, or copy or download that file again; `allr
 PATH` names the bad files.
 
 ## Source
-safetensors raises `HeaderTooLarge` and its siblings in `safetensors/src/tensor.rs`. `PytorchStreamReader
-failed` is in `libtorch_cpu.so` of PyTorch 2.13. CPython 3.11 raises `pickle data was truncated` in
-`_pickle` and `File is not a zip file` in `zipfile.py`. transformers 5.6.0 raises `Can't find a valid
-checkpoint at`.
+PyTorch raises `PytorchStreamReader failed` in `caffe2/serialize/inline_container.cc`. safetensors raises
+`HeaderTooLarge` and similar errors in `safetensors/src/tensor.rs`. CPython 3.11 raises `pickle data was
+truncated` in `_pickle` and `File is not a zip file` in `zipfile.py`. transformers 5.6.0 raises `Can't find
+a valid checkpoint at` in `trainer.py`. The other texts are as people posted them in public reports.
 
 Topic: checkpoints
 """

@@ -17,10 +17,11 @@ the line names what failed: a mount, the entry point, the user namespace, or a f
 `could not select device driver`: install the NVIDIA Container Toolkit there (`nvidia-ctk runtime configure`).
 
 ## Source
-Kubernetes defines `ImagePullBackOff` and `ErrImagePull` in `pkg/kubelet/images/types.go`. Docker's daemon
-returns `could not select device driver`. pyxis 0.24.0 prints `failed to import docker image` and `container
-start failed` in `pyxis_slurmstepd.c`. SLURM prints `required plugin` in `src/common/spank.c`, Apptainer
-`container creation failed`. The other texts are as people posted them in public reports.
+Docker's daemon (moby) returns `could not select device driver` in `daemon/errors.go` and `unknown or
+invalid runtime name` in `daemon/runtime_unix.go`. Kubernetes defines `ImagePullBackOff` and `ErrImagePull`
+in `pkg/kubelet/images/types.go`. pyxis 0.24.0 prints `failed to import docker image` and `container start
+failed` in `pyxis_slurmstepd.c`. SLURM prints `required plugin` in `src/common/spank.c`. The other texts are
+as people posted them in public reports.
 
 Topic: start
 """

@@ -16,9 +16,9 @@ offload. First look whether another process holds memory (`nvidia-smi`), and whe
 own.
 
 ## Source
-NCCL 2.30.7 prints `Cuda failure` in `src/include/checks.h` and `Failed to CUDA` in `src/include/alloc.h`.
-PyTorch 2.13 raises `OutOfMemoryError` through `torch/csrc/Exceptions.h`. The other texts are as people
-posted them in public reports.
+PyTorch raises `CUDA out of memory. Tried to allocate` as `OutOfMemoryError` in
+`c10/cuda/CUDACachingAllocator.cpp`. NCCL 2.30.7 prints `Cuda failure` in `src/include/checks.h` and `Failed
+to CUDA` in `src/include/alloc.h`. The other texts are as people posted them in public reports.
 
 Topic: gpus
 """

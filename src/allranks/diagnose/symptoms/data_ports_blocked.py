@@ -17,9 +17,10 @@ Open the ephemeral ports (`cat /proc/sys/net/ipv4/ip_local_port_range`) between 
 look at first is the one of `remote=[...]`.
 
 ## Source
-Gloo prints `Connect timeout` in `gloo/transport/tcp/pair.h` and `failed to connect, willRetry=` in
-`gloo/transport/tcp/debug_logger.cc`. `connectFullMesh failed` is in `libtorch_cpu.so` of PyTorch 2.13.
-NCCL's `Connect to … failed` is as people posted it in public reports.
+NCCL prints `Connect to … failed` in `src/misc/socket.cc` (2.26.2) and `connect to … failed` in
+`src/os/linux.cc` (2.30.7). Gloo prints `Connect timeout` in `gloo/transport/tcp/pair.h` and `failed to
+connect, willRetry=` in `gloo/transport/tcp/debug_logger.cc`. `connectFullMesh failed` is in
+`libtorch_cpu.so` of PyTorch 2.13.
 
 Topic: network
 """

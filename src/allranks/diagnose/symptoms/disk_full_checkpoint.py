@@ -15,8 +15,9 @@ same text was seen with free space after an I/O error: look at `df` first.
 
 ## Source
 `No space left on device` and `Disk quota exceeded` are glibc's texts for ENOSPC and EDQUOT,
-`sysdeps/gnu/errlist.h`. `unexpected pos` and `file write failed` are in `libtorch_cpu.so` of PyTorch 2.13.
-The other texts are as people posted them in public reports.
+`sysdeps/gnu/errlist.h`. PyTorch raises `unexpected pos` and `PytorchStreamWriter failed` in
+`caffe2/serialize/inline_container.cc`; `file write failed` is in `libtorch_cpu.so` of version 2.13. The
+other texts are as people posted them in public reports.
 
 Topic: storage
 """

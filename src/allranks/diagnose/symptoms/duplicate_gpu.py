@@ -18,8 +18,8 @@ Do not list a machine twice, not under another name either. Give trainer, rollou
 GPUs.
 
 ## Source
-NCCL 2.30.7 prints `Multiple Ranks are using the same GPU` in `src/init.cc`. `Duplicate GPU detected` comes
-from older versions, as people posted it in public reports.
+NCCL 2.18.3 to 2.26.2 print `Duplicate GPU detected` in `src/init.cc`; NCCL 2.30.7 prints `Multiple Ranks
+are using the same GPU` there. The other texts are as people posted them in public reports.
 
 Topic: gpus
 """

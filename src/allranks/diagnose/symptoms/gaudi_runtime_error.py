@@ -14,7 +14,8 @@ The Habana runtime could not take a device, a graph did not compile, or the scal
 ports must be up (`hl-smi -n link`). `ENABLE_CONSOLE=true LOG_LEVEL_ALL=3` shows which component failed.
 
 ## Source
-The texts are as people posted them in public reports; allranks did not verify which file prints them.
+`Graph compile failed` is in Intel's guide for Gaudi, docs.habana.ai, PyTorch Model Troubleshooting. The
+other texts are as people posted them in public reports.
 
 Topic: gpus
 """

@@ -16,8 +16,9 @@ the head's address instead of its name.
 
 ## Source
 `Name or service not known` and `Temporary failure in name resolution` are glibc's,
-`sysdeps/posix/gai_strerror-strs.h`. OpenSSH prints `Could not resolve hostname` in `ssh.c`. The text with
-`network addresses of` is in `libtorch_cpu.so` of PyTorch 2.13.
+`sysdeps/posix/gai_strerror-strs.h`. PyTorch prints `network addresses of … cannot be retrieved` in
+`torch/csrc/distributed/c10d/socket.cpp`. OpenSSH prints `Could not resolve hostname` in `ssh.c`. The other
+texts are as people posted them in public reports.
 
 Topic: network
 """

@@ -17,9 +17,10 @@ Leave NCCL_IB_GID_INDEX unset from NCCL 2.21 on; NCCL_CROSS_NIC=0 on rail fabric
 NCCL_IB_HCA; look at the port's counters (`perfquery`, `mlnx_perf`, `ibdiagnet`) and cable.
 
 ## Source
-NCCL 2.30.7 prints `Call to ibv_modify_qp failed` in `src/misc/ibvwrap.cc`, `async fatal event` in
-`src/transport/net_ib/common.cc` and `Got completion from peer` in `src/transport/net_ib/p2p.cc`. UCX prints
-`Local QP operation err` in `src/uct/ib/mlx5/ib_mlx5_log.c`.
+NCCL prints `Call to ibv_modify_qp failed` in `src/misc/ibvwrap.cc`, `async fatal event` in
+`src/transport/net_ib/common.cc` and `Got completion from peer` in `src/transport/net_ib/p2p.cc` (2.30.7).
+It prints `Got async event` in `src/transport/net_ib.cc` (2.21.5). UCX prints `Local QP operation error` in
+`src/uct/ib/mlx5/ib_mlx5_log.c`. The other texts are as people posted them in public reports.
 
 Topic: network
 """

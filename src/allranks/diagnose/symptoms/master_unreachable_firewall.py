@@ -16,8 +16,9 @@ Open the rendezvous port of the head to all nodes (`nc -vz HEAD PORT` from each)
 Two hosts with the same name show the same message.
 
 ## Source
-PyTorch prints `The client socket has failed to connect` in `torch/csrc/distributed/c10d/socket.cpp`;
-`libtorch_cpu.so` of version 2.13 still has this text. `No route to host` is glibc's text for EHOSTUNREACH.
+PyTorch raises `The client socket has failed to connect to any network address of` in
+`torch/csrc/distributed/c10d/socket.cpp`. `No route to host` is glibc's text for EHOSTUNREACH,
+`sysdeps/gnu/errlist.h`.
 
 Topic: start
 """

@@ -15,8 +15,8 @@ Give `allranks diagnose` the logs of all ranks. If it comes again, start with `N
 the line above the exception then names the socket, the memory, the library or the peer.
 
 ## Source
-NCCL 2.30.7 returns `unhandled system error` and `unhandled cuda error` in `src/init.cc`, and prints `Cuda
-failure` in `src/include/checks.h`.
+NCCL 2.30.7 returns `unhandled system error`, `unhandled cuda error` and `internal error` in
+`ncclGetErrorString`, `src/init.cc`. It prints `Cuda failure` in `src/include/checks.h`.
 
 Topic: network
 """

@@ -16,8 +16,8 @@ all traffic within the group, and unlimited `memlock`. `NCCL_NET=Socket` shows w
 slow.
 
 ## Source
-`NET/OFI` begins each line of aws-ofi-nccl, `include/nccl_ofi_log.h`. The other texts are as people posted
-them in public reports.
+aws-ofi-nccl prints `initialization failed` in `src/nccl_ofi_net.cpp` and begins each line with `NET/OFI`,
+`include/nccl_ofi_log.h`. The other texts are as people posted them in public reports.
 
 Topic: network
 """

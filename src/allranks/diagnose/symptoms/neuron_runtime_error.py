@@ -15,7 +15,8 @@ leftover process does. `NRT_EXEC_HW_ERR` means that the device failed: replace t
 error, install versions of torch-neuronx and neuronx-cc that belong together.
 
 ## Source
-The texts are as people posted them in public reports; allranks did not verify which file prints them.
+The AWS Neuron documentation lists the status codes `NRT_…` in `neuron-runtime/api/nrt_status.rst` (2.29.0).
+The other texts are as people posted them in public reports.
 
 Topic: gpus
 """

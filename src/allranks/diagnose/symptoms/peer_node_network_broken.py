@@ -16,8 +16,9 @@ Look at that node's link (`ip -s link`, switch, kernel log) and `ping` it from t
 out until it is repaired.
 
 ## Source
-`Connection timed out`, `Network is unreachable`, `No route to host` and `Software caused connection abort`
-are glibc's, `sysdeps/gnu/errlist.h`. The other texts are as people posted them in public reports.
+NCCL prints `Connect to … failed` in `src/misc/socket.cc` (2.26.2) and `connect to … failed` in
+`src/os/linux.cc` (2.30.7). `Connection timed out`, `Network is unreachable` and `No route to host` are
+glibc's, `sysdeps/gnu/errlist.h`. The other texts are as people posted them in public reports.
 
 Topic: network
 """

@@ -20,6 +20,10 @@ lose their peer at once; under NCCL they wait until a time-out of 10 minutes or 
 Look for sys.exit, return, break or an exhausted data loader on that rank alone (drop_last, uneven shards;
 Join for DDP), and for a signal handler that exits.
 
+## Source
+Gloo prints `Connection closed by peer` in `gloo/transport/tcp/pair.cc`. While a run is watched: the exit
+codes that supervisors report, and the stacks of the ranks.
+
 Topic: ends
 """
 

@@ -16,6 +16,11 @@ step), a container's stop, a person with `kill`. The other ranks only lost their
 On that node look at `journalctl -u earlyoom -u systemd-oomd`, the scheduler's log (`sacct`), and who ran `kill`
 there. If the machine was short of memory: fewer data loader workers, or more memory for the job.
 
+## Source
+PyTorch 2.13 prints `closing signal` in `torch/distributed/elastic/multiprocessing/api.py` and the table
+with `exitcode` in `torch/distributed/elastic/multiprocessing/errors/__init__.py`. The node's journal gives
+the order of events.
+
 Topic: ends
 """
 

@@ -15,8 +15,9 @@ with Ctrl-Z: the new run cannot begin.
 Stop the old run by its own means (`allranks clean RUN`, `ss -ltnp` shows the holder), or take another port.
 
 ## Source
-PyTorch prints `failed to listen on any` and `failed to bind to` in its socket code; `libtorch_cpu.so` of
-version 2.13 has both. `Address already in use` is glibc's text for EADDRINUSE, `sysdeps/gnu/errlist.h`.
+PyTorch prints `The server socket has failed to bind to` in `torch/csrc/distributed/c10d/socket.cpp`;
+`libtorch_cpu.so` of version 2.13 has it and `failed to listen on any`. `Address already in use` is glibc's
+text for EADDRINUSE, `sysdeps/gnu/errlist.h`.
 
 Topic: start
 """

@@ -17,10 +17,10 @@ Start all nodes together, end old processes of an earlier try, raise the join ti
 merely slow.
 
 ## Source
-PyTorch prints `The client socket has failed to connect` in `torch/csrc/distributed/c10d/socket.cpp`.
-PyTorch 2.13 raises `store based barrier` in `torch/distributed/distributed_c10d.py`. It defines the
-`Rendezvous…Error` classes in `torch/distributed/elastic/rendezvous/api.py`. `clients joined` is a text of
-its `libtorch_cpu.so`.
+PyTorch raises `The client socket has timed out after` in `torch/csrc/distributed/c10d/socket.cpp`. PyTorch
+2.13 raises `store based barrier` in `torch/distributed/distributed_c10d.py` and defines the
+`Rendezvous…Error` classes in `torch/distributed/elastic/rendezvous/api.py`. `clients joined` is in its
+`libtorch_cpu.so`. The other texts are as people posted them in public reports.
 
 Topic: start
 """

@@ -17,7 +17,8 @@ Start the same program on every host of the slice at once. Find the process that
 last checkpoint.
 
 ## Source
-The texts are as people posted them in public reports; allranks did not verify which file prints them.
+PyTorch/XLA prints `Exception in device=TPU` in `torch_xla/distributed/xla_multiprocessing.py`. The other
+texts are as people posted them in public reports.
 
 Topic: gpus
 """
