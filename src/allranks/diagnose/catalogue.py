@@ -17,7 +17,8 @@ from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 SOURCE = "The logs of the ranks, of their launcher and of the node's kernel."
-"""The source of a cause that does not name another one."""
+"""The source of a cause outside `symptoms/` that does not name another one. A symptom must name the program and the
+file that its texts come from."""
 
 SIMILAR = "Easily confused with "
 """The beginning of the paragraph on a page that names similar causes."""
@@ -86,7 +87,8 @@ def page(cause_id: str) -> Page:
     """The page of a cause: the symptom's, if it also has a detector. KeyError if there is none of that id."""
     for package in _packages:
         module = modules(package).get(cause_id)
-        found = page_of(cause_id, module, SOURCE) if module is not None else None
+        source = "" if package is _package else SOURCE
+        found = page_of(cause_id, module, source) if module is not None else None
         if found is not None:
             return found
     raise KeyError(cause_id)

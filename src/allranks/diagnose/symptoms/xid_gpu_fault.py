@@ -16,9 +16,10 @@ Drain the node, look at `dmesg -T | grep Xid` and `nvidia-smi -q`, reset or repl
 that node.
 
 ## Source
-NVIDIA's open kernel modules 595.45.04 show the form of `NVRM: Xid` in `kern_gpu_error_cont_ga100.c`, print
-`fallen off the bus` in `src/nvidia/arch/nvalloc/unix/src/osapi.c` and `GPU is lost` in
-`kernel-open/nvidia/nv-mmap.c`. `RmInitAdapter failed` is in `osinit.c`.
+NVIDIA's Xid catalog explains the numbers: docs.nvidia.com/deploy/xid-errors. NVIDIA's open kernel modules
+595.45.04 show the form of `NVRM: Xid` in `kern_gpu_error_cont_ga100.c` and print `RmInitAdapter failed` in
+`osinit.c`, `fallen off the bus` in `osapi.c` and `GPU is lost` in `nv-mmap.c`. The other texts are as
+people posted them in public reports.
 
 Topic: gpus
 """
