@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import allranks
+from allranks.core.pages import PageError
 from allranks.core.rules import modules
 from allranks.diagnose import catalogue, diagnose, ids, parse
 
@@ -25,6 +26,9 @@ Nobody watches the run.
 
 ## What to do
 Fill it.
+
+## Source
+The coffee machine, `src/display.c`.
 
 Topic: nodes
 """
@@ -52,6 +56,14 @@ def test_one_file_is_all_that_a_symptom_needs(one_more):
     assert "coffee-is-out" in ids()
     found = diagnose(parse("node1: [rank3] coffee reservoir empty\n"))
     assert (found.cause, found.where.rank, found.fix) == ("coffee-is-out", 3, "Fill it.")
+
+
+def test_a_symptom_names_the_source_of_its_texts(one_more, tmp_path):
+    text = NEW.replace("## Source\nThe coffee machine, `src/display.c`.\n\n", "")
+    assert text != NEW
+    (tmp_path / "coffee_is_out.py").write_text(text)
+    with pytest.raises(PageError, match="coffee-is-out: nothing under Source"):
+        catalogue.page("coffee-is-out")
 
 
 def test_found_inside_a_zip(tmp_path):

@@ -16,7 +16,9 @@ is not its own, or a GPU that hung.
 kernel. A reset: `dmesg -T | grep amdgpu` and `rocm-smi` on the node.
 
 ## Source
-The texts are as people posted them in public reports; allranks did not verify which file prints them.
+ROCm's runtime prints `Memory access fault by GPU` in `core/runtime/runtime.cpp` (ROCR-Runtime). PyTorch
+2.13 raises `HIP error:` in `ATen/miopen/Exceptions.h`. The other texts are as people posted them in public
+reports.
 
 Topic: gpus
 """
