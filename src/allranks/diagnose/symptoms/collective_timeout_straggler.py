@@ -18,7 +18,8 @@ save together; raise ddp_timeout only if the work really takes that long.
 ## Source
 PyTorch prints the texts about NCCL's collectives and its watchdog in
 `torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`. `Application timeout caused pair closure` is Gloo's,
-`gloo/transport/tcp/unbound_buffer.cc`. `missing ranks` is a text of `libtorch_cpu.so` of PyTorch 2.13.
+`gloo/transport/tcp/unbound_buffer.cc`. `missing ranks` is a text of `libtorch_cpu.so` of PyTorch 2.13. The
+other texts are as people posted them in public reports.
 
 Topic: training
 """

@@ -17,7 +17,8 @@ compares the paths.
 ## Source
 datasets 4.0.0 raises `Couldn't find any data file at` in `load.py` and defines `DatasetNotFoundError` in
 `exceptions.py`. LLaMA-Factory 0.9.5 raises `Undefined dataset` in `data/parser.py`. PyTorch 2.13 adds `in
-DataLoader worker` in `torch/utils/data/_utils/worker.py`.
+DataLoader worker` in `torch/utils/data/_utils/worker.py`. The other texts are as people posted them in
+public reports.
 
 Topic: storage
 """

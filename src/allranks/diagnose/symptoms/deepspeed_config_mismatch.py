@@ -18,7 +18,8 @@ wrong w look at the launcher. `deepspeed: auto` in the run file writes a fitting
 ## Source
 DeepSpeed 0.19.8 raises `Check batch related parameters` and `cannot be simultaneously enabled` in
 `runtime/config.py`. transformers 5.6.0 raises `DeepSpeed config values that mismatch` in
-`integrations/deepspeed.py`; accelerate 1.11.0 has the same text in `utils/dataclasses.py`.
+`integrations/deepspeed.py`; accelerate 1.11.0 has the same text in `utils/dataclasses.py`. The other texts
+are as people posted them in public reports.
 
 Topic: settings
 """

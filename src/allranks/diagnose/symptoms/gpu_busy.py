@@ -21,7 +21,8 @@ or use other GPUs. If you start ranks yourself, start one process per GPU. A dis
 is only a note.
 
 ## Source
-nvidia-smi `processes` and `fb_memory_usage`; the logs of the ranks.
+nvidia-smi `processes` and `fb_memory_usage`. In logs, PyTorch's `c10/cuda/CUDAException.cpp` prints `CUDA
+error:` and the text that CUDA gives for the error code, as people posted it in public reports.
 
 Topic: gpus
 """

@@ -14,7 +14,8 @@ Install it in the environment that the run uses, the same on every node (one ima
 
 ## Source
 CPython 3.11 raises `ModuleNotFoundError: No module named`. transformers 5.6.0 raises the other texts in
-`dynamic_module_utils.py` and `utils/import_utils.py`.
+`dynamic_module_utils.py` and `utils/import_utils.py`. The other texts are as people posted them in public
+reports.
 
 Topic: software
 """

@@ -15,7 +15,8 @@ Install it on that node or in the image, or leave out the option that asks for i
 needs numactl).
 
 ## Source
-The texts are those of shells, `env` and Go's `exec` package, as people posted them in public reports.
+Go's `src/os/exec/lp_unix.go` returns `executable file not found in $PATH`, which Docker and similar
+programs pass on. The other texts are those of shells and `env`, as people posted them in public reports.
 
 Topic: software
 """

@@ -16,7 +16,8 @@ the line above the exception then names the socket, the memory, the library or t
 
 ## Source
 NCCL 2.30.7 returns `unhandled system error`, `unhandled cuda error` and `internal error` in
-`ncclGetErrorString`, `src/init.cc`. It prints `Cuda failure` in `src/include/checks.h`.
+`ncclGetErrorString`, `src/init.cc`. It prints `Cuda failure` in `src/include/checks.h`. The other texts are
+as people posted them in public reports.
 
 Topic: network
 """

@@ -16,7 +16,7 @@ Read the dead worker's own log (in /tmp/ray/session_latest/logs, by its pid), an
 
 ## Source
 Ray 2.60.0 defines `ActorDiedError`, `RayActorError` and `WorkerCrashedError` in `exceptions.py`. `Worker
-exit type:` is a text of its `raylet`.
+exit type:` is a text of its `raylet`. The other texts are as people posted them in public reports.
 
 Topic: ends
 """

@@ -16,7 +16,7 @@ if it is missing.
 ## Source
 OpenSSH prints `ssh: connect to host` and `REMOTE HOST IDENTIFICATION HAS CHANGED` in `sshconnect.c`, and
 `Host key verification failed` and `Permission denied` in `sshconnect2.c`. DeepSpeed 0.19.8 raises `was not
-reachable via ssh` in `launcher/runner.py`.
+reachable via ssh` in `launcher/runner.py`. The other texts are as people posted them in public reports.
 
 Topic: start
 """

@@ -18,7 +18,7 @@ node.
 transformers 5.6.0 raises `is not a local folder and is not a valid model identifier` in `utils/hub.py`,
 `does not appear to have a file named` in `modeling_utils.py` and `Can't load tokenizer for` in
 `tokenization_utils_base.py`. huggingface_hub 1.33.0 raises `Repo id must be in the form` in
-`utils/_validators.py`.
+`utils/_validators.py`. The other texts are as people posted them in public reports.
 
 Topic: storage
 """

@@ -16,7 +16,7 @@ are known to run.
 ## Source
 transformers 5.6.0 raises `is required for a normal functioning of this module` in `utils/versions.py` and
 `does not recognize this architecture` in `models/auto/configuration_auto.py`. CPython 3.11 raises `cannot
-import name` and `unexpected keyword argument`.
+import name` and `unexpected keyword argument`. The other texts are as people posted them in public reports.
 
 Topic: software
 """

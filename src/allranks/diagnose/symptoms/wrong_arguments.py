@@ -19,7 +19,7 @@ version that is installed on the nodes.
 CPython 3.11 prints `unrecognized arguments` and `the following arguments are required` in `argparse.py`.
 transformers 5.6.0 raises `not used by the HfArgumentParser` in `hf_argparser.py`. OmegaConf 2.4.0 defines
 `ConfigKeyError` and `ConfigAttributeError` in `errors.py`. click prints `Missing option` and `No such
-option` in `exceptions.py`.
+option` in `exceptions.py`. The other texts are as people posted them in public reports.
 
 Topic: settings
 """
