@@ -164,6 +164,10 @@ ODD = (
 )  # fmt: skip
 
 
+def test_of_a_very_long_line_the_ends_are_read_also_behind_a_matcher():
+    same([("x.log", b"node7\n" + b"a" * 70000 + b"---------\nplain text\n")])
+
+
 @settings(max_examples=40, deadline=None)
 @given(st.lists(st.sampled_from([*STORIES[:40], *ODD]), max_size=30))
 def test_the_same_is_kept_of_any_text(parts):

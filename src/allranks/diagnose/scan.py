@@ -196,7 +196,10 @@ class _Scanner:
 
     def _plain(self, new: Iterable[bytes]) -> Dict[bytes, Kind]:
         """The lines of new kinds that, according to the matcher, are plain text after a known prefix."""
-        left, found = list(new), {}
+        left, found = (
+            [form for form in new if len(form) <= LINE_LIMIT],
+            {},
+        )  # of a longer line only the ends are read
         suspects = self.kinds.suspects(len(left)) if len(left) >= NEW and not self.learned else None
         if suspects is None:
             return found
