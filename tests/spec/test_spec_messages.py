@@ -42,6 +42,8 @@ CASES = {
     "  why  NCCL takes patterns, gloo takes one exact name and crashes on anything else.\n"
     "  fix  one name such as eth0, or auto",
     "network: [1]\n": "r.yaml:4  network: a list is not a mapping.\n  fix  network: {interface: …}",
+    "alerts: {level: block}\n": "r.yaml:4  alerts.level: nobody receives alerts.\n"
+    "  why  only a webhook or a command does.\n  fix  alerts.webhook",
     "alerts: {level: blocks}\n": "r.yaml:4  alerts.level: blocks is not one of warn, block, end.\n  fix  block",
     "transport: ssh\n": "r.yaml:4  transport: ssh is not one of asyncssh, openssh.\n  fix  openssh",
     "same_host: yes\n": "r.yaml:4  same_host: yes is neither true nor false.\n"

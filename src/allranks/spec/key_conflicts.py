@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from allranks.core.net import is_loopback
@@ -16,6 +17,11 @@ def place_of(tree: Table, key: str) -> Entry:
     section, _, name = key.partition(".")
     above = tree.entries[section]
     return above.node.entries[name] if name and isinstance(above.node, Table) else above
+
+
+def entries_of(tree: Table, section: str) -> Mapping[str, Entry]:
+    above = tree.entries.get(section)
+    return above.node.entries if above is not None and isinstance(above.node, Table) else {}
 
 
 def check_together(run: Run, tree: Table, reading: Reading) -> None:
@@ -55,6 +61,11 @@ def check_together(run: Run, tree: Table, reading: Reading) -> None:
         do = "environment: {python: /path/of/it/bin/python}"
         reading.wrong(place("environment.conda"), saw, why, do)
     check_loading(run, tree, reading)
+    receiver = run.alerts.get("webhook") or run.alerts.get("command")
+    if run.alerts.get("level") and not receiver and "level" in entries_of(tree, "alerts"):
+        wrong(
+            "alerts.level", "nobody receives alerts.", "only a webhook or a command does.", "alerts.webhook"
+        )
     for name in run.secrets:
         if name in run.env:
             saw = f"env.{name}: it is in secrets too."
