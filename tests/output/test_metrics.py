@@ -62,7 +62,7 @@ def test_a_run_that_trains() -> None:
     assert found["allranks_gpu_utilization_ratio", "gpu=0", "node=a", "run=run-1"] == 0.8
     assert found["allranks_gpu_temperature_celsius", "gpu=0", "node=a", "run=run-1"] == 61.0
     assert found["allranks_gpu_power_watts", "gpu=0", "node=a", "run=run-1"] == 300.0
-    assert found["allranks_run_gradient_norm_ratio", "run=run-1"] == 1.25
+    assert found["allranks_run_gradient_norm", "run=run-1"] == 1.25
     assert found["allranks_node_memory_available_bytes", "node=a", "run=run-1"] == 5
     assert found["allranks_run_findings", "run=run-1", "severity=warning"] == 1
     assert found["allranks_run_findings", "run=run-1", "severity=error"] == 0
@@ -99,6 +99,8 @@ def test_names_follow_the_conventions() -> None:
         "run_step",
         "run_planned_steps",
         "run_loss",
+        "run_learning_rate",
+        "run_gradient_norm",
         "rank_step",
         "rank_alive",
     }
