@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from allranks.output import report, report_failure
 from allranks.output.report_collect import Collector
+from allranks.output.report_parts import run_again
 from allranks.output.report_style import SCRIPT, STYLE, digest
 
 VOID = {"meta", "link", "rect", "path", "br"}
@@ -166,6 +167,32 @@ def test_what_goes_on_from_a_failure(run_directory, file, resumes, saves, said):
     data.update(adapter={}, can_resume=resumes)
     data["state"].update(file=file, saves=saves)
     assert said in Page(report.render(data)).text
+
+
+@pytest.mark.parametrize(
+    ("state", "options", "said"),
+    [
+        (
+            {"file": "command line", "typed": ["--cpu", "--", "train.py", "a b"]},
+            (),
+            "allranks run --cpu -- train.py 'a b'",
+        ),
+        (
+            {"file": "command line", "typed": ["--cpu", "--", "train.py"]},
+            ("--resume", "auto"),
+            "allranks run --cpu --resume auto -- train.py",
+        ),
+        (
+            {"file": "a.yaml", "typed": ["/x/a.yaml", "--nodes", "n[1-3]"]},
+            (),
+            "allranks run /x/a.yaml --nodes 'n[1-3]'",
+        ),
+        ({"file": "a.yaml", "typed": []}, (), "allranks run a.yaml"),
+        ({"typed": "x"}, (), ""),
+    ],
+)
+def test_a_run_that_was_typed_is_started_again_by_its_words(state, options, said):
+    assert run_again(state, *options) == said
 
 
 def test_the_first_word_of_a_failure_is_no_verdict(run_directory):

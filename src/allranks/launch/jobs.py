@@ -207,6 +207,7 @@ def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any
     return {
         "name": run.name,
         "file": run.file,
+        "typed": list(run.typed),
         "nodes": [node.name for node in run.cluster.nodes],
         "places": [
             {"node": node.name, "ranks": [one["rank"] for one in plan.ranks if one["node"] == node.name]}

@@ -25,7 +25,7 @@ from allranks.output.report_findings import (
     saves_of,
     where_of,
 )
-from allranks.output.report_parts import verdict_sentence
+from allranks.output.report_parts import run_again, verdict_sentence
 from allranks.output.report_text import count, short
 from allranks.output.table import print_fine
 
@@ -224,16 +224,12 @@ def report_path(result: Mapping[str, Any]) -> str:
 
 def go_on(result: Mapping[str, Any]) -> list[tuple[str, str]]:
     """The command that continues from a whole adapter of a failed run."""
-    adapter, file = adapter_of(result.get("adapter")), result.get("file")
-    if (
-        result.get("state") not in ("failed", "lost")
-        or not isinstance(file, str)
-        or adapter.get("whole") is not True
-    ):
+    adapter, words = adapter_of(result.get("adapter")), run_again(result, "--resume", "auto")
+    if result.get("state") not in ("failed", "lost") or not words or adapter.get("whole") is not True:
         return []
     step = integer(adapter.get("step"))
     what = "goes on" + (f" from step {step:,}" if step is not None else "") + ", after the fix"
-    return [(f"allranks run {shlex.quote(file)} --resume auto", what)]
+    return [(words, what)]
 
 
 def commands(result: Mapping[str, Any]) -> list[tuple[str, str]]:

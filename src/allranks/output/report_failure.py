@@ -7,14 +7,13 @@ standard library.
 from __future__ import annotations
 
 import re
-import shlex
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from allranks.core.library_code import LIBRARY
 from allranks.core.text import fold, plural, spans
 from allranks.core.untrusted import integer, listing, mapping, mappings, number
 from allranks.output.report_findings import blamed, lines_of, place, saves_of
-from allranks.output.report_parts import facts, section, state_of, verdict_sentence
+from allranks.output.report_parts import facts, run_again, section, state_of, verdict_sentence
 from allranks.output.report_text import count, escape, moment, readable, seconds
 
 LINES = 30
@@ -99,12 +98,12 @@ def go_on(data: Mapping[str, Any]) -> Tuple[str, str]:
     """The command that continues from the save, and its effect."""
     if state_of(data) not in ("failed", "lost"):
         return "", ""
-    file = data["state"].get("file")
-    words = f"allranks run {shlex.quote(str(file))}" if isinstance(file, str) and file else ""
     if not saved(data).startswith("Nothing") and data.get("can_resume"):
+        words = run_again(data["state"], "--resume", "auto")
         if not words:
             return "", "the command that started it, with --resume auto"
-        return f"{words} --resume auto", "after the fix; it continues from the newest whole save"
+        return words, "after the fix; it continues from the newest whole save"
+    words = run_again(data["state"])
     return words, "after the fix; it starts from the beginning" if words else ""
 
 

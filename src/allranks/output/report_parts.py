@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
 from allranks.core.run_states import NOT_SEEN
@@ -336,3 +337,16 @@ def plan(data: Mapping[str, Any]) -> str:
     head = "".join(f'<th scope="col">{h}</th>' for h in ("", "planned", "measured", "difference"))
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
     return section("plan", "Plan against measured", f'<div class="wrap">{table}</div>')
+
+
+def run_again(state: Mapping[str, Any], *options: str) -> str:
+    """The command that starts this run again: the words that were typed, or its run file; empty if neither is known.
+    The options come before the `--` of a typed command."""
+    typed, file = state.get("typed"), state.get("file")
+    words = [str(word) for word in typed] if isinstance(typed, (list, tuple)) and typed else []
+    if not words and isinstance(file, str) and file:
+        words = [file]
+    if not words:
+        return ""
+    end = words.index("--") if "--" in words else len(words)
+    return " ".join(map(shlex.quote, ["allranks", "run", *words[:end], *options, *words[end:]]))

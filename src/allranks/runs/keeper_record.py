@@ -51,6 +51,7 @@ class Record:
             "id": job["run_id"],
             "name": job["keep"].get("name"),
             "file": job["keep"].get("file"),
+            "typed": job["keep"].get("typed") or [],
             "state": "starting",
             "phase": "launch",
             "why": "",
