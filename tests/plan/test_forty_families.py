@@ -56,6 +56,7 @@ CONFIGS: dict[str, dict[str, Any]] = {
     "ernie4_5_moe": {**SMALL, "moe_num_experts": 4, "moe_k": 2, "moe_intermediate_size": 40},
     "deepseek_v2": LATENT,
     "deepseek_v3": LATENT,
+    "glm4_moe_lite": LATENT,
     "gpt_neox": ALIKE,
     "opt": {**ALIKE, "ffn_dim": 96, "word_embed_proj_dim": 64},
     "bloom": {"hidden_size": 64, "n_layer": 3, "n_head": 4, "vocab_size": 320},

@@ -263,7 +263,7 @@ exec {sys.executable} "$1" "$2" "$3" "$code" "${{@:5}}"
         answer = connections(desk)
     finally:
         rig.run(3, ["tee", place], input=before)
-    assert said(answer) == {("clock-differs", "node3")} and "90 s ahead of node1's" in text(answer)
+    assert said(answer) == {("clock-differs", "node3")} and "1 min 30 s ahead of node1's" in text(answer)
 
 
 # ---- the collective ----
