@@ -8,7 +8,7 @@ Every expression here is linear.
 from __future__ import annotations
 
 import re
-from typing import FrozenSet, List
+from typing import FrozenSet, List, Tuple
 
 DRAWN = "| 0/"
 """In a bar that has only been drawn: no step yet."""
@@ -60,3 +60,13 @@ def is_progress(text: str, words: List[bytes]) -> bool:
     if _QUANTITY.search(text) is None:
         return False
     return "%|" in text or _COUNT.search(text) is not None
+
+
+def drawn_digits(text: str) -> List[Tuple[int, int]]:
+    """The position of the digit in each `| 0/`, as (begin, end)."""
+    found: List[Tuple[int, int]] = []
+    start = text.find(DRAWN)
+    while start >= 0:
+        found.append((start + 2, start + 3))
+        start = text.find(DRAWN, start + 1)
+    return found

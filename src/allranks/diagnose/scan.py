@@ -31,7 +31,7 @@ from allranks.diagnose.kinds import (
 )
 from allranks.diagnose.lines import LINE_LIMIT, Line, Reader, ends, traceback_at
 from allranks.diagnose.prefixes import Spans, peel
-from allranks.diagnose.progress import DRAWN
+from allranks.diagnose.progress import DRAWN, drawn_digits
 from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
 from allranks.diagnose.shapes import Shape
 from allranks.diagnose.streams import LOOSE, is_warning_class, opens
@@ -237,7 +237,7 @@ class _Scanner:
         if not shape.says_nothing or (shape.exception and not is_warning_class(line.text)):
             role = SPEAKS
         if role == STEP and b"| 0/" in form:
-            spans += _places_of(text.translate(ALIKE_TEXT), DRAWN)
+            spans += drawn_digits(text.translate(ALIKE_TEXT))
         timed = line.time is not None or _EPOCH.search(text) is not None
         if role == PLAIN and self.kinds.matcher is not None:
             self._keep_head(text, form, timed)
@@ -385,16 +385,6 @@ def _effect(shape: Shape, text: str) -> int:
     if shape.progress or shape.exception or (shape is PLAIN_SHAPE and LOOSE.match(text) is not None):
         return CLOSES
     return NOTHING
-
-
-def _places_of(text: str, drawn: str) -> Spans:
-    """The position of the digit in each `| 0/`."""
-    found: Spans = []
-    start = text.find(drawn)
-    while start >= 0:
-        found.append((start + 2, start + 3))
-        start = text.find(drawn, start + 1)
-    return found
 
 
 def _stream(place: Origin, source: "str | None") -> Any:
