@@ -29,6 +29,14 @@ CPU_PARTS = {
 """What is not here differs from what is here in its numbers or its fault alone: all of it runs in the seldom tier."""
 
 
+@pytest.fixture(scope="module", autouse=True)
+def own_home(tmp_path_factory: pytest.TempPathFactory):
+    """Nothing is kept in the user's home."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ALLRANKS_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
 @pytest.fixture(scope="module")
 def tried(tmp_path_factory: pytest.TempPathFactory):
     """Runs these parts of a stage through the command, once; its outcomes by part."""
