@@ -139,7 +139,7 @@ def chosen(tree: Tree, count: int, seed: int, rooms: list[str]) -> dict[str, lis
 
 
 class FastTests:
-    """The test files with fast tests that import a file, the nearest first."""
+    """The test files with tests that are fast, or would be but for torch, that import a file; the nearest first."""
 
     def __init__(self, tree: Tree, near: int = NEAR):
         self.tree, self.near = tree, near
@@ -147,7 +147,11 @@ class FastTests:
         for name, imports in tree.imports.items():
             for one in imports:
                 self.users.setdefault(one, []).append(name)
-        self.fast = {name for name in tree.tests if "fast" in tiers(tree.files[name])}
+        self.fast = {
+            name
+            for name in tree.tests
+            if "fast" in tiers(tree.files[name]) or "pytest.mark.tensors" in tree.files[name]
+        }
 
     def of(self, file: str) -> list[str]:
         far, waiting = {file: 0}, deque([file])
@@ -230,6 +234,9 @@ class Worker:
         self.folder = folder
         environment = {**os.environ, "PYTHONPATH": str(folder / "src"), "PYTEST_ADDOPTS": "", "CI": ""}
         environment["ALLRANKS_HOME"] = str(folder / "home")
+        environment["OMP_NUM_THREADS"] = (
+            "1"  # a forked child has none of torch's other threads, and would wait
+        )
         environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each child would compile everything anew
         self.process = subprocess.Popen(
             [sys.executable, "-m", "tests.mutants_run"],

@@ -29,7 +29,7 @@ OURS = ("allranks", "tests", "benchmarks")
 OPTIONS = (
     "-q",
     "-m",
-    "fast or measured",
+    "fast or measured or tensors",
     "-p",
     "no:cacheprovider",
     "--assert=plain",

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 TIERS = ("fast", "slow", "seldom")
 SELDOM = "seldom"
-SLOW = ("training", "rig", "browser", "lengthy", "legacy", "measured")
+SLOW = ("training", "tensors", "rig", "browser", "lengthy", "legacy", "measured")
 
 
 def tier_of(marks: Collection[str]) -> str:

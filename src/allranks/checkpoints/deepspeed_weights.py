@@ -198,8 +198,11 @@ def same(one: Any, other: Any) -> bool:
     """Bit for bit; NaN equals itself."""
     import torch
 
-    other = other.to(one.dtype)
-    return bool(torch.equal(one.contiguous().view(torch.uint8), other.contiguous().view(torch.uint8)))
+    if one.shape != other.shape:
+        return False
+    # A row, since a column's values need not lie side by side for torch to call it contiguous.
+    rows = [each.to(one.dtype).contiguous().reshape(-1).view(torch.uint8) for each in (one, other)]
+    return bool(torch.equal(*rows))
 
 
 def parameters(parts: Parts) -> Iterator[Tuple[str, List[Any], Sequence[int]]]:
