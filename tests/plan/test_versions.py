@@ -43,8 +43,7 @@ def told(extra: str, **facts: dict[str, Any]) -> tuple[str, str]:
     """`facts` are the versions that each node sent."""
     sent = {}
     for name, one in facts.items():
-        values = {f"software.versions.{key}": value for key, value in one.items()}
-        sent[name] = facts_from_json({"node": name, "values": values})
+        sent[name] = facts_from_json({"node": name, "values": {"software": {"versions": one}}})
     found = versions_of(loads(START + extra, "r.yaml"), sent)
     return dotted(found.transformers), dotted(found.deepspeed)
 
