@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from itertools import compress
 from operator import itemgetter
-from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.diagnose.lines import LINE_LIMIT
 from allranks.diagnose.prefixes import Spans
@@ -21,14 +22,59 @@ STEP, PLAIN, MUTE, SPEAKS = range(4)
 NOTHING, OPENS, CLOSES = range(3)
 
 
+Columns = Tuple[Tuple[int, int], ...]
+
+
 class Layout:
-    """The columns in which raw lines name their place, and their role. `cut` takes those columns out of a line; None:
-    all lines have the same place."""
+    """The columns in which raw lines name their place, and their role. `cut` takes those columns out of a line, and
+    `cut_all` out of each line of a block that begins with a line's end; None: all lines have the same place."""
 
-    __slots__ = ("cut", "role")
+    __slots__ = ("cut", "cut_all", "role")
 
-    def __init__(self, role: int, cut: "Optional[Callable[[bytes], Any]]" = None) -> None:
-        self.role, self.cut = role, cut
+    def __init__(self, role: int, columns: Columns = ()) -> None:
+        self.role = role
+        self.cut: Optional[Callable[[bytes], Any]] = None
+        self.cut_all: Optional[Callable[[bytes], List[Any]]] = None
+        if columns:
+            self.cut = itemgetter(*(slice(start, end) for start, end in columns))
+            ends = [0, *(end for _, end in columns)]
+            parts = [b".{%d}(.{%d})" % (a - e, b - a) for e, (a, b) in zip(ends, columns) if a >= e]
+            if len(parts) == len(columns):
+                self.cut_all = re.compile(b"\n" + b"".join(parts), re.DOTALL).findall
+
+
+LAST = 64
+"""Lines at the end of a block that are found without cutting the block into lines."""
+
+
+class Lines(Sequence[bytes]):
+    """The lines of a block. They are cut apart only if one of them is needed that is not among the last."""
+
+    __slots__ = ("_cut", "_data", "_last", "_length")
+
+    def __init__(self, data: bytes, length: int) -> None:
+        self._data, self._length = data, length
+        self._cut: Optional[List[bytes]] = None
+        self._last: List[bytes] = []
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, number: Any) -> Any:
+        if self._cut is None:
+            if isinstance(number, int) and number > self._length - LAST:
+                self._last = self._last or self._data.rsplit(b"\n", LAST)
+                return self._last[number - self._length]
+            self._cut = self._data.split(b"\n")
+        return self._cut[number]
+
+    def columns(self, layout: Layout, start: int, end: int) -> List[Any]:
+        """What these lines, which all have this layout, say in its columns."""
+        if layout.cut is None:
+            return []
+        if self._cut is None and end - start == self._length and layout.cut_all is not None:
+            return layout.cut_all(b"\n" + self._data)
+        return list(map(layout.cut, self[start:end]))
 
 
 class Kind:
@@ -67,6 +113,7 @@ class Kinds:
         self.layouts: Dict[Any, Layout] = {}
         self._of: Dict[Any, Dict[bytes, Kind]] = {}
         self._heads: Dict[Any, Dict[bytes, Kind]] = {}
+        self._cut: Dict[Any, Tuple[int, Callable[[bytes], List[bytes]]]] = {}
         self._bytes = 0
 
     def suspects(self, unlike: int) -> Optional[Suspects]:
@@ -89,6 +136,7 @@ class Kinds:
                 one.clear()
             self.layouts.clear()
             self._heads.clear()
+            self._cut.clear()
             self._bytes = 0
         known.update(kept)
 
@@ -97,6 +145,15 @@ class Kinds:
         return self._heads.setdefault(
             ranked, {b"": Kind(self.layout(PLAIN, "", b"", []), NOTHING, False, -1, PLAIN_SHAPE)}
         )
+
+    def cut_heads(self, ranked: object) -> Callable[[bytes], List[bytes]]:
+        """A function that cuts lines, each after its line's end, into the prefixes and what follows them: `["", prefix,
+        text, prefix, text, …]`."""
+        heads = self.heads(ranked)
+        if ranked not in self._cut or self._cut[ranked][0] != len(heads):
+            known = b"|".join(map(re.escape, sorted(heads, key=len, reverse=True)))
+            self._cut[ranked] = len(heads), re.compile(b"\n(" + known + b")").split
+        return self._cut[ranked][1]
 
     def layout(self, role: int, text: str, form: bytes, spans: Spans) -> Layout:
         """The same one for all lines that say their place in the same way at the same columns."""
@@ -107,8 +164,7 @@ class Kinds:
         key = role, digits, form[: max((end for _, end in columns), default=0)]
         layout = self.layouts.get(key)
         if layout is None:
-            cut = itemgetter(*(slice(start, end) for start, end in digits)) if digits else None
-            layout = self.layouts[key] = Layout(role, cut)
+            layout = self.layouts[key] = Layout(role, digits)
         return layout
 
 
@@ -131,7 +187,7 @@ class Sum:
         self.plain: Optional[Tuple[int, bytes]] = None
         self.step: Optional[Tuple[int, bytes]] = None
 
-    def add(self, role: int, run: Run, before: int, raws: Sequence[bytes]) -> None:
+    def add(self, role: int, run: Run, before: int, raws: Lines) -> None:
         """`before` turns a number in the block into one in the stretch."""
         last = before + run.last
         self.lines += run.lines
@@ -144,57 +200,52 @@ class Sum:
             self.plain = last, raws[run.last]
 
 
-LAYOUTS_APART = 4
-"""Layouts in one stretch that are looked for one after the other; of more, line after line."""
-
 LOOKED_FOR = 32
 """Different values whose first and last place in a list is looked for one after the other."""
 
 
-def runs(raws: Sequence[bytes], among: List[Kind], begun: int) -> Iterator[Tuple[Layout, Any, Run]]:
+def runs(raws: Lines, among: List[Kind], begun: int) -> Iterator[Tuple[Layout, Any, Run]]:
     """(layout, the text that gives the place, lines) of each place in a stretch."""
-    layouts: Dict[Layout, Set[Kind]] = {}
-    for kind in set(among):
-        layouts.setdefault(kind.layout, set()).add(kind)
     whole = range(begun, begun + len(among))
+    layouts = {kind.layout for kind in set(among)}
+    if len(layouts) == 1:
+        layout = layouts.pop()
+        yield from _of_layout(layout, whole, raws.columns(layout, begun, whole.stop))
+        return
+    counts = Counter(among)
+    totals: Dict[Layout, int] = Counter()
+    for kind, count in counts.items():
+        totals[kind.layout] += count
+    largest = max(totals, key=totals.__getitem__)
+    others = {kind for kind in counts if kind.layout is not largest}
     rows: Dict[Layout, List[int]] = {}
-    if len(layouts) > LAYOUTS_APART:
-        for number, kind in zip(whole, among):
-            rows.setdefault(kind.layout, []).append(number)
-    left = len(among)
-    rest = next((layout for layout in layouts if layout.cut is None), None)
-    lines = raws[begun : whole.stop] if any(layout.cut is not None for layout in layouts) else []
-    for layout, kinds in layouts.items():
-        if layout is rest:
-            continue
-        numbers: Sequence[int] = whole
-        texts: Iterable[bytes] = lines
-        if rows:
-            numbers = rows[layout]
-            texts = map(lines.__getitem__, [number - begun for number in numbers])
-        elif len(layouts) > 1:
-            chosen = list(map(kinds.__contains__, among))
-            numbers, texts = list(compress(whole, chosen)), compress(lines, chosen)
-        left -= len(numbers)
-        if layout.cut is None:
-            yield layout, None, Run(len(numbers), numbers[0], numbers[-1])
-            continue
-        for value, run in _values(list(map(layout.cut, texts)), numbers):
-            yield layout, value, run
-    if rest is not None:  # mostly the largest
-        first = next(n for n, kind in zip(whole, among) if kind.layout is rest)
-        last = next(n for n, kind in zip(reversed(whole), reversed(among)) if kind.layout is rest)
-        yield rest, None, Run(left, first, last)
+    for number in compress(whole, map(others.__contains__, among)):
+        rows.setdefault(among[number - begun].layout, []).append(number)
+    for layout, numbers in rows.items():
+        said = [] if layout.cut is None else [layout.cut(raws[number]) for number in numbers]
+        yield from _of_layout(layout, numbers, said)
+    if largest.cut is None:
+        first = next(n for n, kind in zip(whole, among) if kind not in others)
+        last = next(n for n, kind in zip(reversed(whole), reversed(among)) if kind not in others)
+        yield largest, None, Run(totals[largest], first, last)
+        return
+    chosen = [kind not in others for kind in among]
+    said = list(map(largest.cut, compress(raws[begun : whole.stop], chosen)))
+    yield from _of_layout(largest, list(compress(whole, chosen)), said)
 
 
-def _values(said: List[Any], numbers: Sequence[int]) -> Iterator[Tuple[Any, Run]]:
+def _of_layout(layout: Layout, numbers: Sequence[int], said: List[Any]) -> Iterator[Tuple[Layout, Any, Run]]:
     """How many times each value occurs, and the numbers of its first and its last place."""
+    if layout.cut is None:
+        yield layout, None, Run(len(numbers), numbers[0], numbers[-1])
+        return
     counts = Counter(said)
     if len(counts) <= LOOKED_FOR:
         back = said[::-1]
         for value, count in counts.items():
-            yield value, Run(count, numbers[said.index(value)], numbers[len(back) - 1 - back.index(value)])
+            last = numbers[len(back) - 1 - back.index(value)]
+            yield layout, value, Run(count, numbers[said.index(value)], last)
         return
     firsts, lasts = dict(zip(reversed(said), reversed(numbers))), dict(zip(said, numbers))
     for value, count in counts.items():
-        yield value, Run(count, firsts[value], lasts[value])
+        yield layout, value, Run(count, firsts[value], lasts[value])

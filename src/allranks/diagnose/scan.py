@@ -25,6 +25,7 @@ from allranks.diagnose.kinds import (
     Kind,
     Kinds,
     Layout,
+    Lines,
     Origin,
     Sum,
     runs,
@@ -45,9 +46,6 @@ LONGEST = 1 << 20
 """Bytes of a line that are held; of a longer one the ends alone."""
 
 PLACES_KEPT = 1 << 16
-LAST = 32
-"""Lines at the end of a block that are found without cutting it into lines."""
-
 HEADS_KEPT = 64
 NEW = 32
 """Lines of new kinds in a block from which on they are looked through with a matcher."""
@@ -67,7 +65,9 @@ def whole_lines(read: Callable[[int], bytes]) -> Iterator[bytes]:
             chunk = late + chunk
             late = b"\r" if chunk.endswith(b"\r") else b""
             chunk = chunk[: len(chunk) - len(late)]
-            chunk = (chunk.replace(b"\r\n", b"\n") if b"\r\n" in chunk else chunk).replace(b"\r", b"\n")
+            if b"\n" in chunk:  # to look for one character takes much less time than for two
+                chunk = chunk.replace(b"\r\n", b"\n")
+            chunk = chunk.replace(b"\r", b"\n")
         end = chunk.rfind(b"\n")
         if end >= 0:
             yield b"".join((held, memoryview(chunk)[:end]))
@@ -78,26 +78,6 @@ def whole_lines(read: Callable[[int], bytes]) -> Iterator[bytes]:
             held = held[: LONGEST // 2] + held[-LONGEST // 4 :]
     if late or held:
         yield held
-
-
-class _Raws(Sequence[bytes]):
-    """The lines of a block. They are cut apart only if one of them is needed that is not among the last."""
-
-    __slots__ = ("_cut", "_data", "_length")
-
-    def __init__(self, data: bytes, length: int) -> None:
-        self._data, self._length = data, length
-        self._cut: Optional[List[bytes]] = None
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __getitem__(self, number: Any) -> Any:
-        if self._cut is None:
-            if isinstance(number, int) and number >= self._length - LAST:
-                return self._data.rsplit(b"\n", self._length - number)[-(self._length - number)]
-            self._cut = self._data.split(b"\n")
-        return self._cut[number]
 
 
 def scan(
@@ -125,6 +105,9 @@ class _Scanner:
         self.learned = 0
         self.place = self.reader.place
         self.number = 0
+        self.unlike = False
+        """Most lines of the last block were like none before."""
+
         self.lines, self.time = 0, None
         self.sums: Dict[Origin, Sum] = {}
         """The stretch that waits to be given out."""
@@ -134,9 +117,18 @@ class _Scanner:
         """Ranks and streams that are surely in no traceback. That of any other may have begun in another log."""
 
     def block(self, data: bytes) -> Iterator[Union[Line, Stretch]]:
-        forms = data.translate(ALIKE).split(b"\n")
-        raws = _Raws(data, len(forms))
-        kinds: List[Optional[Kind]] = list(map(self.known.get, forms))
+        text = data.translate(ALIKE)
+        kinds = self._plain(text) if self.unlike else []
+        if kinds:
+            forms: Sequence[bytes] = Lines(text, len(kinds))
+            suspected = [number for number, kind in enumerate(kinds) if kind is None]
+            self.unlike = 2 * len(suspected) < len(kinds)
+            for number in suspected:
+                kinds[number] = self.known.get(forms[number])
+        else:
+            forms = text.split(b"\n")
+            kinds = list(map(self.known.get, forms))
+        raws = Lines(data, len(kinds))
         begun = 0
         for number in self._speaking(raws, forms, kinds):
             yield from self._between(raws, kinds, begun, number)
@@ -146,9 +138,7 @@ class _Scanner:
 
     # ---- which lines are read ----
 
-    def _speaking(
-        self, raws: Sequence[bytes], forms: List[bytes], kinds: List[Optional[Kind]]
-    ) -> Iterator[int]:
+    def _speaking(self, raws: Lines, forms: Sequence[bytes], kinds: List[Optional[Kind]]) -> Iterator[int]:
         """The numbers of the lines that must be read. The reader reads each before it asks for the next number."""
         following, asked = 0, self._asked(raws, forms, kinds, 0)
         while following < len(raws):
@@ -169,14 +159,16 @@ class _Scanner:
                 asked = self._asked(raws, forms, kinds, following)
 
     def _asked(
-        self, raws: Sequence[bytes], forms: List[bytes], kinds: List[Optional[Kind]], start: int
+        self, raws: Lines, forms: Sequence[bytes], kinds: List[Optional[Kind]], start: int
     ) -> Iterator[int]:
         """The numbers of lines that may have to be read, from `start` on. Lines that are new get their kinds."""
         different = set(kinds)
         if None in different:
             is_new = [kind is None for kind in kinds[start:]]
             new = dict(zip(compress(forms[start:], is_new), compress(range(start, len(forms)), is_new)))
-            plain = self._plain(new)
+            plain = self._plain(b"\n".join(new)) if len(new) >= NEW else []
+            plain = {form: kind for form, kind in zip(new, plain) if kind is not None}
+            self.unlike = 2 * len(plain) > len(kinds)
             found = {form: self._found(form, raws[n]) for form, n in new.items() if form not in plain}
             self.kinds.keep(self.known, found)
             found.update(plain)  # which are not kept: lines like them seldom come again
@@ -194,29 +186,21 @@ class _Scanner:
         cut = kind.layout.cut
         return self._case(kind.layout, cut(raw) if cut is not None else None, raw).stream not in self.closed
 
-    def _plain(self, new: Iterable[bytes]) -> Dict[bytes, Kind]:
-        """The lines of new kinds that, according to the matcher, are plain text after a known prefix."""
-        left, found = (
-            [form for form in new if len(form) <= LINE_LIMIT],
-            {},
-        )  # of a longer line only the ends are read
-        suspects = self.kinds.suspects(len(left)) if len(left) >= NEW and not self.learned else None
+    def _plain(self, forms: bytes) -> List[Optional[Kind]]:
+        """The kinds of these lines, without a look at each: plain text after a known prefix. None for a line that may
+        be more, according to the matcher. Empty if there is no matcher."""
+        suspects = self.kinds.suspects(forms.count(b"\n") + 1) if not self.learned else None
         if suspects is None:
-            return found
-        heads = self.kinds.heads(self.ranked)
-        for head in sorted(heads, key=len, reverse=True):
-            behind = [form for form in left if form.startswith(head)] if head else left
-            if len(behind) < NEW:
-                continue
-            texts = b"\n".join([form[len(head) :] for form in behind] if head else behind)
-            suspected = _lines_of(suspects(texts), texts)
-            found.update(dict.fromkeys(behind, heads[head]))
-            for number in suspected:
-                del found[behind[number]]
-            if head:
-                taken = set(behind)
-                left = [form for form in left if form not in taken]
-        return found
+            return []
+        _, *parts = self.kinds.cut_heads(self.ranked)(b"\n" + forms)
+        kinds: List[Optional[Kind]] = list(map(self.kinds.heads(self.ranked).get, parts[::2]))
+        texts = parts[1::2]
+        if max(map(len, texts)) > LINE_LIMIT // 2:  # of a line longer than the limit only the ends are read
+            kinds = [kind if len(text) <= LINE_LIMIT // 2 else None for kind, text in zip(kinds, texts)]
+        joined = b"\n".join(texts)
+        for number in _lines_of(suspects(joined), joined):
+            kinds[number] = None
+        return kinds
 
     def _found(self, form: bytes, raw: bytes) -> Kind:
         """The kind of a line that is like none before it."""
@@ -295,16 +279,14 @@ class _Scanner:
         case = self.cases.get(key)
         if case is None:
             line = self.reader.line(raw.decode("utf-8", "replace"), list(self.reader.place), 0)
-            role = MUTE if layout.role == STEP and DRAWN in line.text else layout.role
             if len(self.cases) >= PLACES_KEPT:
                 self.cases.clear()
+            role = MUTE if layout.role == STEP and DRAWN in line.text else layout.role
             place = (line.rank, line.node, line.local, line.task)
             case = self.cases[key] = Case(place, role, _stream(place, self.reader.source))
         return case
 
-    def _between(
-        self, raws: Sequence[bytes], kinds: List[Any], begun: int, end: int
-    ) -> Iterator[Union[Line, Stretch]]:
+    def _between(self, raws: Lines, kinds: List[Any], begun: int, end: int) -> Iterator[Union[Line, Stretch]]:
         """The lines before one that is read."""
         if end - begun >= FEW:
             self._count(raws, kinds, begun, end)
@@ -313,13 +295,13 @@ class _Scanner:
             for raw, kind in zip(raws[begun:end], kinds[begun:end]):
                 yield from self._read(raw, kind)
 
-    def _count(self, raws: Sequence[bytes], kinds: List[Any], begun: int, end: int) -> None:
+    def _count(self, raws: Lines, kinds: List[Any], begun: int, end: int) -> None:
         """Adds lines to the stretch that waits."""
         if begun == end:
             return
         among, before = kinds[begun:end], self.lines - begun + 1
         for layout, said, run in runs(raws, among, begun):
-            case = self._case(layout, said, raws[run.last])
+            case = self.cases.get((layout, said)) or self._case(layout, said, raws[run.last])
             one = self.sums.get(case.place)
             if one is None:
                 one = self.sums[case.place] = Sum(before + run.first)
@@ -352,7 +334,7 @@ class _Scanner:
         at, raw = told
         return at, self.reader.line(raw.decode("utf-8", "replace"), list(self.reader.place), self.number + at)
 
-    def _time(self, raws: Sequence[bytes], kinds: List[Any], begun: int, end: int) -> Optional[str]:
+    def _time(self, raws: Lines, kinds: List[Any], begun: int, end: int) -> Optional[str]:
         """The last time stamp in a stretch."""
         for number in range(end - 1, begun - 1, -1):
             if kinds[number].timed:
