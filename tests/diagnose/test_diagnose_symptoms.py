@@ -62,10 +62,44 @@ def test_what_the_text_of_each_pattern_weighs_alone(name, module):
     told = []
     for pattern in module.PATTERNS:
         line = sample(pattern) or pattern.literal
-        for text in (line, f"{TRACEBACK}RuntimeError: {line}") if pattern.raised else (line,):
+        raised = (f"{TRACEBACK}RuntimeError: {line}", f"{TRACEBACK}{line}") if pattern.raised else ()
+        for text in (line, *raised):
             found, weights = diagnosed(text)
             told.append(f"{text!r} {found.cause} {weights[0]}")
     said.hold(Path(__file__).parent / "said" / f"{name}.txt", told)
+
+
+def summed_up(text):
+    found, weights = diagnosed(text)
+    return f"{found.cause} {found.confidence} | {found.where} | {', '.join(map(str, found.collateral))}{weights[0]}"
+
+
+MOST_LINES = 6
+"""Longer logs are left as they are: most of their lines say nothing."""
+
+
+@pytest.mark.parametrize(("name", "cases"), CASES.items())
+def test_what_is_left_of_a_case_without_one_of_its_lines(name, cases):
+    """The neighbours of each case: where a statement needs two lines, and which one wins if the first is gone."""
+    told = []
+    for case in (*cases.FIRES, *cases.SILENT):
+        lines = (case if isinstance(case, str) else case[0]).splitlines()
+        if 1 < len(lines) <= MOST_LINES:
+            for number in range(len(lines)):
+                left = "\n".join(lines[:number] + lines[number + 1 :])
+                told.append(f"{left[:90]!r}… {summed_up(left)}")
+    said.hold(Path(__file__).parent / "said" / f"{name}.txt", told)
+
+
+def test_which_of_two_causes_in_one_log_wins():
+    """Each symptom's first case before that of the next symptom, and after it."""
+    told = []
+    firsts = {name: cases.FIRES[0] for name, cases in CASES.items()}
+    texts = {name: case if isinstance(case, str) else case[0] for name, case in firsts.items()}
+    for one, other in zip(CASES, [*CASES][1:], strict=False):
+        told.append(f"{one}, then {other}: {summed_up(texts[one] + chr(10) + texts[other])}")
+        told.append(f"{other}, then {one}: {summed_up(texts[other] + chr(10) + texts[one])}")
+    said.hold(Path(__file__).parent / "said" / "which-of-two.txt", told)
 
 
 def test_each_symptom_names_the_numbers_that_it_judges_by():
