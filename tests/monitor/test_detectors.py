@@ -23,15 +23,20 @@ KNOWN: dict[int, list[Event]] = {}
 """The events of each case: the cases are run for each number of their detector."""
 
 
-def findings(case):
-    """All that a case makes the watch say, and at its end its verdict."""
-    follow = Watch(case.get("expect"))
-    found = []
+def events_of(case):
     if id(case) not in KNOWN:
         KNOWN[id(case)] = [event_from_json(event) for event in case["events"]]
-    for event in KNOWN[id(case)]:
+    return KNOWN[id(case)]
+
+
+def findings(case, events=None):
+    """All that a case, or these of its events, make the watch say, and at the end its verdict."""
+    follow = Watch(case.get("expect"))
+    found = []
+    events = events_of(case) if events is None else events
+    for event in events:
         found += [*follow.add(event), *follow.tick(event.at)]
-    last = int(case["events"][-1]["at"]) if case["events"] else 0
+    last = int(events[-1].at) if events else 0
     for second in range(last + 1, int(case.get("now", last)) + 1):
         found += follow.tick(float(second))
     verdict = follow.verdict(float(case.get("now", last)))
@@ -65,6 +70,24 @@ def held(name, cases):
 @pytest.mark.parametrize(("name", "cases"), CASES.items())
 def test_detector_speaks_and_stays_silent(name, cases):
     told = said.lines(held(name, cases))
+    said.hold(Path(__file__).parent / "said" / f"{name}.txt", told)
+
+
+MOST_EVENTS = 10
+"""Longer cases are left as they are: most of their events are alike."""
+
+
+@pytest.mark.parametrize(("name", "cases"), CASES.items())
+def test_what_is_said_of_a_case_without_one_of_its_events(name, cases):
+    """The neighbours of each case: what needs two events, and what is said if the first or the last did not arrive."""
+    told = []
+    for place, case in enumerate((*cases.FIRES, *cases.SILENT)):
+        events = events_of(case)
+        for number in range(len(events)) if 1 < len(events) <= MOST_EVENTS else ():
+            found, verdict = findings(case, events[:number] + events[number + 1 :])
+            first = "; ".join(f"{one.id} {one.verdict} at {one.where}" for one in found) or "nothing"
+            last = f"{verdict.cause} {verdict.confidence} at {verdict.where}" if verdict else "nothing"
+            told.append(f"case {place} without event {number}: {first} -> {last}")
     said.hold(Path(__file__).parent / "said" / f"{name}.txt", told)
 
 
