@@ -10,18 +10,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.cli.log_matcher import suspects
-from allranks.diagnose import Evidence, conclude, parse, read
+from allranks.diagnose import Evidence, blocks, conclude, parse, read
 from allranks.diagnose import kinds as kinds_module
 from allranks.diagnose import scan as scan_module
+from allranks.diagnose.blocks import whole_lines
 from allranks.diagnose.kinds import Kinds
-from allranks.diagnose.scan import scan, whole_lines
-from allranks.diagnose.stretches import Stretch
+from allranks.diagnose.lines import Line
+from allranks.diagnose.scan import scan
+from allranks.diagnose.streams import CLOSED, OPEN
+from allranks.diagnose.stretches import Frames, Stretch
 from tests.diagnose import forms
 from tests.diagnose.cases import CASES
 
 
 def plain(value):
-    """Something that can be compared, of all that an `Evidence` keeps."""
+    """Something that can be compared, of all that an `Evidence` keeps. Nobody reads the frames of a traceback that has
+    ended."""
     if isinstance(value, dict):
         return {plain(k): plain(v) for k, v in value.items()}
     if isinstance(value, tuple):
@@ -31,7 +35,8 @@ def plain(value):
     if isinstance(value, set):
         return frozenset(map(plain, value))
     if hasattr(value, "__slots__"):
-        return {name: plain(getattr(value, name)) for name in value.__slots__ if name != "_of"}
+        left_out = {"_of"} | ({"frames", "own"} if getattr(value, "traceback", OPEN) == CLOSED else set())
+        return {name: plain(getattr(value, name)) for name in value.__slots__ if name not in left_out}
     return value
 
 
@@ -54,12 +59,15 @@ def slowly(logs):
     return seen
 
 
+ADD = {Line: Evidence.add, Stretch: Evidence.add_stretch, Frames: Evidence.add_frames}
+
+
 def quickly(logs, matcher):
     seen, kinds, counted = Evidence(), Kinds(matcher), 0
     for name, data in logs:
         for one in scan(whole_lines(io.BytesIO(data).read), name, None, kinds):
             counted += one.lines if isinstance(one, Stretch) else 0
-            (seen.add_stretch if isinstance(one, Stretch) else seen.add)(one)
+            ADD[type(one)](seen, one)
     return seen, counted
 
 
@@ -148,11 +156,37 @@ def few_lines_are_many():
     st.integers(0, 2**32), st.lists(st.sampled_from(STORIES), max_size=3), st.sampled_from([64, 997, 1 << 19])
 )
 def test_the_same_is_kept_of_logs_in_which_failures_are_strewn(seed, stories, block):
-    before, scan_module.BLOCK_BYTES = scan_module.BLOCK_BYTES, block
+    before, blocks.BLOCK_BYTES = blocks.BLOCK_BYTES, block
     try:
         same([("rank-1.log", mixed(seed, stories)), ("h1/all.log", mixed(seed + 1, stories[::-1]))])
     finally:
-        scan_module.BLOCK_BYTES = before
+        blocks.BLOCK_BYTES = before
+
+
+OWN = '  File "/srv/train.py", line 3, in step\n    step(x)'
+TORCHS = '  File "/opt/venv/lib/python3.11/site-packages/torch/nn/x.py", line 41, in forward\n    return f(x)'
+PIECES = (
+    "Traceback (most recent call last):", "Traceback (most recent call last):", OWN, TORCHS, f"{OWN}\n{TORCHS}",
+    "\n".join([OWN] * 4 + [TORCHS] * 4), f"{TORCHS}\nplain text\n\nmore text\n{OWN}", "ValueError: odd", "KeyError:",
+    "Exception ignored in: <f>", "During handling of the above exception, another exception occurred:", "queue.Empty",
+    "plain text", "step 3 loss 2.5", "FutureWarning: old", '  File "/a/distributed_c10d.py", line 7, in all_reduce',
+)  # fmt: skip
+PREFIXES = ("", "[rank0]: ", "[rank1]: ", "2026-11-20 23:05:06 ", "h1: 2026-11-20 23:05:07 ")
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.lists(st.sampled_from(PREFIXES), min_size=1, max_size=3),
+    st.lists(st.tuples(st.sampled_from([0, 0, 0, 1, 2]), st.sampled_from(PIECES)), min_size=3, max_size=20),
+    st.sampled_from([64, 400, 1 << 19]),
+)
+def test_the_same_is_kept_of_tracebacks_that_are_cut_and_mixed(prefixes, pieces, block):
+    """Ranks in turn, in any order of lines; the second time all lines are known."""
+    lines = [(which, line) for which, piece in pieces for line in piece.split("\n")]
+    text = "\n".join(prefixes[which % len(prefixes)] + line for which, line in lines)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blocks, "BLOCK_BYTES", block)
+        same([("x.log", (text + "\n").encode() * 2)])
 
 
 ODD = (

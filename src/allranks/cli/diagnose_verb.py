@@ -80,7 +80,7 @@ def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) ->
     `notes`. The figures are compared with the plan of `run_file`."""
     from allranks.diagnose import Evidence, cause, conclude, others
     from allranks.diagnose.figures import against, disagreements, figures, in_words
-    from allranks.diagnose.stretches import Stretch
+    from allranks.diagnose.stretches import Frames, Stretch
 
     lost = of_lost_run(paths)
     if lost is not None:
@@ -91,6 +91,8 @@ def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) ->
     for one in scanned(logs, notes):
         if isinstance(one, Stretch):
             seen.add_stretch(one)
+        elif isinstance(one, Frames):
+            seen.add_frames(one)
         else:
             seen.add(one)
     told, also = conclude(seen), []
@@ -229,7 +231,7 @@ def scanner() -> log_workers.Scan:
 
 
 def blocks(log: Log, notes: list[str]) -> Iterator[bytes]:
-    from allranks.diagnose.scan import whole_lines
+    from allranks.diagnose.blocks import whole_lines
 
     for file in log.files:
         with opened(file, notes) as read:

@@ -142,7 +142,7 @@ def _plain(value: Any) -> Any:
 
 def _unpacked(path: Path) -> Iterator[Any]:
     from allranks.diagnose import Line
-    from allranks.diagnose.stretches import Part, Stretch
+    from allranks.diagnose.stretches import Frames, Part, Stretch
 
     def told(pair: Any) -> Any:
         return None if pair is None else (pair[0], Line(*pair[1]))
@@ -153,6 +153,10 @@ def _unpacked(path: Path) -> Iterator[Any]:
             for one in marshal.load(file):  # a worker wrote it, in a folder that only this user can write to
                 if len(one) == len(Line._fields):
                     yield Line._make(one)
+                elif len(one) == len(Frames._fields):
+                    place, lines, number, last, texts, own, plain = one
+                    told_plain = None if plain is None else Line(*plain)
+                    yield Frames(Line(*place), lines, number, Line(*last), texts, own, told_plain)
                 else:
                     parts = (
                         Part(Line(*place), lines, first, last, told(plain), steps, told(step))

@@ -15,7 +15,7 @@ from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.quotes import MENTIONED, SAID, inside
 from allranks.diagnose.shapes import PLAIN, STEP, Shape, Shapes
-from allranks.diagnose.store import RANKS_KEPT, Store, root_of
+from allranks.diagnose.store import RANKS_KEPT, Store
 from allranks.diagnose.streams import (
     CHAINED,
     CLOSED,
@@ -36,8 +36,9 @@ from allranks.diagnose.streams import (
     goes_on_from,
     head,
     in_traceback,
+    take_frames,
 )
-from allranks.diagnose.stretches import Stretch
+from allranks.diagnose.stretches import Frames, Stretch
 from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, bare, is_warning
 
 HITS_PER_RANK = 3
@@ -115,13 +116,21 @@ class Evidence(Store):
             self._turn_to(line.source)
         if line.time is not None:
             self._source.time = line.time
-        seen = self._seen(line)
+        seen = self.seen_of(line)
         seen.lines += 1
         return seen
 
     def _turn_to(self, source: "Optional[str]") -> None:
         self._source_name = source
         self._source = self.sources.setdefault(source, Source())
+
+    def add_frames(self, run: Frames) -> None:
+        """The same as `add` with each of its lines."""
+        self._turn_to(run.place.source)
+        order, self.count = self.count + run.number, self.count + run.lines
+        if run.place.time is not None:
+            self._source.time = run.place.time
+        take_frames(self.seen_of(run.place), run, order, self._source.steps)
 
     def add_stretch(self, stretch: Stretch) -> None:
         """The same as `add` with each of its lines."""
@@ -131,7 +140,7 @@ class Evidence(Store):
             self._source.time = stretch.time
         said: Dict[int, Tuple[Seen, List[Tuple[int, Line]], List[Tuple[int, Line]]]] = {}
         for part in stretch.parts:
-            seen = self._seen(part.place)
+            seen = self.seen_of(part.place)
             seen.lines += part.lines
             _, plain, steps = said.setdefault(id(seen), (seen, [], []))
             plain += [part.plain] if part.plain is not None else []
@@ -141,7 +150,7 @@ class Evidence(Store):
                 self.steps += part.steps
                 self._source.step(seen, part.steps)
         for part in sorted(stretch.parts, key=lambda one: one.last):
-            self._seen(part.place)  # the last line that names a local rank counts
+            self.seen_of(part.place)  # the last line that names a local rank counts
         for seen, plain, steps in said.values():
             if plain and (steps or seen.traceback != OPEN):
                 seen.last_plain = max(plain + steps)[1]
@@ -296,31 +305,6 @@ class Evidence(Store):
             seen.own,
         )
         seen.raised.append(raised)
-
-    def _seen(self, line: Line) -> Seen:
-        rank = line.rank
-        if rank is not None:
-            seen = self.ranks.get(rank)
-            if seen is None:
-                seen = Seen(line)
-                if len(self.ranks) < RANKS_KEPT:
-                    self.ranks[rank] = seen
-            if seen.node is None:
-                seen.node = line.node
-            if line.task is not None and line.task != rank:
-                self.tasks_are_nodes = True
-            if line.local is not None:
-                self.locals[(line.node, root_of(line.source), line.local)] = rank
-            return seen
-        key = (line.node, line.source, line.local, line.task)
-        stream = self.streams.get(key)
-        if stream is None:
-            stream = Seen(line)
-            if line.local is not None:
-                self.roots.add(root_of(line.source))
-            if len(self.streams) < RANKS_KEPT:
-                self.streams[key] = stream
-        return stream
 
     # ---- what several symptoms ask ----
 

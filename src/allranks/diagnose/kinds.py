@@ -8,6 +8,7 @@ from itertools import compress
 from operator import itemgetter
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+from allranks.diagnose.blocks import Lines
 from allranks.diagnose.lines import LINE_LIMIT
 from allranks.diagnose.prefixes import Spans
 from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
@@ -43,50 +44,19 @@ class Layout:
                 self.cut_all = re.compile(b"\n" + b"".join(parts), re.DOTALL).findall
 
 
-LAST = 64
-"""Lines at the end of a block that are found without cutting the block into lines."""
-
-
-class Lines(Sequence[bytes]):
-    """The lines of a block. They are cut apart only if one of them is needed that is not among the last."""
-
-    __slots__ = ("_cut", "_data", "_last", "_length")
-
-    def __init__(self, data: bytes, length: int) -> None:
-        self._data, self._length = data, length
-        self._cut: Optional[List[bytes]] = None
-        self._last: List[bytes] = []
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __getitem__(self, number: Any) -> Any:
-        if self._cut is None:
-            if isinstance(number, int) and number > self._length - LAST:
-                self._last = self._last or self._data.rsplit(b"\n", LAST)
-                return self._last[number - self._length]
-            self._cut = self._data.split(b"\n")
-        return self._cut[number]
-
-    def columns(self, layout: Layout, start: int, end: int) -> List[Any]:
-        """What these lines, which all have this layout, say in its columns."""
-        if layout.cut is None:
-            return []
-        if self._cut is None and end - start == self._length and layout.cut_all is not None:
-            return layout.cut_all(b"\n" + self._data)
-        return list(map(layout.cut, self[start:end]))
-
-
 class Kind:
     """The common properties of raw lines that differ only in digits. `effect`: the effect on a traceback; `timed`: such
-    a line may have a time stamp; `start`: the index at which its text begins, -1 if it is not known."""
+    a line may have a time stamp; `start`: the index at which its text begins, -1 if it is not known; `frame`: it is
+    nothing but a frame of a traceback; `between`: it may stand between two frames."""
 
-    __slots__ = ("effect", "ends", "layout", "shape", "speaks", "start", "timed")
+    __slots__ = ("between", "effect", "ends", "frame", "layout", "shape", "speaks", "start", "timed")
 
     def __init__(self, layout: Layout, effect: int, timed: bool, start: int, shape: Shape) -> None:
         self.layout, self.effect, self.timed, self.start, self.shape = layout, effect, timed, start, shape
         self.speaks = layout.role == SPEAKS
         self.ends = layout.role != STEP and effect != NOTHING
+        self.frame = start >= 0 and shape.is_frame
+        self.between = self.frame or (layout.role == PLAIN and effect == NOTHING)
 
 
 Origin = Tuple[Optional[int], Optional[str], Optional[int], Optional[int]]
@@ -210,7 +180,8 @@ def runs(raws: Lines, among: List[Kind], begun: int) -> Iterator[Tuple[Layout, A
     layouts = {kind.layout for kind in set(among)}
     if len(layouts) == 1:
         layout = layouts.pop()
-        yield from _of_layout(layout, whole, raws.columns(layout, begun, whole.stop))
+        said = raws.each(begun, whole.stop, layout.cut, layout.cut_all) if layout.cut is not None else []
+        yield from _of_layout(layout, whole, said)
         return
     counts = Counter(among)
     totals: Dict[Layout, int] = Counter()

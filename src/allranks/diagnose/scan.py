@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from itertools import compress
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
+from allranks.diagnose.blocks import Lines, lines_of
 from allranks.diagnose.digits import ALIKE, ALIKE_TEXT
 from allranks.diagnose.kinds import (
     CLOSES,
@@ -25,7 +26,6 @@ from allranks.diagnose.kinds import (
     Kind,
     Kinds,
     Layout,
-    Lines,
     Origin,
     Sum,
     runs,
@@ -35,15 +35,9 @@ from allranks.diagnose.prefixes import Spans, peel
 from allranks.diagnose.progress import DRAWN, drawn_digits
 from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
 from allranks.diagnose.shapes import Shape
-from allranks.diagnose.streams import LOOSE, is_warning_class, opens
-from allranks.diagnose.stretches import Part, Stretch
+from allranks.diagnose.streams import FRAMES_KEPT, LOOSE, is_own_frame, is_warning_class, opens
+from allranks.diagnose.stretches import Frames, Part, Stretch
 from allranks.diagnose.wrapped import looks_wrapped
-
-BLOCK_BYTES = (1 << 17) - 4096
-"""Small enough for a core's own cache with the lines that are cut from it."""
-
-LONGEST = 1 << 20
-"""Bytes of a line that are held; of a longer one the ends alone."""
 
 PLACES_KEPT = 1 << 16
 HEADS_KEPT = 64
@@ -54,38 +48,12 @@ FEW = 4
 """Lines between two that say something, which are read rather than counted."""
 
 
-def whole_lines(read: Callable[[int], bytes]) -> Iterator[bytes]:
-    """A stream in blocks of whole lines, without the last line's end. `\\r` ends lines too."""
-    held, late = b"", b""
-    while True:
-        chunk = read(BLOCK_BYTES)
-        if not chunk:
-            break
-        if late or b"\r" in chunk:
-            chunk = late + chunk
-            late = b"\r" if chunk.endswith(b"\r") else b""
-            chunk = chunk[: len(chunk) - len(late)]
-            if b"\n" in chunk:  # to look for one character takes much less time than for two
-                chunk = chunk.replace(b"\r\n", b"\n")
-            chunk = chunk.replace(b"\r", b"\n")
-        end = chunk.rfind(b"\n")
-        if end >= 0:
-            yield b"".join((held, memoryview(chunk)[:end]))
-            held = chunk[end + 1 :]
-        else:
-            held += chunk
-        if len(held) > LONGEST:
-            held = held[: LONGEST // 2] + held[-LONGEST // 4 :]
-    if late or held:
-        yield held
-
-
 def scan(
     blocks: Iterable[bytes],
     source: "str | None" = None,
     node: "str | None" = None,
     kinds: "Optional[Kinds]" = None,
-) -> Iterator[Union[Line, Stretch]]:
+) -> Iterator[Union[Line, Stretch, Frames]]:
     """The same lines that `parse` returns, but lines without information are only counted, in stretches."""
     scanner = _Scanner(source, node, kinds or Kinds())
     for block in blocks:
@@ -105,6 +73,9 @@ class _Scanner:
         self.learned = 0
         self.place = self.reader.place
         self.number = 0
+        self.following = 0
+        """The number of the first line of the block that was neither read nor counted."""
+
         self.unlike = False
         """Most lines of the last block were like none before."""
 
@@ -116,7 +87,7 @@ class _Scanner:
         self.closed: Set[Any] = set()
         """Ranks and streams that are surely in no traceback. That of any other may have begun in another log."""
 
-    def block(self, data: bytes) -> Iterator[Union[Line, Stretch]]:
+    def block(self, data: bytes) -> Iterator[Union[Line, Stretch, Frames]]:
         text = data.translate(ALIKE)
         kinds = self._plain(text) if self.unlike else []
         if kinds:
@@ -132,8 +103,11 @@ class _Scanner:
         begun = 0
         for number in self._speaking(raws, forms, kinds):
             yield from self._between(raws, kinds, begun, number)
-            yield from self._read(raws[number], kinds[number])
-            begun = number + 1
+            begun = self.following = self._end_of_frames(raws, kinds, number)
+            if begun - number > 1:
+                yield self._frames(raws, kinds, number, begun)
+            else:
+                yield from self._read(raws[number], kinds[number])
         self._count(raws, kinds, begun, len(raws))
 
     # ---- which lines are read ----
@@ -152,7 +126,7 @@ class _Scanner:
                 if kind is None or not (kind.speaks or self._may_be_open(kind, raws[number])):
                     continue
             yield number
-            following = number + 1
+            following = self.following
             if len(self.reader.learned.shapes) != self.learned or self.reader.place is not self.place:
                 self._forget()
                 kinds[following:] = [None] * (len(kinds) - following)
@@ -183,8 +157,7 @@ class _Scanner:
         self.known, self.cases = {}, {}
 
     def _may_be_open(self, kind: Kind, raw: bytes) -> bool:
-        cut = kind.layout.cut
-        return self._case(kind.layout, cut(raw) if cut is not None else None, raw).stream not in self.closed
+        return self._case_of(kind, raw).stream not in self.closed
 
     def _plain(self, forms: bytes) -> List[Optional[Kind]]:
         """The kinds of these lines, without a look at each: plain text after a known prefix. None for a line that may
@@ -198,7 +171,7 @@ class _Scanner:
         if max(map(len, texts)) > LINE_LIMIT // 2:  # of a line longer than the limit only the ends are read
             kinds = [kind if len(text) <= LINE_LIMIT // 2 else None for kind, text in zip(kinds, texts)]
         joined = b"\n".join(texts)
-        for number in _lines_of(suspects(joined), joined):
+        for number in lines_of(suspects(joined), joined):
             kinds[number] = None
         return kinds
 
@@ -226,7 +199,7 @@ class _Scanner:
         if role == PLAIN and self.kinds.matcher is not None:
             self._keep_head(text, form, timed)
         layout, start = self.kinds.layout(role, text, form, spans), len(text) - len(line.text)
-        if timed or line.text != text[start:] or not text[:start].isascii():
+        if line.text != text[start:] or not text[:start].isascii():
             start = -1
         return Kind(layout, _effect(shape, line.text), timed, start, shape)
 
@@ -249,16 +222,65 @@ class _Scanner:
 
     # ---- reading and counting ----
 
+    def _end_of_frames(self, raws: Lines, kinds: List[Any], number: int) -> int:
+        """The number after the last line that belongs to the frames which begin with this line."""
+        kind = kinds[number]
+        if kind is None or not kind.frame or self.reader.before[0]:
+            return number + 1
+        lines, place, last = raws.cut(), self._case_of(kind, raws[number]).place, number
+        said: Dict[Layout, Any] = {}
+        for end in range(number + 1, len(kinds)):
+            kind = kinds[end]
+            if kind is None or not kind.between or end - last >= FEW:
+                return end
+            cut = kind.layout.cut
+            value = cut(lines[end]) if cut is not None else None
+            if kind.layout not in said and self._case_of(kind, lines[end]).place == place:
+                said[kind.layout] = value
+            if said.get(kind.layout, self) != value:
+                return end
+            last = end if kind.frame else last
+        return len(kinds)
+
+    def _frames(self, raws: Lines, kinds: List[Any], begun: int, end: int) -> Frames:
+        """These lines, of which the first is a frame."""
+        numbers = [number for number in range(begun, end) if kinds[number].frame]
+        plain = next((number for number in range(end - 1, begun, -1) if not kinds[number].frame), None)
+        lines = raws.cut()
+        texts = [lines[number][kinds[number].start :].decode("utf-8", "replace") for number in numbers]
+        own = next((text for text in reversed(texts) if is_own_frame(text)), "")
+        case, told, last = self._case_of(kinds[begun], raws[begun]), self.number + 1 - begun, numbers[-1]
+        self._follow(case.stream, OPENS)
+        self.number += end - begun
+        rank, node, local, task = case.place
+        time = self._time(raws, kinds, begun, end)
+        return Frames(
+            Line("", rank, node, self.reader.source, time, local, task),
+            end - begun,
+            last - begun + 1,
+            self._quick(lines[last], kinds[last], told + last),
+            tuple(texts[-FRAMES_KEPT:]),
+            own,
+            None if plain is None else self._quick(lines[plain], kinds[plain], told + plain),
+        )
+
+    def _quick(self, raw: bytes, kind: Kind, number: int) -> Line:
+        """A line whose kind is known: so the start of its text is, and its place."""
+        if kind.start < 0 or kind.timed:
+            return self._line(raw, number)
+        rank, node, local, task = self._case_of(kind, raw).place
+        text = raw[kind.start :].decode("utf-8", "replace")
+        return _new(Line, (text, rank, node, self.reader.source, None, local, task, number))
+
+    def _line(self, raw: bytes, number: int) -> Line:
+        return self.reader.line(raw.decode("utf-8", "replace"), list(self.reader.place), number)
+
     def _read(self, raw: bytes, kind: Optional[Kind]) -> Iterator[Line]:
         """Reads one line. If its kind is known, the start of its text and its possible contents are known too."""
-        if kind is not None and kind.start >= 0 and not self.reader.before[0]:
+        if kind is not None and kind.start >= 0 and not kind.timed and not self.reader.before[0]:
             self.number += 1
-            cut = kind.layout.cut
-            case = self._case(kind.layout, cut(raw) if cut is not None else None, raw)
-            self._follow(case.stream, kind.effect)
-            rank, node, local, task = case.place
-            text = raw[kind.start :].decode("utf-8", "replace")
-            yield Line(text, rank, node, self.reader.source, None, local, task, self.number)
+            self._follow(self._case_of(kind, raw).stream, kind.effect)
+            yield self._quick(raw, kind, self.number)
             return
         for text in ends(raw.decode("utf-8", "replace")):
             self.number += 1
@@ -273,6 +295,11 @@ class _Scanner:
         elif effect == CLOSES:
             self.closed.add(stream)
 
+    def _case_of(self, kind: Kind, raw: bytes) -> Case:
+        layout = kind.layout
+        said = layout.cut(raw) if layout.cut is not None else None
+        return self.cases.get((layout, said)) or self._case(layout, said, raw)
+
     def _case(self, layout: Layout, said: Any, raw: bytes) -> Case:
         """The place of a line, and its role if it carries no information."""
         key = layout, said
@@ -286,7 +313,9 @@ class _Scanner:
             case = self.cases[key] = Case(place, role, _stream(place, self.reader.source))
         return case
 
-    def _between(self, raws: Lines, kinds: List[Any], begun: int, end: int) -> Iterator[Union[Line, Stretch]]:
+    def _between(
+        self, raws: Lines, kinds: List[Any], begun: int, end: int
+    ) -> Iterator[Union[Line, Stretch, Frames]]:
         """The lines before one that is read."""
         if end - begun >= FEW:
             self._count(raws, kinds, begun, end)
@@ -332,32 +361,21 @@ class _Scanner:
         if told is None:
             return None
         at, raw = told
-        return at, self.reader.line(raw.decode("utf-8", "replace"), list(self.reader.place), self.number + at)
+        return at, self._line(raw, self.number + at)
 
     def _time(self, raws: Lines, kinds: List[Any], begun: int, end: int) -> Optional[str]:
         """The last time stamp in a stretch."""
         for number in range(end - 1, begun - 1, -1):
             if kinds[number].timed:
-                text = raws[number].decode("utf-8", "replace")
-                time = self.reader.line(text, list(self.reader.place), 0).time
+                time = self._line(raws[number], 0).time
                 if time is not None:
                     return time
         return None
 
 
+_new: Any = tuple.__new__  # half the cost of Line(...)
 _EPOCH = re.compile(r"(?:^|[^\w.])\d{10}(?:\d{3}|\.\d{1,9})?\]?:?[ \t]")
 """A number that may be seconds since 1970: whether it is a time depends on its digits."""
-
-
-def _lines_of(places: Iterable[int], text: bytes) -> Set[int]:
-    """The numbers of the lines that contain these places. A line's end belongs to the line."""
-    found: Set[int] = set()
-    number, at = 0, 0
-    for place in sorted(set(places)):
-        number += text.count(b"\n", at, place)
-        at = max(at, place)
-        found.add(number)
-    return found
 
 
 def _effect(shape: Shape, text: str) -> int:

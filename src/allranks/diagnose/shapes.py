@@ -9,7 +9,7 @@ from allranks.diagnose.catalogue import index
 from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.progress import is_progress
 from allranks.diagnose.quotes import NO, inside
-from allranks.diagnose.streams import CODE, EXCEPTION, heading_of
+from allranks.diagnose.streams import A_FRAME, CODE, EXCEPTION, heading_of
 from allranks.diagnose.symptom import Pattern
 
 SHAPES_KEPT = 32768
@@ -35,7 +35,13 @@ class Shape(NamedTuple):
         """Whether such a line counts only as a step, as plain text, or as the end of a traceback."""
         return not (self.heading or self.patterns or self.facts or self.quotes)
 
+    @property
+    def is_frame(self) -> bool:
+        """Whether such a line is a frame of a traceback and nothing else."""
+        return self == _FRAME
 
+
+_FRAME = Shape(False, False, A_FRAME, (), ())
 PLAIN = Shape(False, False, "", (), ())
 STEP = Shape(True, False, "", (), ())
 

@@ -81,6 +81,32 @@ class Store:
         self.exits_by_pid: Dict[Tuple[Optional[str], int], int] = {}
         self._rows: Dict[Any, Dict[str, Any]] = {}
 
+    def seen_of(self, line: Line) -> Seen:
+        """The memory of the rank that printed this line, or of its stream."""
+        rank = line.rank
+        if rank is not None:
+            seen = self.ranks.get(rank)
+            if seen is None:
+                seen = Seen(line)
+                if len(self.ranks) < RANKS_KEPT:
+                    self.ranks[rank] = seen
+            if seen.node is None:
+                seen.node = line.node
+            if line.task is not None and line.task != rank:
+                self.tasks_are_nodes = True
+            if line.local is not None:
+                self.locals[(line.node, root_of(line.source), line.local)] = rank
+            return seen
+        key = (line.node, line.source, line.local, line.task)
+        stream = self.streams.get(key)
+        if stream is None:
+            stream = Seen(line)
+            if line.local is not None:
+                self.roots.add(root_of(line.source))
+            if len(self.streams) < RANKS_KEPT:
+                self.streams[key] = stream
+        return stream
+
     def now(self, line: Line) -> Optional[float]:
         """The last time stamp seen in this line's source, in seconds since the start of the first one's year."""
         source = self.sources.get(line.source)

@@ -7,8 +7,9 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.core.library_code import is_own
 from allranks.diagnose.lines import Line
+from allranks.diagnose.stretches import Frames
 
-_TRACEBACK, _IGNORED, CHAINED, _FRAME = "traceback", "ignored", "chained", "frame"
+_TRACEBACK, _IGNORED, CHAINED, A_FRAME = "traceback", "ignored", "chained", "frame"
 HEADINGS = (
     ("Traceback (most recent call last)", _TRACEBACK),
     ("Exception ignored ", _IGNORED),
@@ -152,18 +153,18 @@ class Source:
 def heading_of(text: str) -> str:
     """The kind of a line that comes before an exception; empty if the line is not such a line."""
     if "File" in text and FRAME.match(text) is not None:
-        return _FRAME
+        return A_FRAME
     return next((kind for words, kind in HEADINGS if words in text), "")
 
 
 def head(seen: Seen, heading: str, text: str) -> None:
     """Notes a line that comes before an exception. If Python ignores an exception, it ignores the exceptions that are
     chained to it too."""
-    if heading == _FRAME:
+    if heading == A_FRAME:
         if seen.traceback == CLOSED:
             seen.frames, seen.own = (), ""
         seen.frames = (*seen.frames[1 - FRAMES_KEPT :], text)
-        if is_own(text.partition('File "')[2].partition('"')[0]):
+        if is_own_frame(text):
             seen.own = text
         if seen.traceback != OPEN:
             seen.traceback, seen.headed = HEADLESS, seen.lines
@@ -177,6 +178,30 @@ def head(seen: Seen, heading: str, text: str) -> None:
     seen.traceback = CLOSED if heading == CHAINED else OPEN
     seen.frames, seen.own = (), ""
     seen.headed = seen.lines
+
+
+def take_frames(seen: Seen, run: Frames, order: int, steps: int) -> None:
+    """The same as reading the lines one by one; `order` is the number of the last frame over all sources."""
+    if seen.traceback == CLOSED:
+        seen.frames, seen.own = (), ""
+    seen.frames = (*seen.frames, *run.texts)[-FRAMES_KEPT:]
+    seen.own = run.own or seen.own
+    before, seen.lines = seen.lines, seen.lines + run.number
+    if seen.traceback != OPEN:
+        seen.traceback, seen.headed = HEADLESS, seen.lines
+        seen.last_plain = run.plain or seen.last_plain
+    raised = goes_on_from(seen) is True
+    seen.cut = (
+        raised,
+        run.last._replace(text=run.last.text.split()[0]) if raised else run.last,
+        order,
+        steps,
+    )
+    seen.lines = before + run.lines
+
+
+def is_own_frame(text: str) -> bool:
+    return is_own(text.partition('File "')[2].partition('"')[0])
 
 
 def is_warning_class(text: str) -> bool:

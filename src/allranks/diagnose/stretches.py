@@ -1,4 +1,4 @@
-"""Lines of one log that hold nothing but steps and plain text, counted together."""
+"""Lines of one log that are taken together: steps and plain text, which are counted, and the frames of a traceback."""
 
 from __future__ import annotations
 
@@ -27,3 +27,18 @@ class Stretch(NamedTuple):
     lines: int
     time: Optional[str]
     parts: Tuple[Part, ...]
+
+
+class Frames(NamedTuple):
+    """Lines of one place that follow each other and hold nothing but frames of a traceback and plain text. `place` is a
+    line without its text, with the last time; `number` is that of the last frame, from 1 on; `texts` are the innermost
+    frames, the innermost last; `own` is the innermost one of the user's own code; `plain` is the last line of plain
+    text."""
+
+    place: Line
+    lines: int
+    number: int
+    last: Line
+    texts: Tuple[str, ...]
+    own: str
+    plain: Optional[Line]
