@@ -7,6 +7,7 @@ import pytest
 from allranks.diagnose import diagnose, parse
 from allranks.diagnose.quotes import MENTIONED, NO, SAID, inside
 
+CHECKPOINT, FORMAT, CRASHED = "checkpoint-corrupt-resume-fail", "dataset-format-error", "rank-crashed-first"
 TEXT = "ValueError: `mixing_ratio` must be positive"
 
 QUOTES = [
@@ -83,3 +84,105 @@ FRAMES = '[rank3]:   File "/u/train.py", line 8, in main\n[rank3]:   File "{}", 
 def test_a_traceback_whose_exception_was_cut_off_names_its_rank_and_place(text, cause, rank):
     found = diagnose(parse(text, "x.log"))
     assert (found.cause, found.where.rank) == (cause, rank)
+
+
+WORDS = [
+    ("FSDP cannot be used with this model", "fsdp-setup-error"),
+    ("training of the tokenizer fails", "tokenizer-setup-error"),
+    ("[Bug] the names in the schema are not the same", "dataset-format-error"),
+    ("2026-05-01 10:00:00 ERROR saver - the state_dict is invalid", "checkpoint-corrupt-resume-fail"),
+    ("the training crashes with undefined symbol", "binary-extension-mismatch"),
+    ("MisconfigurationException in the second run", "wrong-arguments"),
+    ("WARNING: FSDP cannot be used with this model", "unproven"),
+    ("if FSDP cannot be used with this model, stop", "unproven"),
+    ("FSDP is used with this model", "unproven"),
+]
+
+
+@pytest.mark.parametrize(("line", "cause"), WORDS)
+def test_a_text_that_only_says_in_words_what_failed(line, cause):
+    found = diagnose(parse(f"{line}\n", "x.log"))
+    assert (found.cause, found.confidence) == (cause, "unproven" if cause == "unproven" else "likely")
+    assert cause == "unproven" or line.rpartition(" - ")[2] in found.evidence[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("a line\n" * 12 + "FSDP cannot be used\n", "unproven"),
+        ("a line\n" * 99 + "[ERROR] FSDP cannot be used\n" + "a line\n" * 40, "fsdp-setup-error"),
+        ("a line\n" * 99 + "[ERROR] FSDP cannot be used\n" + "a line\n" * 41, "unproven"),
+        ("FSDP cannot be used\nstep 3 loss 1\n", "benign-noise"),
+        ("FSDP cannot be used\nValueError: 3\n", "rank-crashed-first"),
+        ("FSDP cannot be used\nRuntimeError: CUDA out of memory. Tried to allocate 3 GiB\n", "cuda-oom"),
+    ],
+)
+def test_words_count_near_the_end_or_in_a_short_text_and_only_if_nothing_else_does(text, cause):
+    assert diagnose(parse(text, "x.log")).cause == cause
+
+
+def test_the_words_before_an_exception_and_the_rest_of_its_message_tell_its_subject():
+    assert diagnose(parse("Cannot load the checkpoint: KeyError: 'a'\n", "x.log")).cause == CHECKPOINT
+    text = (
+        'Traceback (most recent call last):\n  File "/u/a.py", line 1, in f\nValueError: wrong:\n  {}\nbye\n'
+    )
+    assert diagnose(parse(text.format("the checkpoint is missing"), "x.log")).cause == CHECKPOINT
+    assert diagnose(parse(text.format("the checkpoint"), "x.log")).cause == "rank-crashed-first"
+
+
+def test_an_exception_of_cpp_that_nobody_caught_is_a_crash():
+    text = "terminate called after throwing an instance of 'x::Bad'\n  what():  {}\n"
+    assert diagnose(parse(text.format("the sky fell"), "x.log")).evidence[0] == "what(): the sky fell"
+    assert diagnose(parse(text.format("CUDA error: out of memory"), "x.log")).cause == "cuda-oom"
+
+
+RICH = "│ {}:{} in {:<20} │\n│                    │\n│   3   x = 1        │\n│ ❱ 4   x.y          │\n"
+IPYTHON = "File {}:{}, in {}(self, x)\n      3 x = 1\n----> 4 x.y\n\n"
+OLD_IPYTHON = "{} in {}(x)\n      3 x = 1\n----> 4 x.y\n\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (RICH.format("/u/a.py", 8, "main") + RICH.format("~/e/datasets/arrow_dataset.py", 9, "map"), FORMAT),
+        (
+            IPYTHON.format("~/u/a.py", 8, "main")
+            + IPYTHON.format("/e/datasets/arrow_dataset.py", 9, "D.map"),
+            FORMAT,
+        ),
+        (OLD_IPYTHON.format("~/u/a.py", "main") + OLD_IPYTHON.format("/e/datasets/load/a.py", "map"), FORMAT),
+        (RICH.format("/e/datasets/arrow_dataset.py", 9, "map") + RICH.format("/u/a.py", 8, "f"), CRASHED),
+    ],
+)
+def test_the_frames_of_rich_and_ipython_tell_the_place(text, cause):
+    assert diagnose(parse(text + "KeyError: 'a'\n", "x.log")).cause == cause
+    assert diagnose(parse(text, "x.log")).cause == cause
+
+
+def test_ipython_names_the_exception_and_shows_much_of_the_source():
+    text = "OSError" + " " * 30 + "Traceback (most recent call last)\n" + "File a.py:3\n"
+    frame = "File ~/e/datasets/arrow_dataset.py:9, in D.map(self)\n" + "      3 x\n" * 12
+    found = diagnose(parse(text + frame, "x.log"))
+    assert (found.cause, found.evidence[0]) == (FORMAT, "OSError")
+
+
+@pytest.mark.parametrize(
+    ("frames", "cause"),
+    [
+        ((("<frozen runpy>", "run"), ("/u/a.py", "f")), CRASHED),
+        ((("/u/bin/tool", "<module>"), ("/u/a.py", "f")), CRASHED),
+        ((("/u/bin/torchrun", "<module>"), ("/e/torch/distributed/run.py", "main")), "unproven"),
+        ((("/u/a.py", "f"), ("/e/lib/python3.11/runpy.py", "run")), "unproven"),
+    ],
+)
+def test_a_launchers_frames_count_only_where_its_program_ended(frames, cause):
+    text = "".join(f'  File "{file}", line 3, in {name}\n' for file, name in frames)
+    assert diagnose(parse("Traceback (most recent call last):\n" + text, "x.log")).cause == cause
+
+
+def test_the_first_words_of_a_short_text_name_what_a_cut_traceback_does_not():
+    frame = '  File "/u/a.py", line 1, in f\n'
+    text = f"Traceback (most recent call last):\n{frame}"
+    assert diagnose(parse(f"FSDP cannot be used\n{text}", "x.log")).cause == "fsdp-setup-error"
+    assert diagnose(parse(f"It fails\n{text}", "x.log")).cause == CRASHED
+    assert diagnose(parse("a line\n" * 40 + f"FSDP cannot be used\n{text}{frame}", "x.log")).cause == CRASHED

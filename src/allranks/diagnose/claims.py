@@ -13,10 +13,11 @@ from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 COMPLAINS = re.compile(
     r"(?i)\b(?:must|should|cannot|can ?not|can't|could not|couldn't|can only|does ?n[o't]|do not|did not|don't"
-    r"|is not|not in|isn't|are not|has no|not (?:yet )?(?:be )?(?:supported|allowed|compatible|implemented"
+    r"|is not|not in|isn't|are not|no longer|has no|not (?:yet )?(?:be )?(?:supported|allowed|compatible|implemented"
     r"|available|found|recogni[sz]ed|valid|set|exist)|unsupported|incompatible|requires?|required|needs?"
-    r"|only (?:support|work)|internal|missing|invalid|unknown|unrecogni[sz]ed|unexpected|expect(?:s|ed)"
-    r"|please|mismatch|failed|unable|no such|no \w{1,30} (?:found|were)|conflicts?|exclusive|neither|either"
+    r"|only (?:support|work)|internal|missing|invalid|unknown|undefined|unrecogni[sz]ed|unexpected"
+    r"|expect(?:s|ed)|please|mismatch|error|fail(?:ed|s|ing|ure)|crash(?:e[sd])?|unable|misconfigur\w{1,24}"
+    r"|no such|no \w{1,30} (?:found|were)|conflicts?|exclusive|neither|either"
     r"|both|too (?:small|large|few|many|long|short)|at least|empty|already)\b"
 )
 """Words of which each refusal has one. An exception without any may only carry a name or a value."""
@@ -24,12 +25,12 @@ COMPLAINS = re.compile(
 _NEUTRAL = re.compile(
     r"/lib(?:64)?/python\d\.\d{1,2}/(?!site-packages|dist-packages)|<frozen|<string>"
     r"|/(?:numpy|pandas|pyarrow|requests|urllib3|httpx|httpcore|aiohttp|fsspec|tqdm|dill|multiprocess|typing_extensions"
-    r"|fire|click|hydra/_internal)/"
+    r"|fire|click|hydra/_internal)/|/hydra/main\.py"
     r"|/torch/(?:nn/modules|_tensor|_ops|functional|autograd|utils/(?:_contextlib|_device)|amp|cuda/amp|storage)"
 )
 """Frames of code that works for any caller: the one above it says whose exception it is."""
 
-_FRAME = re.compile(r'\s{0,8}File "([^"]{1,400})", line \d{1,9}, in (\S{1,120})')
+_FRAME = re.compile(r'\s{0,8}File "([^"]{1,400})", line [\d?]{1,9}, in (\S{1,120})')
 _WRAPPED = re.compile(r"(?:[\w.]{1,120}: ){1,3}(?=[\w.]{1,120}(?:Error|Exception): )")
 _LONGEST = 600
 
@@ -55,18 +56,25 @@ def place_of(frames: Sequence[str]) -> Optional[str]:
     return next((place for place in places if _NEUTRAL.search(place) is None), None)
 
 
-def claimants(claims: Dict[str, Claim], text: str, frames: Sequence[str]) -> Iterator[str]:
-    """The symptoms that an exception's line may belong to, the likeliest first."""
+def claimants(claims: Dict[str, Claim], text: str, frames: Sequence[str], context: str = "") -> Iterator[str]:
+    """The symptoms that an exception's line may belong to, the likeliest first. `context`: the words before it, or the
+    next line of its message."""
     place, message = place_of(frames) or "", _WRAPPED.sub("", text[:_LONGEST], count=1)
     placed = [
         name for name, one in claims.items() if place and one.frame and compiled(one.frame).search(place)
     ]
     yield from (name for name in placed if not claims[name].general)
-    about: List[Tuple[bool, int, str]] = []
+    about = _about(claims, message) or (_about(claims, context[:_LONGEST]) if context else [])
+    yield from (name for _, _, name in about)
+    yield from (name for name in placed if claims[name].general)
+
+
+def _about(claims: Dict[str, Claim], message: str) -> List[Tuple[bool, int, str]]:
+    """The claims on the subject of a complaint, the special ones and the first subject first."""
+    found: List[Tuple[bool, int, str]] = []
     if COMPLAINS.search(message) is not None and "[Errno " not in message:  # its subject is a path
         for name, one in claims.items():
             match = compiled(one.subject).search(message) if one.subject else None
             if match is not None:
-                about.append((one.general, match.start(), name))
-    yield from (name for _, _, name in sorted(about))
-    yield from (name for name in placed if claims[name].general)
+                found.append((one.general, match.start(), name))
+    return sorted(found)

@@ -13,7 +13,7 @@ from allranks.diagnose import facts
 from allranks.diagnose.catalogue import cause, frames
 from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import DRAWN
-from allranks.diagnose.quotes import MENTIONED, SAID, inside
+from allranks.diagnose.quotes import LOGGED, MENTIONED, SAID, STATED, inside
 from allranks.diagnose.shapes import PLAIN, STEP, Shape, Shapes
 from allranks.diagnose.store import RANKS_KEPT, Store
 from allranks.diagnose.streams import (
@@ -33,9 +33,12 @@ from allranks.diagnose.streams import (
     Seen,
     Source,
     Told,
+    explain,
     goes_on_from,
     head,
     in_traceback,
+    keep_statement,
+    note_cut,
     take_frames,
 )
 from allranks.diagnose.stretches import Frames, Stretch
@@ -179,19 +182,20 @@ class Evidence(Store):
             )
         quoted = shape.exception and not raised and seen.ignored == NOT_IGNORED
         if seen.announced is not None and not shape.exception:
-            goes_on = goes_on_from(seen)
+            goes_on = goes_on_from(seen) if shape.heading else explain(seen, line.text)
             raised, quoted = raised or goes_on is True, quoted or goes_on is False
         found = self._read_patterns(line, shape, raised, ignored, quoted)
         if shape.heading:
-            told = line._replace(text=line.text.split()[0]) if raised else line  # IPython's heading names it
-            seen.cut = (raised, told, self.count, self._source.steps)
+            note_cut(seen, HEADED.match(line.text) is not None, line, self.count, self._source.steps)
             return
         if shape.exception and line.text.endswith(":"):
             seen.announced = (seen.lines, raised)
         if raised:
             self._exception(line, seen, found)
             return
-        if shape.exception or shape.quotes:
+        if shape.quotes >= STATED:
+            keep_statement(seen, line, self.count, self._source.steps, shape.quotes == LOGGED)
+        elif shape.exception or shape.quotes:
             self._quote(line, seen, shape, found)
         if shape.patterns and (shape.exception or LOOSE.match(line.text) is not None):
             seen.bare = (seen.lines, line, shape)
@@ -200,21 +204,24 @@ class Evidence(Store):
         """Keeps an exception without a traceback: a line that begins with its name, or that quotes it."""
         if seen.ignored != NOT_IGNORED or seen.traceback == OPEN:
             return
-        if shape.quotes:
-            line = line._replace(text=inside(line.text)[1])
-        if shape.quotes == SAID:
+        said = inside(line.text)[1] if shape.quotes else line.text
+        context = line.text if said != line.text else ""
+        line = line._replace(text=said)
+        if shape.quotes == SAID and context:
             found = found + self._read_patterns(line, self._shapes.of(line.text), False, quoted=True)
-        match = EXCEPTION.match(line.text)
-        kept = len(seen.raised)
+        match, kept = EXCEPTION.match(line.text), len(seen.raised)
         if in_traceback(seen, True):
             seen.traceback = CLOSED  # its exception is indented
         else:
             seen.frames, seen.own = (), ""
         if match is not None:
             self._raise(match.group(1) or match.group(0).rstrip(": "), line, seen, found, None)
+        elif shape.quotes == SAID:
+            self._raise("what()", line, seen, found, None)
         if len(seen.raised) > kept:
-            one = Quoted(seen.lines, shape.quotes != MENTIONED, seen.raised.pop())
-            seen.quoted = [*seen.quoted[1 - QUOTED_KEPT :], one]
+            raised = seen.raised.pop()._replace(context=context)
+            seen.quoted.append(Quoted(seen.lines, shape.quotes != MENTIONED, raised))
+            del seen.quoted[:-QUOTED_KEPT]
 
     def _chain(self, seen: Seen) -> None:
         """The exception above such a line was raised, also if its own traceback was cut off."""
@@ -279,12 +286,11 @@ class Evidence(Store):
         match = named or LOOSE.match(line.text)
         if match is None or not in_traceback(seen, named is not None):
             return
-        kind = match.group(1)
         seen.traceback = CLOSED
         if seen.ignored == IGNORING:
             seen.ignored = WAS_IGNORED
             return
-        self._raise(kind, line, seen, found, None)
+        self._raise(match.group(1), line, seen, found, None)
 
     def _raise(
         self, kind: str, line: Line, seen: Seen, found: List[str], communication: "bool | None"

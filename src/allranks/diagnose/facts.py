@@ -62,7 +62,7 @@ def _row_exit(seen: Store, line: Line, match: Any) -> None:
 def _spawned_exit(seen: Store, line: Line, match: Any) -> None:
     """A process of torch.multiprocessing.spawn, whose number is its rank on one node, or of Composer's launcher."""
     told = match.groupdict()
-    value = int(told["code"]) if told["code"] else -int(getattr(signal, told["signal"], 0))
+    value = int(told["code"]) if told.get("code") else -int(getattr(signal, told["signal"], 0))
     _exit(seen, line, value, int(match.group("rank")), None, None)
 
 
@@ -283,6 +283,12 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     ),
     (
         Pattern("crashed with", r"Rank (?P<rank>\d{1,7}) crashed with exit code (?P<code>-?\d{1,3})"),
+        _spawned_exit,
+    ),
+    (
+        Pattern(
+            "exited with code", r"rank (?P<rank>\d{1,7}) \(PID \d{1,9}\) exited with code (?P<code>-?\d{1,3})"
+        ),
         _spawned_exit,
     ),
     (Pattern("Traceback (most recent call last", r"\(RANK (\d{1,7})\)"), _raised_of),

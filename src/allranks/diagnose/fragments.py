@@ -3,19 +3,29 @@
 from __future__ import annotations
 
 import re
-from typing import List
+from typing import List, Optional
 
+from allranks.diagnose.catalogue import claims
+from allranks.diagnose.claims import claimants
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.streams import CLOSED, NOT_IGNORED, Raised
+from allranks.diagnose.symptom import WORDS, Case, Hit
 
-CUT_WITHIN = 8
+CUT_WITHIN, OF_IPYTHON = 8, 14
+"""Lines after the last frame: of CPython, and of IPython, which shows ten lines of the source."""
+
 NEAR_THE_END = 40
 """Lines of the same stream after an exception without a traceback. If more follow, the program had handled it."""
 
+SHORT = 12
+"""Lines of a text that is about what its lines say."""
+
 _OF_OTHERS = re.compile(
-    r"/bin/|/torch/distributed/(?:elastic|run\.py|launch|distributed_c10d)|/accelerate/commands/|deepspeed/launcher/"
-    r"|/ray/(?:_private|dashboard|scripts)|/subprocess\.py|\.exe/|runpy\.py"
+    r"/torch/distributed/(?:elastic|run\.py|launch|distributed_c10d)|/accelerate/commands/|deepspeed/launcher/"
+    r"|/ray/(?:_private|dashboard|scripts)"
 )
+_BEGINS = re.compile(r"/bin/|\.exe/|runpy\.py|/launcher\.py")
+"""Frames that programs of all kinds begin with: they say nothing if none follows."""
 
 
 def quoted(seen: Evidence) -> List[Raised]:
@@ -35,16 +45,42 @@ def quoted(seen: Evidence) -> List[Raised]:
 
 def cut_off(seen: Evidence) -> List[Raised]:
     """Tracebacks at the end of a log, in order, whose exception is missing. A launcher's does not count, nor that of a
-    rank in a collective: it may only have lost a peer."""
+    rank in a collective: it may only have lost a peer. The first words of a short text may say what the exception
+    did."""
     if seen.ended_well or seen.raised():
         return []
     told: List[Raised] = []
+    stated = [s for one in (*seen.ranks.values(), *seen.streams.values()) for s in one.stated]
+    first = min(stated, key=lambda s: s.raised.order, default=None)
+    heading = first.raised.line.text if first is not None and seen.count <= NEAR_THE_END else ""
     for one in (*seen.ranks.values(), *seen.streams.values()):
         if one.cut is None or one.traceback == CLOSED or one.ignored != NOT_IGNORED:
             continue
-        named, line, order, steps = one.cut
-        raised = Raised("", line, order, None, False, (), steps, one.frames)
-        near = one.lines - one.headed <= CUT_WITHIN and (named or len(one.frames) > 1)
-        if near and not seen.survived(raised) and not any(map(_OF_OTHERS.search, one.frames)):
+        named, line, order, steps, last = one.cut
+        raised = Raised("", line, order, None, False, (), steps, one.frames, "", heading)
+        near = one.lines - last <= (OF_IPYTHON if named else CUT_WITHIN) and (
+            named or len(one.frames) > 1 or bool(heading)
+        )
+        innermost = [frame for frame in one.frames if "/subprocess.py" not in frame][-1:]
+        of_others = any(map(_OF_OTHERS.search, one.frames)) or any(map(_BEGINS.search, innermost))
+        of_others = of_others or (bool(one.frames) and not innermost)
+        if near and not seen.survived(raised) and not of_others:
             told.append(raised)
     return sorted(told, key=lambda r: r.order)
+
+
+def in_words(seen: Evidence) -> Optional[Case]:
+    """The case that follows from plain words, if nothing else names a cause: from an error that a logger wrote near the
+    end, or from any statement in a short text. The claims on its subject decide."""
+    every = [(one, told) for one in (*seen.ranks.values(), *seen.streams.values()) for told in one.stated]
+    short = seen.count <= SHORT and not seen.steps
+    for one, told in sorted(every, key=lambda pair: pair[1].raised.order):
+        near = told.sure and one.lines - told.number <= NEAR_THE_END and not seen.survived(told.raised)
+        if seen.ended_well or not (near or short):
+            continue
+        raised = told.raised
+        symptom = next(claimants(claims(), raised.line.text, ()), None)
+        if symptom is not None:
+            hit = Hit(symptom, WORDS, raised.line, raised.order, raised.at, raised.steps)
+            return Case(symptom, WORDS, (hit,), "likely")
+    return None

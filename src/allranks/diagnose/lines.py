@@ -89,6 +89,9 @@ _CLASS = re.compile(r"[A-Z]\w{2,60}[ ]{2,80}$")
 """IPython puts the exception's class before the heading of a traceback."""
 
 _TAIL = re.compile(r"==> (\S.{0,400}) <==\s{0,8}$")
+_OF_RANK = re.compile(r"-{4,20}(?:(Begin)|End) global rank (\d{1,6}) STD(?:OUT|ERR)-{4,20}")
+"""Composer's launcher repeats the output of each rank between two such lines."""
+
 _RULE = re.compile(r"-{8,80}\s{0,8}$")
 _HEADED = re.compile(r"([A-Za-z\d][\w.,\[\]-]{0,200})(?: \(\d{1,6}\))?\s{0,8}$")
 
@@ -127,7 +130,12 @@ class Reader:
             yield self.line(text, list(place), number)
 
     def _heading(self, raw: str) -> None:
-        """`tail` and `head` say whose lines follow in one line; `dshbak` and `clush -b` between two rules."""
+        """`tail`, `head` and Composer say whose lines follow in one line; `dshbak` and `clush -b` between two rules."""
+        ranked = _OF_RANK.match(raw)
+        if ranked is not None:
+            place = self._of(self.source)
+            self.place = [int(ranked.group(2)), *place[1:]] if ranked.group(1) else place
+            return
         named = _TAIL.match(raw)
         if named is not None:
             self.source = named.group(1)

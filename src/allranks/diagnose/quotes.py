@@ -32,15 +32,47 @@ _LONGEST = 1000
 _JOINED = re.compile(r"raise [\w.]{1,120}\(\s{1,4}(?=[\w.]{1,120}(?:Error|Exception): )")
 """A traceback's last lines in one line, as in an issue's title."""
 
-NO, MENTIONED, SAID = range(3)
-"""Whether a line quotes an exception. If it only mentions one, it counts in a text so short that it is about it."""
+NO, MENTIONED, SAID, STATED, LOGGED = range(5)
+"""Whether a line quotes an exception. If it only mentions one, it counts in a text so short that it is about it.
+STATED: it says in words that something failed. LOGGED: a logger does, as an error."""
+
+_STATES = re.compile(
+    r"[Ee]rror|ERROR|[Ee]xception|\b[Ff]ail(?:s|ed|ure|ing)?\b|FAIL(?:ED|ING|URE)|FATAL|CRITICAL"
+    r"|\b[Cc]rash(?:e[sd]|ing)?\b|\b[Cc](?:annot|an't|an not|ould not)\b"
+    r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|must|should|requires?)\b|mismatch"
+    r"|\b(?:is|are|was|were|do|does|did|has|have) ?n(?:ot|'t|o longer)\b"
+    r"|\b[Nn]ot (?:found|supported|allowed|implemented)\b"
+    r"|\u62a5\u9519|\u9519\u8bef|\u5931\u8d25|\u5f02\u5e38"
+)
+_LEVEL = re.compile(r"(?:^|[\s\[|:(<-])(?:ERROR|CRITICAL|FATAL|SEVERE|[Ff]atal)(?=[\s\]|:)>-]|$)")
+_NOT_SO = re.compile(
+    r"\b(?:[A-Z]\w{0,60}Warning|WARN(?:ING)?|INFO|DEBUG)\b|[Tt]raceback \(most|ChildFailedError|%\|"
+)
+_WHAT = re.compile(r"\s{0,8}what\(\):\s{1,4}\S")
+"""The message of an exception in C++ that nobody caught."""
 
 
 def inside(text: str) -> Tuple[int, str]:
     """How a line quotes an exception, and the exception as a traceback's last line would show it. No digit's value
     matters."""
-    if "Error" not in text and "Exception" not in text:
+    if _WHAT.match(text) is not None:
+        return SAID, text
+    found = _inside(text) if "Error" in text or "Exception" in text else (NO, "")
+    return found if found[0] != NO else _in_words(text)
+
+
+def _in_words(text: str) -> Tuple[int, str]:
+    """Whether a line says that something failed, without an exception's last line."""
+    match = _STATES.search(text, 0, _LONGEST)
+    if match is None or _NOT_SO.search(text, 0, _LONGEST) is not None or CODE.match(text) is not None:
         return NO, ""
+    if _EXCUSES.search(text, 0, match.start()) is not None:
+        return NO, ""
+    return (STATED if _LEVEL.search(text, 0, _LONGEST) is None else LOGGED), text
+
+
+def _inside(text: str) -> Tuple[int, str]:
+    """How a line quotes an exception by its name and a colon, or as `repr` writes it."""
     joined = _JOINED.search(text, 0, _LONGEST)
     text = text[joined.end() :] if joined is not None else text
     match = _INSIDE.search(text, 0, _LONGEST)

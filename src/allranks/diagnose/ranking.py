@@ -17,7 +17,7 @@ from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, modules, section
 from allranks.diagnose.claims import claimants
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.fragments import cut_off, quoted
+from allranks.diagnose.fragments import cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.signals import Signal, Texts, order, ranked
 from allranks.diagnose.store import Exit
@@ -30,7 +30,9 @@ NEVER = float("inf")
 
 def conclude(seen: Evidence) -> Diagnosis:
     """The diagnosis of everything that was fed in."""
-    return ranked((), Texts(lambda: weighed(seen))).diagnosis
+    found = ranked((), Texts(lambda: weighed(seen)))
+    case = in_words(seen) if found.weight <= STALE and not seen.is_document else None
+    return found.diagnosis if case is None else _diagnosis(seen, case, False)
 
 
 def weighed(seen: Evidence) -> Signal:
@@ -87,7 +89,7 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     raised = next((r for r in every if r.order == first.order and r.line is first.line), None)
     if raised is None or set(raised.known) - {RANK_CRASHED_FIRST.id}:
         return
-    for symptom in claimants(claims(), raised.line.text, raised.frames):
+    for symptom in claimants(claims(), raised.line.text, raised.frames, raised.context):
         if symptom in found and found[symptom].weight > crash.weight:
             return
         if first.steps and cause(symptom).restart == NEVER_AGAIN:

@@ -9,7 +9,7 @@ from allranks.core.library_code import is_own
 from allranks.diagnose.lines import Line
 from allranks.diagnose.stretches import Frames
 
-_TRACEBACK, _IGNORED, CHAINED, A_FRAME = "traceback", "ignored", "chained", "frame"
+_TRACEBACK, _IGNORED, CHAINED, A_FRAME, _SHOWN = "traceback", "ignored", "chained", "frame", "shown"
 HEADINGS = (
     ("Traceback (most recent call last)", _TRACEBACK),
     ("Exception ignored ", _IGNORED),
@@ -21,6 +21,14 @@ HEADED = re.compile(r"[A-Z]\w{2,60}[ ]{2,80}Traceback \(most recent call last\)"
 """IPython's heading names the exception."""
 
 FRAME = re.compile(r'\s{0,8}File "[^"]{1,400}", line \d')
+_PATH = r"(?P<path>(?:[~/.]|[A-Z]:\\)[^\s\"│:]{0,300}\.py)"
+_FRAMES = (  # of rich, of IPython
+    re.compile(r"\W{0,8}" + _PATH + r":(?P<line>\d{1,7}) in(?: (?P<name>[^\s│]{1,80}))?[ ]{0,200}│?$"),
+    re.compile(
+        r"\s{0,4}(?:File )?" + _PATH + r"(?::(?P<line>\d{1,7}))?,? in (?P<name>[\w.<>]{1,120})(?:\(|$)"
+    ),
+    re.compile(r"\s{0,4}File " + _PATH + r":(?P<line>\d{1,7})(?P<name>)$"),
+)
 
 NOT_IGNORED, IGNORING, WAS_IGNORED = range(3)
 """Whether Python has announced that it ignores the next exception (IGNORING), or ignored the last one."""
@@ -57,6 +65,9 @@ between."""
 ANNOUNCED_WITHIN = 3
 """Lines that still belong to the message of an exception whose first line ends with a colon."""
 
+STATED_FIRST, STATED_LAST = 8, 3
+"""Lines that say in words that something failed, as many as are kept."""
+
 CLOSED, HEADLESS, OPEN = range(3)
 """Whether a stream is in a traceback. If its heading was cut off (HEADLESS), only the name of an exception ends it,
 soon after a frame, because other programs print stacks too."""
@@ -75,6 +86,8 @@ class Raised(NamedTuple):
     steps: int
     frames: Tuple[str, ...] = ()
     own: str = ""
+    context: str = ""
+    """The words before the exception in its line, or the next line of its message."""
 
 
 class Quoted(NamedTuple):
@@ -105,7 +118,7 @@ class Seen:
 
     __slots__ = (
         "announced", "bare", "cut", "frames", "headed", "ignored", "last_plain", "lines", "node", "own", "quoted",
-        "raised", "source", "steps", "task", "traceback",
+        "raised", "source", "stated", "steps", "task", "traceback",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -124,11 +137,13 @@ class Seen:
         """The last exception outside a traceback: the number of its line, the line, its shape."""
         self.announced: Optional[Tuple[int, bool]] = None
         """The line of the last exception whose message goes on in the next lines, and whether it ended a traceback."""
-        self.cut: Optional[Tuple[bool, Line, int, int]] = None
-        """The last heading or frame of a traceback: whether it names the exception, its line, the number of that line
-        over all sources, the steps before it."""
+        self.cut: Optional[Tuple[bool, Line, int, int, int]] = None
+        """The last heading or frame of a traceback: whether the heading named the exception, the line that shows it
+        best, the number of that line over all sources, the steps before it, the last frame's line in this stream."""
         self.quoted: List[Quoted] = []
         """The last exceptions outside a traceback, with the number of their line in this stream."""
+        self.stated: List[Quoted] = []
+        """The first and the last lines that say in words that something failed."""
 
 
 class Source:
@@ -154,13 +169,27 @@ def heading_of(text: str) -> str:
     """The kind of a line that comes before an exception; empty if the line is not such a line."""
     if "File" in text and FRAME.match(text) is not None:
         return A_FRAME
+    if ".py" in text and frame_of(text):
+        return _SHOWN
     return next((kind for words, kind in HEADINGS if words in text), "")
+
+
+def frame_of(text: str) -> str:
+    """A frame as CPython prints it; empty if the line is not a frame of rich or IPython."""
+    for form in _FRAMES:
+        found = form.match(text)
+        if found is not None:
+            told = found.groupdict()
+            name = (told["name"] or "<module>").rpartition(".")[2]
+            return f'File "{told["path"]}", line {told["line"] or "?"}, in {name}'
+    return ""
 
 
 def head(seen: Seen, heading: str, text: str) -> None:
     """Notes a line that comes before an exception. If Python ignores an exception, it ignores the exceptions that are
     chained to it too."""
-    if heading == A_FRAME:
+    if heading in (A_FRAME, _SHOWN):
+        text = frame_of(text) if heading == _SHOWN else text
         if seen.traceback == CLOSED:
             seen.frames, seen.own = (), ""
         seen.frames = (*seen.frames[1 - FRAMES_KEPT :], text)
@@ -190,18 +219,22 @@ def take_frames(seen: Seen, run: Frames, order: int, steps: int) -> None:
     if seen.traceback != OPEN:
         seen.traceback, seen.headed = HEADLESS, seen.lines
         seen.last_plain = run.plain or seen.last_plain
-    raised = goes_on_from(seen) is True
-    seen.cut = (
-        raised,
-        run.last._replace(text=run.last.text.split()[0]) if raised else run.last,
-        order,
-        steps,
-    )
+    note_cut(seen, False, run.last, order, steps)
     seen.lines = before + run.lines
 
 
 def is_own_frame(text: str) -> bool:
     return is_own(text.partition('File "')[2].partition('"')[0])
+
+
+def note_cut(seen: Seen, named: bool, line: Line, order: int, steps: int) -> None:
+    """Notes how far a traceback came. IPython's heading names the exception, which says more than any frame."""
+    if named:
+        seen.cut = (True, line._replace(text=line.text.split()[0]), order, steps, seen.lines)
+    elif seen.traceback == OPEN and seen.cut is not None and seen.cut[0] and seen.lines > seen.headed:
+        seen.cut = (*seen.cut[:4], seen.lines)
+    else:
+        seen.cut = (False, line, order, steps, seen.lines)
 
 
 def is_warning_class(text: str) -> bool:
@@ -214,6 +247,24 @@ def goes_on_from(seen: Seen) -> Optional[bool]:
     if seen.announced is None or seen.lines - seen.announced[0] > ANNOUNCED_WITHIN:
         return None
     return seen.announced[1]
+
+
+def explain(seen: Seen, text: str) -> Optional[bool]:
+    """The same for a line that is not in a traceback. The first one is kept with the exception."""
+    raised = goes_on_from(seen)
+    if raised and seen.raised and not seen.raised[-1].context:
+        seen.raised[-1] = seen.raised[-1]._replace(context=text)
+    elif raised is False and seen.quoted and not seen.quoted[-1].raised.context:
+        told = seen.quoted[-1].raised._replace(context=text)
+        seen.quoted = [*seen.quoted[:-1], seen.quoted[-1]._replace(raised=told)]
+    return raised
+
+
+def keep_statement(seen: Seen, line: Line, order: int, steps: int, sure: bool) -> None:
+    """Keeps the first and the last lines outside of tracebacks that say in words that something failed."""
+    if seen.traceback == CLOSED and seen.ignored == NOT_IGNORED:
+        one = Quoted(seen.lines, sure, Raised("", line, order, None, False, (), steps))
+        seen.stated = [*seen.stated[:STATED_FIRST], *seen.stated[STATED_FIRST:][-STATED_LAST:], one]
 
 
 def opens(heading: str) -> bool:

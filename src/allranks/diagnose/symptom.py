@@ -36,6 +36,8 @@ ECHO = 30
 """Ranks that blame each other."""
 CUT = 22
 """A traceback whose exception was cut off: any other text says more."""
+WORDS = 15
+"""A statement in plain words, whose subject tells the cause."""
 STALE = 10
 """Any of the above, if the training continued for many steps after it."""
 NOISE = 1

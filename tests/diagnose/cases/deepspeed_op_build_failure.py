@@ -8,6 +8,9 @@ FIRES = (
     "[rank0]: Traceback (most recent call last):\n[rank0]: "
     "deepspeed.ops.op_builder.builder.CUDAMismatchException: >- DeepSpeed "
     "Op Builder: Installed CUDA version 12.4 does not match the version torch was compiled with 11.8\n",
+    "[1/2] c++ -c /e/cpu_adam.cpp -o cpu_adam.o\nFAILED: cpu_adam.o\n",
+    'Traceback (most recent call last):\n  File "/e/torch/utils/cpp_extension.py", line 9, in _run_ninja_build\n'
+    "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.\n",
 )
 
 SILENT = (

@@ -13,6 +13,7 @@ FIRES = (
     ),
     "[rank0] step 7 loss nan\n[rank0] step 8 loss nan\n[rank0] step 9 loss nan\n[rank0] step 10 loss nan\n",
     "".join(f"[rank0] step {n} loss nan\n" for n in range(3)),
+    "| WARNING: overflow detected, setting loss scale to: 0.0004\nTraceback (most recent call last):\n",
 )
 
 SILENT = (

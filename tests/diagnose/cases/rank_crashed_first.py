@@ -28,6 +28,13 @@ FIRES = (
         if rank != 3
     ),
     "step 7 loss 2.85\nterminate called after throwing an instance of 'c10::Error'\nAborted (core dumped)\n",
+    "(Worker pid=77) [2026-07-06 07:14:27,052 C 77 77] task.cc:219: Check failed: is_valid\n",
+    ("ERROR:composer.cli.launcher:Global rank 3 (PID 208) exited with code -11\n", 3),
+    (
+        "----------Begin global rank 1 STDERR----------\nTraceback (most recent call last):\n"
+        '  File "/u/a.py", line 3, in f\nKeyError: 3\n----------End global rank 1 STDERR----------\n',
+        1,
+    ),
 )
 
 SILENT = (

@@ -6,6 +6,8 @@ FIRES = (
     '  File "torchrun", line 8, in <module>\n'
     "    raise RendezvousTimeoutError\n"
     "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError\n",
+    'Traceback (most recent call last):\n  File "/e/elastic/rendezvous/c10d_rendezvous_backend.py", line 3, in '
+    "_call_store\nRuntimeError: Connection reset by peer\n",
 )
 
 SILENT = ("[rank0] process group ready\n[rank0] step 1 loss 3.0\n",)

@@ -5,6 +5,11 @@ FIRES = (
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: "
     "180224, Hardware limit: 166912\n",
+    (
+        "[rank2]: Traceback (most recent call last):\n[rank2]: subprocess.CalledProcessError: Command "
+        "'['g++', '/tmp/torchinductor_u/a/b.cpp', '-D', 'X']' returned non-zero exit status 1.\n",
+        2,
+    ),
 )
 
 SILENT = ("torch.compile took 12 s\nstep 1 loss 2.0\n",)

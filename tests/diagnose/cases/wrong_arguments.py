@@ -2,6 +2,7 @@ FIRES = (
     "failed (exitcode: 2) local_rank: 0 (pid: 3623) of binary: /opt/env/bin/python\n",
     "Error: Missing option '--config'.\n",
     "train.py: error: unrecognized arguments: --lora_ranks 8\n",
+    "Usage: train [OPTIONS] COMMAND [ARGS]...\nTry 'train --help' for help.\n\nError: No such command 'go'.\n",
 )
 
 SILENT = (

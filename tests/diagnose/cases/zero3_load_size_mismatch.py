@@ -3,6 +3,8 @@ FIRES = (
     "[rank1]: \tsize mismatch for a.weight: copying a param with shape "
     "torch.Size([64, 64]) from checkpoint, the shape in "
     "current model is torch.Size([0]).\n",
+    "RuntimeError: Error(s) in loading state_dict for A:\n\tsize mismatch for a.weight: copying a param with shape "
+    "torch.Size([2, 32]) from checkpoint, the shape in current model is torch.Size([1]).\n",
 )
 
 SILENT = (

@@ -26,6 +26,7 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.libnccl_or_cuda_lib_not_found import CAUSE as LIBNCCL_OR_CUDA_LIB_NOT_FOUND
 from allranks.diagnose.symptoms.version_drift_transformers_peft import (
@@ -39,11 +40,18 @@ CAUSE = Cause(
         VERSION_DRIFT_TRANSFORMERS_PEFT,
     ),
 )
+CLAIM = Claim(
+    subject=(
+        r"(?i)\bundefined symbol|\b(?:c\+\+|cxx11|binary)[ _-]?abi\b|\b(?:cuda|c\+\+) extensions?\b"
+        r"|_cuda\w{0,12}\.(?:so|cpython)"
+    ),
+)
 PATTERNS = (
     Pattern("undefined symbol", r"\.cpython-\w{1,40}(?:-\w{1,20}){0,3}\.so: undefined symbol", weight=98),
     Pattern("undefined symbol", r"undefined symbol: _Z(?:N|TI|TV|St)"),
     Pattern("load C++/CUDA extensions", weight=60),
     Pattern("CUDA Setup failed despite", weight=98),
+    Pattern("Setup Failed!", r"CUDA SETUP: Setup Failed!", weight=90),
     Pattern(
         "libbitsandbytes_cuda",
         r"libbitsandbytes_cuda\w{0,20}\.so.{0,80}(?:not found|cannot open|No such file|undefined)",

@@ -30,6 +30,6 @@ from allranks.diagnose.symptoms.dataloader_worker_killed import CAUSE as DATALOA
 CAUSE = Cause(__name__, explains=(DATALOADER_WORKER_KILLED,))
 PATTERNS = (
     Pattern("create new processes if CUDA is already initialized"),
-    Pattern("re-initialize CUDA in forked"),
+    Pattern("in forked subprocess", r"(?i)re-?initialize CUDA in forked"),
     Pattern("CUDA-capable device(s) is/are busy", weight=60),
 )

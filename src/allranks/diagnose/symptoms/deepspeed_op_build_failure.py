@@ -48,6 +48,10 @@ CAUSE = Cause(
 )
 CLAIM = Claim(
     frame=r"/deepspeed/ops/op_builder/|/torch/utils/cpp_extension\.py in",
+    subject=(
+        r"(?i)\b(?:cpu_?adam|fused_?adam|fused_?lamb|cpu_?adagrad|async_?io|ninja|op_?builder|cuda_home)\b"
+        r"|\bjit[ -]?load"
+    ),
 )
 PATTERNS = (
     Pattern("The detected CUDA version", r"mismatches the version", weight=96),
@@ -55,6 +59,10 @@ PATTERNS = (
     Pattern("CUDAMismatchException"),
     Pattern("unable to compile CUDA op"),
     Pattern("Error building extension"),
+    Pattern(
+        "CalledProcessError", r"CalledProcessError: Command '\[?'?(?:[\w./-]{1,200}/)?ninja\b", weight=92
+    ),
+    Pattern("FAILED: ", r"^FAILED: (?:\[code=\d{1,5}\] )?[\w./-]{1,200}\.o\b", weight=88),  # ninja
     Pattern("Ninja is required"),
     Pattern("ds_opt_adam", weight=90),
     Pattern("Unable to JIT load"),

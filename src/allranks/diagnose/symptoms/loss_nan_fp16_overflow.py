@@ -55,6 +55,11 @@ PATTERNS = (
     ),
     Pattern("FoundNan", weight=WEAK),
     Pattern("Minimum loss scale reached"),
+    Pattern(  # below 1 in 256: nothing is left to halve
+        "overflow detected",
+        r"(?i)loss scale to:? {0,3}(?:0\.00|[\d.]{1,12}e-)",
+        weight=WEAK,
+    ),
     Pattern("in local forward loss", r"found (?:NaN|Inf)"),
     Pattern("in local grad norm", r"found (?:NaN|Inf)"),
 )
@@ -70,6 +75,9 @@ def judge(seen: Evidence) -> Optional[Case]:
         return Case(
             "loss-nan-fp16-overflow", weight, tuple(strong), "certain" if weight >= STRONG else "likely"
         )
+    floor = [h for h in hits if "overflow detected" in h.line.text and not seen.survived(h)]
+    if floor:
+        return Case("loss-nan-fp16-overflow", WEAK, tuple(floor), "likely")
     losses = [h for h in hits if re.search(_LOSS, h.line.text)]
     last = seen.last_step[1].text if seen.last_step is not None else ""
     if re.search(_LOSS, last) and re.search(_NORM, last):  # both, in the last step of all

@@ -17,7 +17,7 @@ ranks crashed at the same place, look at the configuration.
 ## Source
 `Segmentation fault` is glibc's text for SIGSEGV, `sysdeps/generic/siglist.h`. `Fatal Python error` is
 CPython's, in `libpython3.11.so`. MPICH's Hydra prints `EXIT CODE` in `src/pm/hydra/mpiexec/pmiserv_cb.c`,
-SLURM `core dumped` in `src/srun/launch.c`.
+SLURM `core dumped` in `src/srun/launch.c`. glog prints `Check failed` in `src/glog/logging.h`.
 
 Topic: ends
 """
@@ -41,6 +41,9 @@ PATTERNS = (
     Pattern("EXIT CODE: ", r"^=\s{1,9}EXIT CODE: (?:6|11|134|139)\s{0,9}$", weight=CRASH),  # MPICH
     Pattern("Segmentation fault", weight=CRASH),
     Pattern("Fatal Python error", weight=CRASH),
+    Pattern(
+        "Check failed: ", r"\.(?:cc|cpp|cu|h):\d{1,6}[\]:]{1,2} {1,3}Check failed: ", weight=BARE
+    ),  # glog
     # A watchdog that only waited prints this too, so a rank that blames another is stronger evidence.
     Pattern("terminate called after throwing an instance of", weight=ECHO - 5),
     Pattern("(core dumped)", weight=ECHO - 5),

@@ -47,6 +47,7 @@ PATTERNS = (
     Pattern("Barrier timed out", r"DEADLINE_EXCEEDED", weight=ENDED),
     Pattern("RendezvousConnectionError", weight=ENDED, without=_TEARDOWN),
     Pattern("RendezvousClosedError", weight=ENDED, without=_TEARDOWN),
+    Pattern("d_rendezvous_backend.py", r"c10d_rendezvous_backend\.py\W{1,3}line \d{1,6}", weight=ECHO - 8),
     Pattern("client socket has failed to connect", r"errno: 111 - Connection refused", weight=ECHO),
 )
 _DIALLED = re.compile(r"connect to \(?([A-Za-z\d][\w.-]{0,80})[,:]")

@@ -41,6 +41,11 @@ CLAIM = Claim(
 )
 PATTERNS = (
     Pattern("ptxas", r"CalledProcessError: .{0,400}ptxas|ptxas fatal", weight=94),
+    Pattern(  # the compiler that torch or Triton started
+        "CalledProcessError",
+        r"CalledProcessError: Command '.{0,100}\b(?:g\+\+|gcc|cc|clang|c\+\+)'?[ ,].{0,600}(?:torchinductor|triton)",
+        weight=92,
+    ),
     Pattern("OutOfResources", r"out of resource: ", weight=98),
     Pattern("triton.compiler", r"triton\.compiler\.errors\.\w{1,40}", raised=True, weight=94),
     Pattern("Failed to find C compiler"),

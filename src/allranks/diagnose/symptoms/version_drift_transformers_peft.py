@@ -33,9 +33,9 @@ CLAIM = Claim(
     subject=(
         r"(?i)(?:requires?|needs?|at least|minimum|upgrade|update|downgrade|install|older|newer"
         r"|version).{0,80}(?:version|[<>=]=|\bv?\d{1,3}\.\d)|pip install (?:-U|--upgrade)"
-        r"|^(?:\w{1,60}\.){0,8}AttributeError: (?:(?:module|type object) '|'\w{0,60}(?:Trainer|Config|Model"
-        r"|Tokenizer|Processor|Engine|Accelerator|LM|Optimizer|Module|Arguments|Plugin|Cache|State|Strategy"
-        r"|Callback)\w{0,20}' obj)"
+        r"|(?:module|type object) '[\w.]{1,120}' has no attribute"
+        r"|^(?:\w{1,60}\.){0,8}AttributeError: '\w{0,60}(?:Trainer|Config|Model|Tokenizer|Processor|Engine"
+        r"|Accelerator|LM|Optimizer|Module|Arguments|Plugin|Cache|State|Strategy|Callback)\w{0,20}' obj"
         r"|^TypeError: .{1,160}(?:missing \d{1,2} required|takes .{1,40} positional arguments?)"
     ),
 )

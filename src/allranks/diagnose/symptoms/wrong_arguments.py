@@ -42,7 +42,8 @@ CLAIM = Claim(
         r"|hparams)\w{0,20}(?:/\w{1,40})?\.py in"
     ),
     subject=(
-        r"^(?:\w{1,60}\.){0,8}\w{0,20}(?:onfiguration|Argument|Validation)(?:Error|Exception):|"
+        r"^(?:\w{1,60}\.){0,8}\w{0,20}(?:onfiguration|Argument|Validation)(?:Error|Exception):"
+        r"|\bMisconfigurationException\b|"
         r"^(?:\w{1,60}\.){0,8}(?:Value|Assertion|NotImplemented|\w{0,40}(?:Config|Argument|Validation)\w{0,20})"
         r"?(?:Error|Exception): (?!.{0,300}\b(?:tensors?|shapes?|dtypes?|dims?|dimensions?|numel)\b)"
         r".{0,300}(?:`\w{3,60}`|(?<![\w-])--[a-z][\w-]{2,60}|\b[a-z][a-z0-9]{1,30}_[a-z0-9_]{2,60}\b|\b\w{3,60}=\w"
@@ -59,6 +60,7 @@ PATTERNS = (
     Pattern("ConfigAttributeError", raised=True, weight=94),
     Pattern("ConfigKeyError", raised=True, weight=94),
     Pattern("validation error for", r"^\d{1,3} validation errors? for (?!DeepSpeed)", weight=80),
+    Pattern("for help", r"^Try '.{1,200} (?:--help|-h)' for help", weight=94),  # click
     Pattern("Missing option", r"(?:Error|error): Missing option", weight=94),
     Pattern("yaml", r"^yaml\.\w{1,20}\.\w{1,40}Error", weight=88),
     Pattern("No such option", r"(?:Error|error): No such option", weight=94),

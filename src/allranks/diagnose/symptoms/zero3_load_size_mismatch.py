@@ -25,9 +25,18 @@ from __future__ import annotations
 from allranks.core.causes import Cause
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.checkpoint_corrupt_resume_fail import CAUSE as CHECKPOINT_CORRUPT_RESUME_FAIL
+from allranks.diagnose.symptoms.distributed_checkpoint_mismatch import (
+    CAUSE as DISTRIBUTED_CHECKPOINT_MISMATCH,
+)
 
-CAUSE = Cause(__name__, explains=(CHECKPOINT_CORRUPT_RESUME_FAIL,))
+CAUSE = Cause(__name__, explains=(CHECKPOINT_CORRUPT_RESUME_FAIL, DISTRIBUTED_CHECKPOINT_MISMATCH))
 PATTERNS = (
     Pattern("shape in current model is torch.Size", r"current model is torch\.Size\(\[0\]\)"),
+    Pattern(  # a placeholder of DeepSpeed's first versions in place of a matrix
+        "copying a param with shape",
+        r"torch\.Size\(\[\d{1,9}, \d[\d, ]{0,40}\]\) from checkpoint, the shape in current model is "
+        r"torch\.Size\(\[1\]\)",
+        weight=96,
+    ),
     Pattern("weight", r"'weight' must be 2-D"),
 )
