@@ -51,6 +51,9 @@ def expressions() -> Iterator[tuple[str, str, re.Pattern]]:
         for part in ("frame", "subject"):
             if getattr(claim, part):
                 yield f"{name}, {part}", "", re.compile(getattr(claim, part))
+        complaint = getattr(module, "COMPLAINT", None)
+        if complaint is not None:
+            yield f"{name}, complaint", "", re.compile(complaint.subject)
     for pattern, _ in facts.FACTS:
         if pattern.regex is not None:
             yield "facts", pattern.literal, pattern.regex

@@ -14,6 +14,7 @@ from allranks.core.rules import modules as modules_of
 from allranks.core.rules import page_of
 from allranks.diagnose import symptoms as _package
 from allranks.diagnose.claims import Claim
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 SOURCE = "The logs of the ranks, of their launcher and of the node's kernel."
@@ -27,6 +28,7 @@ _packages: List[ModuleType] = [_package]
 _index: Dict[str, List[Tuple[str, Pattern]]] = {}
 _causes: Dict[str, Cause] = {}
 _claims: Dict[str, Claim] = {}
+_complaints: Dict[str, Complaint] = {}
 
 
 def include(package: ModuleType) -> None:
@@ -77,6 +79,14 @@ def claims() -> Dict[str, Claim]:
         found = {name: getattr(module, "CLAIM", None) for name, module in modules().items()}
         _claims.update((name, one) for name, one in found.items() if one is not None)
     return _claims
+
+
+def complaints() -> Dict[str, Complaint]:
+    """The subjects on which a complaint belongs to a symptom if no pattern knows it."""
+    if not _complaints:
+        found = {name: getattr(module, "COMPLAINT", None) for name, module in modules().items()}
+        _complaints.update((name, one) for name, one in found.items() if one is not None)
+    return _complaints
 
 
 def ids() -> List[str]:

@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 from allranks.core.communication import is_communication
 from allranks.diagnose import facts
 from allranks.diagnose.catalogue import cause, frames
+from allranks.diagnose.complaints import Heard, keep
 from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.quotes import LOGGED, MENTIONED, SAID, STATED, inside
@@ -89,6 +90,8 @@ class Evidence(Store):
         if shape is STEP:
             self._step(line, seen)
             return
+        if shape.complains:
+            keep(seen, Heard(shape.complains, seen.lines, line, self.count, self._source.steps))
         self._examine(line, seen, shape)
 
     def add_exception(self, told: Told, place: Line) -> None:

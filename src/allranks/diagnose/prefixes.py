@@ -43,6 +43,8 @@ _LAYER = re.compile(
     r"\[(?:rank|Rank|RANK)[ :=]{0,2}(?P<rank>\d{1,6})\](?::|(?=\W))[ ]?"
     r"|\[default(?P<local>\d{1,4})\]:[ ]?"
     r"|(?P<nccl>" + _HOST + r"):\d{1,9}:\d{1,9}[ ]\[(?P<gpu>-?\d{1,3})\][ ]"
+    r"|\[(?P<ucx>" + _HOST + r"):\d{1,9}:\d{1,9}\][ \t]{1,12}"
+    r"|\[(?P<ompi>" + _HOST + r"):\d{2,9}\][ ]"
     # times
     r"|\[(?P<stamp>" + _DATE + r")" + _ZONE + r"\][ ]?"
     r"|(?P<date>" + _DATE + _ZONE + r")(?:[ \t]{0,16}[|][ ]?|[ \t]-[ \t]|[:]?[ \t])"
@@ -143,7 +145,7 @@ def _note(kind: str, found: "re.Match[str]", place: List[Any], start: int) -> bo
         return True
     if kind == "unit" and not start:
         return False  # words and a number in brackets are prose; a system's log begins with a time
-    if kind not in ("ip", "unit", "rfc", "pod", "sky", "algo") and not is_name(value):
+    if kind not in ("ip", "unit", "rfc", "pod", "sky", "algo", "ucx") and not is_name(value):
         return False
     if kind == "rfc":
         place[TIME] = found.group("when")

@@ -9,19 +9,22 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import chain
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import NEVER as NEVER_AGAIN
 from allranks.core.causes import UNPROVEN
-from allranks.diagnose.catalogue import cause, claims, modules, section
+from allranks.diagnose.catalogue import cause, claims, complaints, modules, section
 from allranks.diagnose.claims import claimants
+from allranks.diagnose.complaints import first_known, near_the_end, of_exception
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
+from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.signals import Signal, Texts, order, ranked
 from allranks.diagnose.store import Exit
-from allranks.diagnose.symptom import ECHO, STALE, Case, Hit
+from allranks.diagnose.symptom import ECHO, HEARD, HINTED, STALE, Case, Hit
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 
 EVIDENCE_LINES = 8
@@ -31,7 +34,9 @@ NEVER = float("inf")
 def conclude(seen: Evidence) -> Diagnosis:
     """The diagnosis of everything that was fed in."""
     found = ranked((), Texts(lambda: weighed(seen)))
-    case = in_words(seen) if found.weight <= STALE and not seen.is_document else None
+    case = in_words(seen) if found.weight <= HINTED and not seen.is_document else None
+    if case is not None and found.weight > STALE and claims()[case.symptom].general:
+        case = None  # a complaint on a general subject says no less
     return found.diagnosis if case is None else _diagnosis(seen, case, False)
 
 
@@ -69,6 +74,7 @@ def find_cases(seen: Evidence) -> List[Case]:
                 case = case._replace(weight=min(case.weight, STALE))
             found[symptom] = case
     _claim(seen, found)
+    _hear(seen, found)
     for symptom, case in list(found.items()):
         for explained in cause(symptom).explains if case.weight > STALE else ():
             if explained.id in found and found[explained.id].weight <= case.weight:
@@ -89,7 +95,9 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     raised = next((r for r in every if r.order == first.order and r.line is first.line), None)
     if raised is None or set(raised.known) - {RANK_CRASHED_FIRST.id}:
         return
-    for symptom in claimants(claims(), raised.line.text, raised.frames, raised.context):
+    told = raised.line.text
+    likely = claimants(claims(), told, raised.frames, raised.context)
+    for symptom in chain(likely, of_exception(complaints(), raised.kind, told)):
         if symptom in found and found[symptom].weight > crash.weight:
             return
         if first.steps and cause(symptom).restart == NEVER_AGAIN:
@@ -100,6 +108,22 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
         )
         del found[RANK_CRASHED_FIRST.id]
         return
+
+
+def _hear(seen: Evidence, found: Dict[str, Case]) -> None:
+    """Gives the last complaints of a log that nothing else explains to the cause that their subject belongs to."""
+    heaviest = max((case.weight for case in found.values()), default=0)
+    if seen.ended_well or heaviest > HEARD:
+        return
+    heard = near_the_end((*seen.ranks.values(), *seen.streams.values()), seen.count)
+    hits = {h.order: Hit("", HEARD, h.line, h.order, seen.now(h.line), h.steps) for h in heard}
+    known = first_known(complaints(), [h for h in heard if not seen.later_steps(hits[h.order])])
+    if known is None or (known[0] and heaviest > HINTED):
+        return
+    general, symptom, told = known
+    weight = HINTED if general else HEARD
+    hit = hits[told.order]._replace(symptom=symptom, weight=weight)
+    found[symptom] = Case(symptom, weight, (hit,), "likely")
 
 
 def _weights(found: Dict[str, Case]) -> Set[int]:
@@ -168,17 +192,28 @@ def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
         named = named or _told_ranks(case)
         only = named.pop() if len(named) == 1 else _only_failed(seen, line.source)
         if only is not None:
-            return replace(place, rank=only, node=seen.node_of(Line("", only))), 0
+            ends = {e.node for e in seen.exits if e.rank == only and e.node is not None}
+            node = seen.node_of(Line("", only)) or (ends.pop() if len(ends) == 1 else None)
+            return replace(place, rank=only, node=node), 0
     first = next((h.line for h in case.hits if seen.rank_of(h.line) is not None), line)
-    return Where(
-        node=seen.node_of(first), rank=seen.rank_of(first), file=first.source, line=first.number or None
-    ), 0
+    node, rank = seen.node_of(first), seen.rank_of(first)
+    if node is None and rank is None and not cause(case.symptom).is_blame:
+        told = {name for hit in case.hits for name in _TOLD_NODE.findall(hit.line.text) if is_name(name)}
+        node = told.pop() if len(told) == 1 else None
+    return Where(node=node, rank=rank, file=first.source, line=first.number or None), 0
 
 
 _TOLD = re.compile(
     r"(?i)(?<![a-z])(?<!from )(?<!to )(?<!with )(?<!of )(?<!local[_ ])(?<!node[_ ])(?:global[_ ])?"
     r"rank(?:[_ ]?id)?[\"']?[ ]?[:=]?[ ]?(\d{1,6})\b"
 )
+
+
+_TOLD_NODE = re.compile(
+    r"(?i)(?<![a-z-])(?:(?:compute )?node(?: ?name)?|host(?: ?name)?|machine|worker|server|instance|pod"
+    r"|ip(?: address)?|ssh(?:ing)? to)[ ]?[:=]?[ ]?[\"'`(]?([A-Za-z\d][\w.-]{1,80}[A-Za-z\d])(?!\w{0,20}://)"
+)
+"""A machine that a text names: `on node gpu-7`, `host: 10.0.0.5`, `SSH to worker-3`."""
 
 
 def _told_ranks(case: Case) -> Set[int]:
@@ -196,9 +231,15 @@ def _of_row(seen: Evidence, case: Case) -> "Optional[Exit]":
 def _only_failed(seen: Evidence, source: Optional[str]) -> Optional[int]:
     """The only rank that printed a traceback in this log, else the only one in a table of failures."""
     raised = {rank for rank, state in seen.ranks.items() if state.headed and state.source == source}
-    failed = {e.rank for e in seen.exits if e.code not in (0, -15)}
-    one = raised or failed
+    one = raised or {_rank_of(seen, e) for e in seen.exits if e.code not in (0, -15)}
     return next(iter(one)) if len(one) == 1 else None
+
+
+def _rank_of(seen: Evidence, one: Exit) -> Optional[int]:
+    """The rank of a process that ended, also where its launcher names only its local rank."""
+    if one.rank is not None:
+        return one.rank
+    return seen.rank_of(Line("", None, one.node, one.line.source, None, one.local))
 
 
 def _evidence(seen: Evidence, case: Case) -> Tuple[str, ...]:
@@ -252,11 +293,7 @@ def _collateral(
 
 def _first_failed(seen: Evidence, bad: Sequence[Exit]) -> Optional[int]:
     """The only rank that failed and was not just told to stop, if the logs hold no reason either."""
-    ranks = {
-        e.rank if e.rank is not None else seen.rank_of(Line("", None, e.node, e.line.source, None, e.local))
-        for e in bad
-        if e.code != -15
-    }
+    ranks = {_rank_of(seen, e) for e in bad if e.code != -15}
     return ranks.pop() if len(ranks) == 1 else None
 
 

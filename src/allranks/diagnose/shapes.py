@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, NamedTuple, Tuple, Union
 
 from allranks.diagnose import facts
 from allranks.diagnose.catalogue import index
+from allranks.diagnose.complaints import complains
 from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.progress import is_progress
 from allranks.diagnose.quotes import NO, inside
@@ -29,11 +30,13 @@ class Shape(NamedTuple):
     facts: Tuple[Tuple[Union[Pattern, facts.Mark], Callable[..., None]], ...]
     quotes: int = NO
     """Whether such a line quotes an exception (`quotes.py`)."""
+    complains: int = NO
+    """Whether such a line reports a failure (`complaints.py`)."""
 
     @property
     def says_nothing(self) -> bool:
         """Whether such a line counts only as a step, as plain text, or as the end of a traceback."""
-        return not (self.heading or self.patterns or self.facts or self.quotes)
+        return not (self.heading or self.patterns or self.facts or self.quotes or self.complains)
 
     @property
     def is_frame(self) -> bool:
@@ -83,6 +86,7 @@ class Shapes:
         heading = heading_of(text)
         progress = not exception and is_progress(text, words)
         quotes = NO if exception or heading or progress else inside(text)[0]
-        if not (patterns or known or exception or heading or quotes):
+        complaint = NO if exception or heading or progress else complains(text, words)
+        if not (patterns or known or exception or heading or quotes or complaint):
             return STEP if progress else PLAIN
-        return Shape(progress, exception, heading, patterns, known, quotes)
+        return Shape(progress, exception, heading, patterns, known, quotes, complaint)

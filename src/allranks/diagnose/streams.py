@@ -117,8 +117,8 @@ class Seen:
     """The output of one rank, or of one unlabelled stream."""
 
     __slots__ = (
-        "announced", "bare", "cut", "frames", "headed", "ignored", "last_plain", "lines", "node", "own", "quoted",
-        "raised", "source", "stated", "steps", "task", "traceback",
+        "announced", "bare", "complaints", "cut", "frames", "headed", "ignored", "last_plain", "lines", "node", "own",
+        "quoted", "raised", "source", "stated", "steps", "task", "traceback",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -144,6 +144,8 @@ class Seen:
         """The last exceptions outside a traceback, with the number of their line in this stream."""
         self.stated: List[Quoted] = []
         """The first and the last lines that say in words that something failed."""
+        self.complaints: List[Any] = []
+        """The last lines that complain of something (`complaints.Heard`)."""
 
 
 class Source:

@@ -12,6 +12,7 @@ from typing import Callable, Iterable, List, Tuple
 
 from allranks.diagnose import facts
 from allranks.diagnose.catalogue import index
+from allranks.diagnose.complaints import EXPRESSION
 from allranks.diagnose.progress import HEADING_WORDS, QUANTITIES
 from allranks.diagnose.streams import HEADINGS
 
@@ -57,4 +58,4 @@ def literals() -> List[str]:
 def expressions() -> Tuple[List[str], List[str]]:
     """(texts as they are, regular expressions for a matcher that takes `^` and `$` for the ends of lines)."""
     texts = [*literals(), *(words for words, _ in HEADINGS), *HEADING_WORDS]
-    return texts, [*(_START + one for one in _BEGINNINGS), "^---", "^> ", *_ANYWHERE]
+    return texts, [*(_START + one for one in _BEGINNINGS), "^---", "^> ", *_ANYWHERE, EXPRESSION]

@@ -5,6 +5,7 @@ A file under `symptoms/` is a module with
   printed with the diagnosis;
 - `PATTERNS`, and if lines of several ranks must be compared `judge(evidence)`;
 - `CLAIM`, if exceptions that no pattern knows belong to it (`claims.py`);
+- `COMPLAINT`, if other programs' complaints that no pattern knows belong to it (`complaints.py`);
 - `CAUSE`, if it is more than a text (`core/causes.py`): the causes that it explains, whether a restart helps;
 Its id is the file's name with `-` for `_`. Its cases are in `tests/diagnose/cases/`.
 """
@@ -34,6 +35,8 @@ ENDED = 45
 """The launcher, the scheduler or a peer ended the process: a cause only if there is no other."""
 ECHO = 30
 """Ranks that blame each other."""
+HEARD, HINTED = 28, 21
+"""A complaint that no pattern knows, about a special or a general subject of this cause."""
 CUT = 22
 """A traceback whose exception was cut off: any other text says more."""
 WORDS = 15

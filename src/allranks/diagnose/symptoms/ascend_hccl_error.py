@@ -28,9 +28,17 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+COMPLAINT = Complaint(
+    subject=(
+        r"\b(?:[Aa]scend\w{0,10}|CANN|HCCL\w{0,30}|[Hh]ccl\w{0,30}|HCCP|hccp\w{0,20}|NPU|npu\w{0,20}"
+        r"|acl(?:rt|nn|op)?[A-Z_]\w{2,40}|ACL|torch_npu|davinci|TBE|E[A-Z]\d{4}|rtStream\w{0,30}"
+        r"|rts\w{0,20}|DRV|TSCH|910B?\d?)\b"
+    ),
+)
 PATTERNS = (
     Pattern("hccl api failed", weight=94),
     Pattern("call hccl", weight=92),

@@ -25,10 +25,18 @@ Topic: ends
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import WEAK, Pattern
 from allranks.diagnose.symptoms.slurm_preempt_or_timeout import CAUSE as SLURM_PREEMPT_OR_TIMEOUT
 
 CAUSE = Cause(__name__, explains=(SLURM_PREEMPT_OR_TIMEOUT,))
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\bcancell?ed (?:by|due to|job)|\bkeyboard ?interrupt|\bctrl[-+ ]c\b|\bscancel|\bqdel|\bbkill"
+        r"|\bSIGINT\b|\bjob (?:was )?(?:cancell?ed|stopped|killed) by (?:the )?user"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern(
         "CANCELLED AT", r"CANCELLED AT [\dT:-]{8,25} (?:\*|$)|CANCELLED AT [\dT:-]{8,25}$", weight=WEAK + 22

@@ -29,6 +29,7 @@ from __future__ import annotations
 from typing import List, Optional, Tuple
 
 from allranks.core.causes import BLAME, PASSES, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import clean
 from allranks.diagnose.symptom import ECHO, Case, Pattern
@@ -41,6 +42,14 @@ CAUSE = Cause(
     hearsay=True,
     restart=PASSES,
     fix_of_rank="look at that line on {node}; its whole stack is in stacks/rank-{rank}.txt.",
+)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\b(?:watchdog|ncclCommWatchdog|ProcessGroupNCCL.{0,120}time(?:d )?out|collectives?"
+        r"|all[-_]?reduce\w{0,8}|all[-_]?gather\w{0,20}|reduce[-_]?scatter\w{0,20}|barrier|broadcast"
+        r"|nccl time ?-?out|heartbeat monitor|hang\w{0,3}|hung|stuck|deadlock\w{0,4})\b"
+    ),
+    general=True,
 )
 PATTERNS = (
     Pattern("Timed out waiting", r"Timed out waiting \d{1,12} ?ms", weight=ECHO),

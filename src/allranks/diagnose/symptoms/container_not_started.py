@@ -29,10 +29,19 @@ Topic: start
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import WEAK, Pattern
 from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYSTEM_TOOL
 
 CAUSE = Cause(__name__, explains=(MISSING_SYSTEM_TOOL,))
+COMPLAINT = Complaint(
+    subject=(
+        r"\b(?:[dD]ocker(?:d| daemon)?|containerd|[pP]odman|[eE]nroot|pyxis|[aA]pptainer|[sS]ingularity"
+        r"|runc|crun|OCI|CDI|nvidia-container-\w{3,12}|nvidia-ctk|shim task|ContainerCreating|FailedMount"
+        r"|FailedAttachVolume|FailedCreatePodSandBox|\w{0,10} ?namespace|(?:container|image) (?:pull"
+        r"|create|creation|start|image|registry|runtime)|pulling image|squashfs)\b"
+    ),
+)
 PATTERNS = (
     Pattern(
         "NVIDIA Container Runtime",

@@ -29,6 +29,7 @@ from __future__ import annotations
 import re
 
 from allranks.core.causes import PASSES, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import WEAK, Pattern
 from allranks.diagnose.symptoms.dataloader_worker_killed import CAUSE as DATALOADER_WORKER_KILLED
 from allranks.diagnose.symptoms.slurm_preempt_or_timeout import CAUSE as SLURM_PREEMPT_OR_TIMEOUT
@@ -45,6 +46,15 @@ CAUSE = Cause(
     ),
 )
 _GUESS = ("Some common causes", "might be", "may have been", "could be")
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\boom[-_ ]?kill\w{0,4}|\bout[- ]of[- ]memory handler|\bmemory (?:limit|cgroup|pressure"
+        r"|threshold|exhaust\w{0,3})|\bcgroup.{0,40}memory|\b(?:host|system|cpu|node|worker|container|job"
+        r"|RAM|main) (?:is )?(?:ran |running |runs )?(?:out of |low on )memory|\bout of (?:host |system "
+        r"|cpu )?(?:memory|RAM)\b(?!.{0,60}\b(?:cuda|gpu|hip|npu|device)).{0,40}kill|\bearlyoom"
+        r"|\bsystemd-oomd|memory usage.{0,60}(?:exceed|kill)"
+    ),
+)
 PATTERNS = (
     Pattern("was low on resource", r"low on resource: memory"),  # Kubernetes
     Pattern("TERM_MEMLIMIT"),  # LSF

@@ -26,9 +26,16 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import AFTER_A_STEP, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__, restart=AFTER_A_STEP)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\b(?:cuda|gpu|device|hbm|vram|npu|hip|gpu device)\b.{0,60}out of memory|\bout of (?:gpu"
+        r"|device|cuda|hbm|video) memory|\bcudaMalloc\w{0,8}|\bcuda oom|\boom on (?:gpu|device)"
+    ),
+)
 PATTERNS = (
     Pattern("out of memory. Tried to allocate", r"Tried to allocate(?:.{1,60}GPU (?P<gpu>\d{1,3})\b)?"),
     Pattern("CUDA error: out of memory"),

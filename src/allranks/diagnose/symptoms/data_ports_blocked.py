@@ -31,12 +31,16 @@ import re
 from typing import Optional
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import WEAK, Case, Pattern
 
 CAUSE = Cause(__name__)
 _UNREACHABLE = r"(?:No route to host|[Tt]imed out|[Tt]imeout|Network is unreachable|refused by)"
 _OWN = ("172.17.0.", "[127.", " 127.", "[none]")
+COMPLAINT = Complaint(
+    subject=r"(?i)\bgloo\b.{0,80}(?:connect|timed out|timeout)|\bpair\.cc|\bport range|\bephemeral ports?",
+)
 PATTERNS = (
     Pattern(
         "connectFullMesh failed", r"(?:No route to host|Connect timeout|Network is unreachable)", without=_OWN

@@ -29,6 +29,7 @@ from __future__ import annotations
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import CRASH, WEAK, Pattern
 from allranks.diagnose.symptoms.libnccl_or_cuda_lib_not_found import CAUSE as LIBNCCL_OR_CUDA_LIB_NOT_FOUND
 from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYSTEM_TOOL
@@ -52,6 +53,13 @@ CLAIM = Claim(
         r"(?i)\b(?:cpu_?adam|fused_?adam|fused_?lamb|cpu_?adagrad|async_?io|ninja|op_?builder|cuda_home)\b"
         r"|\bjit[ -]?load"
     ),
+)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\bninja\b|\bnvcc\b|\bjit\b.{0,40}(?:build|compil|load)|\bgcc\b|\bg\+\+|\bcc1plus|\bcmake\b"
+        r"|\bop[- ]builder|\bcpp_extension|\bcuda_home\b|\bcompil(?:e|ing|ation)"
+    ),
+    general=True,
 )
 PATTERNS = (
     Pattern("The detected CUDA version", r"mismatches the version", weight=96),

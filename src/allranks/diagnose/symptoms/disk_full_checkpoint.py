@@ -25,11 +25,18 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.checkpoint_corrupt_resume_fail import CAUSE as CHECKPOINT_CORRUPT_RESUME_FAIL
 
 CAUSE = Cause(__name__, explains=(CHECKPOINT_CORRUPT_RESUME_FAIL,))
 _SHM = ("/dev/shm", "</torch_", "shared memory", "posix_fallocate")
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\bdisk (?:is |was )?(?:full|space|quota|pressure)|\bno (?:free |more )?(?:disk )?space"
+        r"|\binodes?\b|ENOSPC|DiskPressure|ephemeral[- ]storage|\bquota exceeded|out of (?:disk|space)"
+    ),
+)
 PATTERNS = (
     Pattern("was low on resource", r"low on resource: ephemeral-storage"),  # Kubernetes
     Pattern("No space left on device", without=_SHM),

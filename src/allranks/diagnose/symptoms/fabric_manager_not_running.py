@@ -22,10 +22,14 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.no_nvidia_driver import CAUSE as NO_NVIDIA_DRIVER
 
 CAUSE = Cause(__name__, explains=(NO_NVIDIA_DRIVER,))
+COMPLAINT = Complaint(
+    subject=r"(?i)\bfabric ?manager|\bnv-?switch|\bnvidia-fabricmanager",
+)
 PATTERNS = (
     Pattern("system not yet initialized"),
     Pattern("Cuda failure", r"Cuda failure (?:802\b|'system not)"),

@@ -23,9 +23,16 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+COMPLAINT = Complaint(
+    subject=(
+        r"\b(?:[Hh]abana\w{0,30}|Gaudi\d?|gaudi\d?|[Ss]ynapse\w{0,20}|hl-smi|hl-thunk|hlthunk\w{0,20}"
+        r"|HPUs?|hpu\w{0,20}|HCL|hcl|syn[A-Z]\w{3,40})\b"
+    ),
+)
 PATTERNS = (
     Pattern("synStatus", r"synStatus\s{0,2}=?\s{0,2}(?!0\b|synSuccess)\w{1,40}", weight=94),
     Pattern("Device acquire failed", weight=94),

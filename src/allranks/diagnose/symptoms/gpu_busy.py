@@ -30,9 +30,16 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\b(?:gpus?|devices?) (?:is |are )?(?:busy|already in use|occupied)|\bexclusive[-_ ]process"
+        r"|\bcompute mode"
+    ),
+)
 PATTERNS = (
     Pattern("busy or unavailable", r"device(?:s|\(s\)) (?:is/)?are busy or unavailable"),
     Pattern("CUDA_ERROR_DEVICE_UNAVAILABLE"),

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
 from allranks.diagnose.symptoms.tokenizer_or_model_file_missing import (
@@ -41,6 +42,12 @@ CAUSE = Cause(
 CLAIM = Claim(
     frame=r"/huggingface_hub/|/datasets/(?:utils/file_utils|download/)|/modelscope/hub/",
     subject=r"(?i)hugging ?face(?:\.co|_hub)|\bthe hub\b|\bgated\b|repo(?:sitory)?[_ ]id|client error",
+)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)hugging ?face|hf-mirror|hf\.co|\bhf_(?:hub|transfer|xet)|\bxet\b|\bmodelscope"
+        r"|\b(?:4(?:0[1349]|29)) client error|\bthe hub\b"
+    ),
 )
 PATTERNS = (
     Pattern("connect to", r"couldn't connect to '?https://(?:huggingface\.co|hf-mirror|www\.modelscope)"),

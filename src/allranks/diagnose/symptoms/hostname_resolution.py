@@ -26,11 +26,18 @@ Topic: network
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import WEAK, Pattern
 from allranks.diagnose.symptoms.gloo_address_127 import CAUSE as GLOO_ADDRESS_127
 
 CAUSE = Cause(__name__, explains=(GLOO_ADDRESS_127,))
 _HUB = ("huggingface", "hf.co", "https://", "pypi")
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)name resolution|resolv(?:e|ing) (?:the )?(?:host|name|address)|getaddrinfo|gethostbyname"
+        r"|\bDNS\b|nodename nor servname|unknown host\b|no address associated"
+    ),
+)
 PATTERNS = (
     Pattern("network addresses of", r"cannot be retrieved \(gai error"),
     Pattern(

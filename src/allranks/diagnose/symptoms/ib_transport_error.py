@@ -28,9 +28,17 @@ Topic: network
 from __future__ import annotations
 
 from allranks.core.causes import PASSES, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__, restart=PASSES, of_one_end=True)
+COMPLAINT = Complaint(
+    subject=(
+        r"\b(?:NET/IB|ibv_\w{3,40}|mlx[45]_?\w{0,12}|[Rr]o[Cc][Ee]|[Ii]nfini[Bb]and|rdma\w{0,20}|RDMA|HCA"
+        r"|libibverbs|ib_uverbs|rdma-core|UCX|ucx|ucp_\w{2,40}|uct_\w{2,40}|QP|GID|nvidia.peermem"
+        r"|GPUDirect|nv_peer_mem|UD QP|[Cc]ompletion [Qq]ueues?)\b"
+    ),
+)
 PATTERNS = (
     Pattern(" modify QP", r"(?i)(?:fail|error|unable).{0,40}modify QP", weight=96),
     Pattern("completion", r"[Gg]ot completion.{0,200}(?:error|status)[ =]{0,2}(?:1[0-3]|[1-46-9])\b"),

@@ -29,12 +29,21 @@ from __future__ import annotations
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
     frame=r"/(?:vllm|sglang|lmdeploy)/|vllm_(?:client|generation|engine)\w{0,20}\.py in",
     subject=r"(?i)\bv?llm (?:server|engine)|\bsglang\b|inference (?:server|engine)|engine core",
+)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\b(?:v?llm|sglang|lmdeploy|tgi|tensorrt[-_ ]?llm|trt-?llm|text[-_]generation\w{0,12}"
+        r"|triton (?:inference )?server|inference (?:server|engine)|api[-_ ]server|engine ?core"
+        r"|llm ?engine|rollout (?:server|worker|engine)|vllm_\w{2,20}|model server|uvicorn|ollama)\b"
+    ),
+    general=True,
 )
 PATTERNS = (
     Pattern(

@@ -27,9 +27,22 @@ Topic: start
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import ENDED, Pattern
 
 CAUSE = Cause(__name__)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\b(?:nodes? (?:are|is) available|insufficient (?:\w{1,20}[ ./]){0,3}(?:gpus?|cpus?|memory"
+        r"|nvidia|resources?|quota|capacity|npus?|tpus?)|unschedulable|cannot schedule|(?:in|over) ?quota"
+        r"|quota (?:limit|exceeded)|exceed\w{0,4} (?:\w{1,20} )?quota|(?:no"
+        r"|insufficient)\w{0,10}_?capacity|no[_ ]resources?|resources ?(?:un|not )available\w{0,10}"
+        r"|resource (?:configuration|request)|instance types?|(?:pods?|jobs?|vcjob)\b.{0,80}\b(?:pending"
+        r"|queued)|launch failed requeued|sbatch|salloc|(?:batch )?job (?:submission|submit|credential)"
+        r"|invalid (?:partition|account|qos|generic resource)|gres|gang|podgroup|pod group"
+        r"|FailedScheduling|QOSMax\w{2,40}|requested node configuration|placement group)\b"
+    ),
+)
 PATTERNS = (
     Pattern("Unable to create step for job", r"for job \d{1,12}: (?!Job/step already completing)"),
     Pattern("job submission failed"),

@@ -26,12 +26,21 @@ from __future__ import annotations
 
 from typing import Optional
 
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
 from allranks.diagnose.symptoms.rendezvous_timeout import CAUSE as RENDEZVOUS_TIMEOUT
 
 MANY = 8
 """With this many clients wanted and one joined, no launcher started the others (the signatures' 1/16)."""
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\bworld ?size|\bnproc\w{0,12}|\bnnodes\b|\bnode_?rank|\bhostfile|\bslots\b|\blocal_?rank\b"
+        r"|\binvalid device ordinal|\bnum_(?:gpus|processes|machines|nodes)\b|\bnumber of (?:processes"
+        r"|nodes|gpus|slots)"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern("node_rank is not set correctly"),
     Pattern("run.py: error:", r"\brun\.py: error: .{1,300}"),

@@ -25,10 +25,18 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.missing_python_module import CAUSE as MISSING_PYTHON_MODULE
 
 CAUSE = Cause(__name__, explains=(MISSING_PYTHON_MODULE,))
+COMPLAINT = Complaint(
+    subject=(
+        r"\b(?:lib[\w.+-]{2,40}\.so[.\d]{0,12}|GLIBC\w{0,12}|CXXABI\w{0,12}|LD_LIBRARY_PATH"
+        r"|shared (?:object|librar))"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern(
         "cannot open shared object file",

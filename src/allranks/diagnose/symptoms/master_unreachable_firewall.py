@@ -29,12 +29,21 @@ import re
 from typing import Optional
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
 from allranks.diagnose.symptoms.hostname_resolution import CAUSE as HOSTNAME_RESOLUTION
 from allranks.diagnose.symptoms.rendezvous_timeout import CAUSE as RENDEZVOUS_TIMEOUT
 
 CAUSE = Cause(__name__)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\b(?:connect(?:ion)?\w{0,3}).{0,80}(?:refused|timed? ?-?out|unreachable|no route)"
+        r"|\bno route to host|\b(?:head|master) (?:node|address|addr|port)|\bfirewall|\biptables"
+        r"|\bmaster_(?:addr|port)|\bnetwork is unreachable"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern("failed to connect to any network address", r"No route to host|Network is unreachable|timed out"),
     # torch tries IPv6 first. If the head has an IPv4 address too, a missing IPv6 route does no harm.

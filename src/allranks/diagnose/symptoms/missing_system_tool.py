@@ -24,10 +24,17 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__)
 _OTHERS = ("'ssh'", "'pdsh'", "orted", "prted", "/ssh'", "/pdsh'")
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\bcommand not found|\bexecutable (?:file )?not found|\bno such (?:command|program"
+        r"|executable)|^\S{0,60}sh: .{1,120}not found"
+    ),
+)
 PATTERNS = (
     Pattern(
         "No such file or directory",

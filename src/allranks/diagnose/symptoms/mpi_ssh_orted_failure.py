@@ -24,6 +24,7 @@ Topic: start
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.hostname_resolution import CAUSE as HOSTNAME_RESOLUTION
 from allranks.diagnose.symptoms.libnccl_or_cuda_lib_not_found import CAUSE as LIBNCCL_OR_CUDA_LIB_NOT_FOUND
@@ -39,6 +40,13 @@ CAUSE = Cause(
         HOSTNAME_RESOLUTION,
         PERMISSION_DENIED_OUTPUT,
         LIBNCCL_OR_CUDA_LIB_NOT_FOUND,
+    ),
+)
+COMPLAINT = Complaint(
+    subject=(
+        r"\b(?:orte\w{0,20}|ORTE|prte\w{0,20}|PRTE|orted|mpirun|mpiexec|[Hh]ydra|PMIx?|pmix\w{0,20}"
+        r"|PMIX\w{0,30}|MPI_\w{2,40}|MPI|MPICH|Open ?MPI|OPAL|opal_\w{2,40}|PSM2|hydra_pmi_proxy|pml"
+        r"|btl)\b"
     ),
 )
 PATTERNS = (

@@ -25,9 +25,14 @@ Topic: network
 from __future__ import annotations
 
 from allranks.core.causes import BLAME, PASSES, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import ECHO, Pattern
 
 CAUSE = Cause(__name__, kind=BLAME, hearsay=True, restart=PASSES)
+COMPLAINT = Complaint(
+    subject=r"\b(?:NCCL|nccl\w{3,40}|RCCL|ProcessGroupNCCL|DistBackendError)\b",
+    general=True,
+)
 PATTERNS = (
     Pattern("unhandled system error", weight=ECHO - 4),
     Pattern("ncclSystemError", weight=ECHO - 4),

@@ -25,9 +25,16 @@ Topic: network
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+COMPLAINT = Complaint(
+    subject=(
+        r"NET/OFI|aws.ofi|\b(?:libfabric|EFA|efa|fi_(?:cq|send|recv|domain|endpoint|mr|getinfo)\w{0,20}"
+        r"|OFI|libnccl-net|gpudirecttcpx\w{0,3}|NET/FasTrak|FasTrak|GPUDirectTCPX\w{0,2})\b"
+    ),
+)
 PATTERNS = (
     Pattern("NET/OFI", r"WARN NET/OFI.{0,300}(?i:error|fail|couldn|unable|timed out|not )", weight=98),
     Pattern(

@@ -25,10 +25,14 @@ Topic: network
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.cuda_oom import CAUSE as CUDA_OOM
 
 CAUSE = Cause(__name__, explains=(CUDA_OOM,))
+COMPLAINT = Complaint(
+    subject=r"\b(?:NVLS|nvls|IMEX|imex|multicast|MNNVL|cuMemCreate|cuMemImportFromShareableHandle)\b",
+)
 PATTERNS = (
     Pattern(
         "transport/nvls.cc",

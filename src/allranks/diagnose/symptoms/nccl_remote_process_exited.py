@@ -28,11 +28,19 @@ import re
 from typing import Optional
 
 from allranks.core.causes import BLAME, PASSES, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, Case, Pattern
 from allranks.diagnose.symptoms.nccl_error_unexplained import CAUSE as NCCL_ERROR_UNEXPLAINED
 
 CAUSE = Cause(__name__, kind=BLAME, hearsay=True, restart=PASSES, explains=(NCCL_ERROR_UNEXPLAINED,))
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\b(?:connection (?:was )?(?:closed|reset|aborted)|remote (?:peer|process|rank)"
+        r"|peer (?:closed|exited|died|lost|gone)|broken pipe|connection lost|eof from|gloo)\b"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern("ncclRemoteError", weight=ECHO),
     Pattern("remote process exited or there was a network error", weight=ECHO),

@@ -24,9 +24,16 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+COMPLAINT = Complaint(
+    subject=(
+        r"\b(?:NRT\w{0,40}|nrt_\w{2,40}|[Nn]euron\w{0,20}|neuronx?-cc|NEFF|neff|trn\d\w{0,4}|inf2|nccom"
+        r"|libnccom|NERR\w{0,30}|Trainium)\b"
+    ),
+)
 PATTERNS = (
     Pattern("NRT", r"\bNRT_(?!SUCCESS)[A-Z_]{3,40}|ERROR.{0,80}\bNRT:", weight=94),
     Pattern("nrt_init", r"(?i)nrt_init.{0,80}(?:fail|error|returned)", weight=94),

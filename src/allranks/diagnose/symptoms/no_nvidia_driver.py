@@ -27,9 +27,18 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\bnvidia[-_ ](?:smi|driver|uvm|modprobe|drm|kernel|dkms)|\bnvml\w{0,40}|\blibcuda\b"
+        r"|\bcuda (?:driver|devices?|capable|gpus?)\b|\bno (?:cuda |nvidia )?gpus?\b|cudaGetDeviceCount"
+        r"|cuInit|CUDA_ERROR_NO_DEVICE|\bgpus? (?:is |are |was )?not (?:be )?(?:found|available|detected)"
+        r"|\bgpu driver"
+    ),
+)
 PATTERNS = (
     Pattern("installed in this system is not supported by", weight=96),
     Pattern("NVRM: API mismatch", weight=98),

@@ -24,17 +24,33 @@ Topic: ends
 from __future__ import annotations
 
 from allranks.core.causes import PASSES, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.slurm_preempt_or_timeout import CAUSE as SLURM_PREEMPT_OR_TIMEOUT
 
 CAUSE = Cause(__name__, restart=PASSES, explains=(SLURM_PREEMPT_OR_TIMEOUT,))
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\braylet\b.{0,60}(?:terminat|dead|died|killed|exit)|\bnodes?\b.{0,80}\b(?:dead|died|lost"
+        r"|unhealthy|unreachable|down|preempted|terminated|evicted|disconnected|not ready)\b|\b(?:lost"
+        r"|dead|failed|unhealthy|unreachable|terminated) (?:\w{1,20} )?(?:nodes?|hosts?|machines?"
+        r"|instances?)\b|NodeNotReady|\bspot (?:instance|vm).{0,60}(?:terminat|preempt|reclaim)"
+        r"|communication with (?:a )?remote daemon"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern("Node failure on", r"Node failure on (?P<node>[\w.-]{1,80})"),
     Pattern("DUE TO NODE FAILURE"),
-    Pattern("marked dead because the", r"because the (?:detector|monitor|raylet) has missed"),
+    Pattern(
+        "marked dead because the",
+        r"(?:(?:ip|address): (?P<node>[\w.:-]{1,80}) .{0,80})?"
+        r"marked dead because the (?:detector|monitor|raylet) has missed",
+    ),
     Pattern("NODE_FAIL", weight=90),
     Pattern(
-        "communication with remote daemon", r"ORTE has lost communication with a remote daemon", weight=90
+        "lost communication with", r"(?:ORTE|PRTE) has lost communication with a remote daemon", weight=90
     ),
+    Pattern("Remote daemon", r"Remote daemon: .{0,40} on node (?P<node>[\w.-]{1,80})", weight=90),
     Pattern("NodeDiedError", weight=90),
 )

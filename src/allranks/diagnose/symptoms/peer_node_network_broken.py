@@ -28,6 +28,7 @@ from __future__ import annotations
 from typing import Optional
 
 from allranks.core.causes import END, PASSES, UNPROVEN, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, ENDED, Case, Hit, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
@@ -44,6 +45,13 @@ CAUSE = Cause(
 )
 QUIET_SECONDS = 5.0
 """A silence longer than this before all nodes end together is a wait, not a crash (torchrun ends within 3 s of one)."""
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\blink (?:is |went )?(?:down|flap\w{0,4})|\bnetwork (?:is )?(?:down|failure|partition|error)"
+        r"|\bpacket loss|\bswitch port"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern("Software caused connection abort", r"NCCL|ocket|gloo", weight=ENDED),
     Pattern("Call to connect failed", weight=ENDED),

@@ -24,10 +24,18 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 _SSH = ("publickey", "password)", "keyboard-interactive", "docker.sock", "/dev/nvidia")
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\bpermission denied|\bEACCES\b|\boperation not permitted|\bread-only file ?system"
+        r"|\baccess (?:is )?denied"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern("Permission denied", r"^\w{1,40}Error: open\(\S{1,400}\): Permission denied", without=_SSH),
     Pattern(

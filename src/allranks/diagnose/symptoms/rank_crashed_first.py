@@ -27,6 +27,7 @@ from __future__ import annotations
 from typing import Optional
 
 from allranks.core.causes import AFTER_A_STEP, END, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence, Raised
 from allranks.diagnose.fragments import cut_off, quoted
 from allranks.diagnose.symptom import BARE, CRASH, CUT, ECHO, STALE, Case, Hit, Pattern
@@ -37,6 +38,15 @@ from allranks.diagnose.symptoms.rank_sigkilled import only_rank
 CAUSE = Cause(__name__, kind=END, names_the_first=True, restart=AFTER_A_STEP)
 RANK_CRASHED_FIRST = CAUSE.id
 SIGNALS = {-11: "SIGSEGV", -6: "SIGABRT", -8: "SIGFPE", -4: "SIGILL"}
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\bseg(?:mentation )?faults?|\bsegv\b|\bSIG(?:SEGV|ABRT|FPE|ILL)\b|\bcore dump\w{0,3}"
+        r"|\bdouble free|\bcorrupted (?:size|double|unsorted|top)|\bfree\(\)|\bmalloc\w{0,3}\(\)"
+        r"|\bstack smashing|\bpanic(?:ked)?\b|\bsignal (?:6|8|11|4)\b|\bexit ?code:? (?:-6|-11|134|139)\b"
+        r"|\bglibc detected|\bgeneral protection"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern("EXIT CODE: ", r"^=\s{1,9}EXIT CODE: (?:6|11|134|139)\s{0,9}$", weight=CRASH),  # MPICH
     Pattern("Segmentation fault", weight=CRASH),

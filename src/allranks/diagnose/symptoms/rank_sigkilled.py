@@ -28,12 +28,20 @@ from __future__ import annotations
 from typing import Optional
 
 from allranks.core.causes import END, PASSES, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import CRASH, Case, Hit, Pattern
 
 CAUSE = Cause(__name__, kind=END, restart=PASSES, repeats_on="rank", by_kill=True)
 PATIENCE_SECONDS = 10.0
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\bSIGKILL\b|\bsignal 9\b|\bkill -9|\bexit(?:ed)?(?: with)?(?: code| status)?:? (?:-9|137)\b"
+        r"|^\s{0,8}killed\s{0,4}$"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern("EXIT CODE: ", r"^=\s{1,9}EXIT CODE: (?:9|137)\s{0,9}$", weight=CRASH),  # MPICH
     Pattern("Signals.SIGKILL", r"died with <Signals\.SIGKILL", weight=CRASH, without=("forcefully",)),

@@ -24,9 +24,17 @@ Topic: ends
 from __future__ import annotations
 
 from allranks.core.causes import END, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import ENDED, Pattern
 
 CAUSE = Cause(__name__, kind=END, hearsay=True)
+COMPLAINT = Complaint(
+    subject=(
+        r"\b(?:[Rr]ay|raylet|GCS|gcs\w{0,20}|actors?|ActorHandle|plasma|[Oo]bject ?[Ss]tore|WorkerGroup"
+        r"|WorkerDict)\b"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern("ActorDiedError", weight=ENDED),
     Pattern("RayActorError", weight=ENDED),

@@ -25,10 +25,17 @@ Topic: start
 from __future__ import annotations
 
 from allranks.core.causes import PASSES, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import WEAK, Pattern
 from allranks.diagnose.symptoms.master_unreachable_firewall import CAUSE as MASTER_UNREACHABLE_FIREWALL
 
 CAUSE = Cause(__name__, restart=PASSES, explains=(MASTER_UNREACHABLE_FIREWALL,))
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\baddress already in use|\bEADDRINUSE|\bport (?:\d{2,5} )?(?:is )?(?:already )?(?:in use"
+        r"|being used|not available|occupied)|\berrno[: ]{1,2}98\b|\bfailed to bind|\bbind\b.{0,40}\bfail"
+    ),
+)
 PATTERNS = (
     Pattern("failed to listen on any", r"EADDRINUSE|[Aa]ddress already in use"),
     Pattern("EADDRINUSE", without=("trying port",)),

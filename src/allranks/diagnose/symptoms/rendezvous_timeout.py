@@ -31,11 +31,20 @@ import re
 from typing import Optional
 
 from allranks.core.causes import END, PASSES, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, ENDED, WEAK, Case, Pattern
 
 CAUSE = Cause(__name__, kind=END, hearsay=True, restart=PASSES)
 _TEARDOWN = ("failed to shutdown", "failed to send a keep-alive", "due to an error of type")
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\b(?:rendezvous|rdzv\w{0,20}|c10d|tcpstore|etcd\w{0,10}|init_process_group"
+        r"|coordination ?service|coordinator|distributed (?:runtime|backend)|process group"
+        r"|init_distributed|store based barrier|clients? joined)\b"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern("clients joined", r"(?P<joined>\d{1,12})/(?P<wanted>\d{1,12}) clients joined"),
     Pattern("RendezvousTimeoutError"),

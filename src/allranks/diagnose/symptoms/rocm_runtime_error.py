@@ -26,9 +26,17 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+COMPLAINT = Complaint(
+    subject=(
+        r"\b(?:ROC[mM]|rocm\w{0,20}|HIP|hip[A-Z]\w{2,40}|hip(?:blas\w{0,6}|cc|fft|sparse)|HSA\w{0,60}"
+        r"|hsa_\w{2,40}|[Rr]ccl|RCCL|amdgpu|MIOpen\w{0,20}|rocblas\w{0,20}|rocBLAS|kfd|gfx\d{3}\w?"
+        r"|rocm-smi|amd-smi|rocdevice|AMDGPU|MI\d{2,3}X?)\b"
+    ),
+)
 PATTERNS = (
     Pattern("invalid device function", r"\.hip\b", weight=94),
     Pattern("hipSuccess", r"(?i)check failed: .{0,60}hipSuccess \(\d{1,4} vs", weight=94),

@@ -30,6 +30,7 @@ from __future__ import annotations
 from typing import Optional
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import WEAK, Case, Hit, Pattern
 from allranks.diagnose.symptoms.dataloader_worker_killed import CAUSE as DATALOADER_WORKER_KILLED
@@ -41,6 +42,9 @@ CAUSE = Cause(
         DISK_FULL_CHECKPOINT,
         DATALOADER_WORKER_KILLED,
     ),
+)
+COMPLAINT = Complaint(
+    subject=r"(?i)/dev/shm|\bshared memory|\bshm\w{0,12}|\bbus error|\bSIGBUS",
 )
 PATTERNS = (
     Pattern("Unexpected bus error encountered in worker"),

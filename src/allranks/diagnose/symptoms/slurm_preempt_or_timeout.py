@@ -23,9 +23,16 @@ Topic: ends
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\btime ?limit|\bwall ?(?:clock|time)|\bpreempt\w{0,4}|\bspot interruption"
+        r"|\bMaxRuntimeExceeded|\bactiveDeadlineSeconds|\bTIMEOUT\s{1,8}\d{1,3}:\d"
+    ),
+)
 PATTERNS = (
     Pattern("TERM_RUNLIMIT"),  # LSF
     Pattern("TERM_PREEMPT"),

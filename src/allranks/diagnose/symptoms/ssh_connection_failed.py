@@ -24,6 +24,7 @@ Topic: start
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import WEAK, Pattern
 from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYSTEM_TOOL
 from allranks.diagnose.symptoms.permission_denied_output import CAUSE as PERMISSION_DENIED_OUTPUT
@@ -34,6 +35,9 @@ CAUSE = Cause(
         PERMISSION_DENIED_OUTPUT,
         MISSING_SYSTEM_TOOL,
     ),
+)
+COMPLAINT = Complaint(
+    subject=r"\b(?:ssh|SSH|scp|sshd|paramiko|sftp|rsync)\b",
 )
 PATTERNS = (
     Pattern("was not reachable via ssh"),

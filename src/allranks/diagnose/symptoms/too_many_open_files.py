@@ -24,6 +24,7 @@ Topic: nodes
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.dataloader_worker_killed import CAUSE as DATALOADER_WORKER_KILLED
 from allranks.diagnose.symptoms.shm_too_small import CAUSE as SHM_TOO_SMALL
@@ -34,6 +35,9 @@ CAUSE = Cause(
         SHM_TOO_SMALL,
         DATALOADER_WORKER_KILLED,
     ),
+)
+COMPLAINT = Complaint(
+    subject=r"(?i)\btoo many open|\bEMFILE\b|\bulimit -n|\bfile descriptors?\b|\bnofile\b|\binotify",
 )
 PATTERNS = (
     Pattern("Too many open files"),

@@ -24,9 +24,16 @@ Topic: nodes
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\bpthread_create|\bfork\b|\bRLIMIT_NPROC|\bulimit -u|\bpids? (?:limit|cgroup)"
+        r"|\bblas_thread_init|\bthread creation|\bcreat\w{1,3} (?:new )?threads?\b|\bpids\.max"
+    ),
+)
 PATTERNS = (
     Pattern("start new thread", r"can't start new thread", weight=98),
     Pattern(

@@ -27,9 +27,14 @@ Topic: ends
 from __future__ import annotations
 
 from allranks.core.causes import END, PASSES, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import ENDED, Pattern
 
 CAUSE = Cause(__name__, kind=END, hearsay=True, reason_on_node=True, restart=PASSES)
+COMPLAINT = Complaint(
+    subject=r"\b(?:SIGTERM|SIGHUP|death signal|closing signal|signal 15|signal: 15)\b",
+    general=True,
+)
 PATTERNS = (
     Pattern("death signal", r"Received (?:Signals\.)?\w{1,60} death signal", weight=ENDED),
     Pattern("got signal", r"Process \d{1,12} got signal: \d{1,12}", weight=ENDED),

@@ -26,9 +26,17 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+COMPLAINT = Complaint(
+    subject=(
+        r"\b(?:TPUs?|tpu\w{0,20}|libtpu\w{0,10}|PJRT\w{0,20}|torch_xla|megascale|MEGASCALE"
+        r"|v[2-6][ep]?-\d{1,5}|XLA:TPU|xla_device|XLA|InitializeComputationClient|xrt\w{0,20}"
+        r"|XRT\w{0,20})\b"
+    ),
+)
 PATTERNS = (
     Pattern("Exception in device", r"Exception in device=TPU:\d", weight=88),
     Pattern(

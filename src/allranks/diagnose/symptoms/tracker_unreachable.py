@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
@@ -35,6 +36,12 @@ CLAIM = Claim(
         r"|integrations/integration_utils\.py in|/loggers/\w{1,30}\.py in"
     ),
     subject=r"(?i)\b(?:wandb|mlflow|comet_ml|swanlab|neptune|clearml)\b|weights ?(?:&|and) ?biases",
+)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\b(?:wandb|weights (?:&|and) biases|mlflow|comet(?:_ml|\.com)?|neptune|clearml|swanlab"
+        r"|tensorboard|aim)\b"
+    ),
 )
 PATTERNS = (
     Pattern("communicating with wandb process", weight=98),

@@ -27,12 +27,17 @@ from __future__ import annotations
 from typing import Optional
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import WEAK, Case, Pattern
 from allranks.diagnose.symptoms.data_ports_blocked import CAUSE as DATA_PORTS_BLOCKED
 
 CAUSE = Cause(__name__, explains=(DATA_PORTS_BLOCKED,))
 _BRIDGE = r"172\.17\.0\.\d{1,3}|192\.168\.122\.\d{1,3}"
+COMPLAINT = Complaint(
+    subject=r"(?i)\b(?:network )?interfaces?\b|\b\w{4}_SOCKET_IFNAME|\bdocker0\b|\bvirbr0\b|\bnic\b",
+    general=True,
+)
 PATTERNS = (
     Pattern("socket interface found", r"(?i)no socket interface found"),
     Pattern("interface found", r"(?i)NET/Socket\s{0,9}:\s{0,9}no interface found"),

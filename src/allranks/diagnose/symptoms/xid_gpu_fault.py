@@ -30,6 +30,7 @@ import re
 
 from allranks.core import xids
 from allranks.core.causes import PASSES, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import CRASH, PROVEN, WEAK, Pattern
 
 NO_CRASH = "|".join(
@@ -42,6 +43,13 @@ CAUSE = Cause(
     resets_gpu=True,
     kernel=re.compile(
         r"NVRM: Xid \((?:PCI:)?(?P<bus>[0-9A-Fa-f]{4,8}:[0-9A-Fa-f]{2}:[0-9A-Fa-f]{2})[^)]{0,20}\)"
+    ),
+)
+COMPLAINT = Complaint(
+    subject=(
+        r"\b(?:NVRM|[Xx][Ii][Dd]s?|SXid|GPU_IS_LOST|ECC|NVLink|nvlink|remapp(?:ed|ing)|RmInit\w{0,20}"
+        r"|double.bit|DBE|fallen off|GSP|page retirement|pending retire\w{0,6}|thermal"
+        r"|PCIe? [Bb]us [Ee]rror|AER|MCE|Hardware Error)\b"
     ),
 )
 PATTERNS = (

@@ -1,0 +1,161 @@
+"""Complaints that no pattern knows: lines in which a driver, a daemon, a scheduler or a runtime reports a failure.
+
+Such programs say that something failed in few words, of few subjects. If nothing else explains a log, its last
+complaints are offered to the causes, each of which may declare in its file which subjects are its own (`COMPLAINT`).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Optional, Tuple
+
+from allranks.diagnose.claims import compiled
+from allranks.diagnose.lines import Line
+from allranks.diagnose.streams import CODE, Seen
+
+_STEMS = (
+    "error", "errors", "fail", "fails", "failed", "failing", "failure", "failures", "fatal", "panic", "cannot",
+    "unable", "refused", "denied", "unreachable", "timeout", "timed", "lost", "dead", "died", "killed", "crash",
+    "crashed", "crashes", "insufficient", "unschedulable", "evicted", "preempted", "exceeded", "corrupt",
+    "corrupted", "invalid", "unavailable", "aborted", "aborting", "abort", "unexpectedly", "missing", "expired",
+    "hang", "hangs", "stuck", "exhausted", "terminated", "rejected", "unhealthy", "abnormally", "exception",
+    "critical", "fault", "couldn", "exits", "exited", "dropped", "crashing", "hung", "stalled", "broken",
+    "disconnected", "uncorrectable", "found", "such", "exist", "busy", "supported", "closed", "unknown",
+    "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
+    "sigsegv", "sigkill", "sigbus",
+)  # fmt: skip
+
+WORDS: Tuple[str, ...] = tuple(form for stem in _STEMS for form in (stem, stem.capitalize(), stem.upper()))
+"""A complaint has one of these words."""
+
+EXPRESSION = r"(?:^|[^A-Za-z])(?:" + "|".join(WORDS) + r")(?:[^A-Za-z]|$)"
+"""For a matcher: every line that complains matches it."""
+
+_KEYS: FrozenSet[bytes] = frozenset(word.encode() for word in WORDS)
+_SAYS = re.compile(
+    r"(?i)(?<![a-z])(?:err(?:or|no)?s?|fail(?:s|ed|ing|ures?)?|fatal|panic|cannot|can ?not|can ?[’']t|unable"
+    r"|could ?n[’o]?[’']?t|refused|denied|unreachable|time ?-?outs?|timed out|lost|dead|died|killed|crash(?:e[sd]|ing)?"
+    r"|insufficient|unschedulable|evicted|preempted|exceed(?:ed|s)|corrupt(?:ed|ion)?|invalid|unavailable"
+    r"|abort(?:ed|ing|s)?|unexpected(?:ly)?|missing|expired|hang(?:s|ing)?|hung|stuck|exhausted|terminated|rejected|unhealthy"
+    r"|abnormally|exception|critical|faults?|exit(?:s|ed) with|dropped|stalled|broken|disconnected|uncorrectable"
+    r"|not (?:be )?(?:found|supported|exist|available|allowed|responding|ready|initiali[sz]ed|permitted|running)"
+    r"|no such|does ?n[o’']t exist|busy|closed|unknown|detected|double free|shut ?down|retry loop|leaked|denies"
+    r"|not (?:yet )?(?:up|reachable|start(?:ed|ing)?|work(?:s|ing)?|connected|enough|respond)|won['’]?t start"
+    r"|no (?:\w{1,20} )?(?:devices?|gpus?|nodes?|route|space|response|capacity|resources?|victims)"
+    r"|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL))(?![a-z])"
+    "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00"
+)
+_EXCUSES = re.compile(
+    r"(?i)(?<![a-z])(?:info|debug|(?-i:TRACE)|verbose|ignor(?:e|ed|ing)|skip(?:ped|ping)?|deprecat\w{0,6}|no errors?"
+    r"|0 (?:errors?|failed)|errors?[ =:]{1,3}0|without errors?|using default|succe(?:ss|eded)\w{0,4}|recovered|passed"
+    r"|on_?error|error_?(?:rate|file|handler|log)s?|libibverbs|lib wrapper|flight recorder|no need"
+    r"|not (?:need|requir)\w{0,4})(?![a-z])"
+)
+_SOFTENS = re.compile(
+    r"(?i)(?<![a-z])(?:retry(?:ing)?|fall(?:s|ing)? ?back|fallback|optional|\w{0,30}warning:|\w{0,30}warn:?|if you"
+    r"|will (?:be )?(?:use|try|ignore|disable|not)\w{0,2}|instead|to avoid|may (?:cause|lead|fail)|might|can lead"
+    r"|expected|note|no|not|please|should)(?![a-z])"
+)
+"""A program that goes on writes so; a thread that quotes one line does it because that line was the last."""
+
+_HARD = re.compile(
+    r"(?i)(?<![a-z])(?:err(?:or)?|fail(?:ed|ure|s)|fatal|cannot|can ?not|unable|refused|denied|died|crash(?:ed|es)"
+    r"|killed|aborted|NCCL WARN|not (?:found|responding|supported|initiali[sz]ed|available|permitted|running)"
+    r"|no (?:such|route|space|\w{1,20} (?:found|devices?|available)))(?![a-z])"
+)
+_OF_LAUNCHERS = re.compile(
+    r"exitcode|exit code: 1\b|distributed[./]elastic|keep-alive heartbeat|failed to shutdown|frame #"
+    r"|Exited with exit code|returned non-zero exit|^\s{0,80}[\w.]{1,80}\(.{0,400}=.{0,400}\)$"
+    r"|socket has failed to connect to \[|Plugin load returned|^\[?W(?:\d{3,4})? "
+)
+"""Launchers repeat that another process failed, debuggers list the code that ran, and programs print themselves."""
+
+_GUESSES = re.compile(
+    r"(?i)(?<![a-z])(?:(?:possible|potential|common|likely) (?:\w{1,10} )?(?:reasons?|causes?)|some (?:of the )?reasons"
+    r"|this (?:may|can|could|might|usually|often) )"
+)
+"""What follows is what may have been the reason, not what was."""
+
+_OF_CODE = frozenset((
+    "ValueError", "TypeError", "KeyError", "AttributeError", "NameError", "IndexError", "AssertionError", "ImportError",
+    "ModuleNotFoundError", "NotImplementedError", "SyntaxError", "UnboundLocalError", "FileNotFoundError",
+))  # fmt: skip
+_LONGEST = 1000
+KEPT = 8
+NEAR_THE_END = 40
+"""Lines of the same stream after a complaint. If more follow, the program had gone on."""
+
+
+class Complaint(NamedTuple):
+    """`subject` is searched in a line that complains. `general`: a complaint on a special subject wins."""
+
+    subject: str
+    general: bool = False
+
+
+class Heard(NamedTuple):
+    """One complaint: how it is said, the number of its line in its stream, the line, its number over all sources, the
+    steps before it."""
+
+    how: int
+    number: int
+    line: Line
+    order: int
+    steps: int
+
+
+NO, MENTIONED, SAID = range(3)
+"""Whether a line complains. If it may only warn, it counts in a text so short that it is about it."""
+
+
+def complains(text: str, words: Iterable[bytes]) -> int:
+    """How a line reports a failure; `words` are its runs of letters. No digit's value matters."""
+    if _KEYS.isdisjoint(words) and (text.isascii() or _SAYS.search(text[:_LONGEST]) is None):
+        return NO
+    text = text[:_LONGEST]
+    if _SAYS.search(text) is None or _EXCUSES.search(text) is not None:
+        return NO
+    if _OF_LAUNCHERS.search(text) is not None or CODE.match(text) is not None:
+        return NO
+    return MENTIONED if _SOFTENS.search(_HARD.sub("", text)) is not None else SAID
+
+
+def keep(seen: Seen, heard: Heard) -> None:
+    """Keeps the last few complaints of a stream."""
+    seen.complaints = [*seen.complaints[1 - KEPT :], heard]
+
+
+def near_the_end(streams: Iterable[Seen], count: int) -> List[Heard]:
+    """The complaints that not much else followed, in order. `count`: the lines of all sources."""
+    found = [one for seen in streams for one in seen.complaints if seen.lines - one.number <= NEAR_THE_END]
+    if count > NEAR_THE_END:
+        found = [one for one in found if one.how == SAID]
+    return sorted(found, key=lambda one: one.order)
+
+
+def complainants(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, int, str]]:
+    """(whether its subject is a general one, where in the text, cause) for each cause that a complaint may belong to,
+    the likeliest first."""
+    guess = _GUESSES.search(text)
+    text = text[: min(guess.start() if guess is not None else _LONGEST, _LONGEST)]
+    told = [(name, one.general, compiled(one.subject).search(text)) for name, one in subjects.items()]
+    return sorted((general, match.start(), name) for name, general, match in told if match is not None)
+
+
+def of_exception(subjects: Dict[str, Complaint], kind: str, text: str) -> Iterator[str]:
+    """The causes that an exception of a program may belong to, by its special subjects. Exceptions that only wrong code
+    raises have no such subject."""
+    if kind not in _OF_CODE:
+        yield from (name for general, _, name in complainants(subjects, text) if not general)
+
+
+def first_known(subjects: Dict[str, Complaint], heard: Iterable[Heard]) -> Optional[Tuple[bool, str, Heard]]:
+    """(whether its subject is a general one, cause, complaint) of the first complaint on a special subject, else of the
+    first on a general one."""
+    told = [
+        (general, one.order, at, name, one)
+        for one in heard
+        for general, at, name in complainants(subjects, one.line.text)
+    ]
+    first = min(told, key=lambda known: known[:3], default=None)
+    return (first[0], first[3], first[4]) if first is not None else None

@@ -1,0 +1,91 @@
+"""A complaint that no pattern knows: its subject tells the cause, if nothing else does and nothing followed it."""
+
+from __future__ import annotations
+
+import pytest
+
+from allranks.diagnose import diagnose, parse
+from allranks.diagnose.complaints import MENTIONED, NO, SAID, complains
+
+
+def of(text: str):
+    return diagnose(parse(text, "x.log"))
+
+
+SUBJECTS = [
+    ("nvidia-container-cli: could not start, cgroup subsystem devices not found", "container-not-started"),
+    ("0/4 nodes are available: 4 Insufficient nvidia.com/gpu", "job-refused"),
+    ("1/3 tasks in gang unschedulable: pod group is not ready", "job-refused"),
+    ("SSH command failed.", "ssh-connection-failed"),
+    ("[gpu-7:4411] PMIX ERROR: UNREACHABLE in file ptl_tcp.c", "mpi-ssh-orted-failure"),
+    ("UCX  ERROR failed to create UD QP", "ib-transport-error"),
+    ("hsa_init() failed, no HSA devices", "rocm-runtime-error"),
+    ("*** double free or corruption detected ***", "rank-crashed-first"),
+    ("GPU_IS_LOST: failed to read remapped rows", "xid-gpu-fault"),
+    ("the wandb backend process has shut down", "tracker-unreachable"),
+    ("vLLM server is not up yet", "inference-server-failed"),
+    ("\u65e0\u6cd5\u8fde\u63a5 vLLM server", "inference-server-failed"),
+    ("RuntimeError: Failed to SSH to 10.9.8.7 after 60 s", "ssh-connection-failed"),
+]
+
+
+@pytest.mark.parametrize(("line", "cause"), SUBJECTS)
+def test_the_subject_of_a_complaint_tells_the_cause(line, cause):
+    found = of(line + "\n")
+    assert (found.cause, found.confidence) == (cause, "likely")
+
+
+WORDS = [
+    ("SSH command failed.", SAID),
+    ("the server is not up yet, retrying", MENTIONED),
+    ("INFO: could not find libfoo", NO),
+    ("ssh: 0 errors", NO),
+    ("connecting to node-1 by ssh", NO),
+    ("raise RuntimeError('ssh failed')", NO),
+    ("E0101 torch/distributed/elastic/x.py] failed (exitcode: 1) local_rank: 0", NO),
+]
+
+
+@pytest.mark.parametrize(("line", "how"), WORDS)
+def test_a_line_complains_or_not(line, how):
+    words = "".join(c if c.isascii() and c.isalpha() else " " for c in line).encode().split()
+    assert complains(line, words) == how
+
+
+def test_what_followed_disproves_it():
+    line = "SSH command failed.\n"
+    assert of(line + "step 1 loss 2.0\n").cause == "benign-noise"
+    assert of(line + "plain text\n" * 50).cause == "unproven"
+    assert of(line + "plain text\n" * 30).cause == "ssh-connection-failed"
+
+
+def test_a_warning_counts_only_in_a_short_text():
+    line = "warning: SSH is not reachable yet, retrying\n"
+    assert of(line).cause == "ssh-connection-failed"
+    assert of("plain text\n" * 50 + line).cause == "unproven"
+
+
+def test_a_pattern_and_a_special_subject_come_first():
+    general = "allreduce is stuck\n"
+    assert of(general).cause == "collective-timeout-straggler"
+    assert of(general + "SSH command failed.\n").cause == "ssh-connection-failed"
+    assert of("SSH command failed.\nCUDA error: out of memory\n").cause == "cuda-oom"
+
+
+def test_the_reasons_that_a_text_thinks_possible_are_no_subject():
+    line = "Raylet is terminated unexpectedly. Possible reasons: (1) SIGKILL by the OOM killer\n"
+    assert of(line).cause == "node-failure"
+
+
+@pytest.mark.parametrize(
+    ("text", "node"),
+    [
+        ("Failed to SSH to 10.9.8.7 after 60 s", "10.9.8.7"),
+        ("ssh: error on host gpu-7", "gpu-7"),
+        ("[1668693503.473099] [bach:28772:0]  ib_log.c:246  UCX  ERROR ibv_create_cq() failed", "bach"),
+        ("[gpu-7:01766] PMIX ERROR: NOT-FOUND", "gpu-7"),
+        ("ssh: error on host gpu-7 and on host gpu-8", None),
+    ],
+)
+def test_the_node_is_named_from_the_text_or_its_prefix(text, node):
+    assert of(text + "\n").where.node == node
