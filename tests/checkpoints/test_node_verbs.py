@@ -154,16 +154,17 @@ def test_pruning_keeps_three_and_changes_nothing_unless_it_is_told_to(tmp_path: 
     for step in (10, 20, 30, 40, 50):
         Checkpoint(folder / f"checkpoint-{step}", step=step).write()
     wanted = {"path": str(folder)}
-    assert node_verbs.document("prune", wanted)["removed"] == ("checkpoint-20", "checkpoint-10")
-    assert node_verbs.document("prune", {**wanted, "keep": 4, "dry_run": None})["removed"] == [
+
+    def removed(**more: Any) -> list[str]:
+        return list(node_verbs.document("prune", {**wanted, **more})["removed"])
+
+    assert removed() == ["checkpoint-20", "checkpoint-10"] and removed(keep=4, dry_run=None) == [
         "checkpoint-10"
     ]
     assert len(list(folder.iterdir())) == 5
     keep("prune", node_verbs.document("prune", {**wanted, "keep": 2, "dry_run": False}), tmp_path)
-    assert sorted(path.name for path in folder.iterdir() if path.name[0] != ".") == [
-        "checkpoint-40",
-        "checkpoint-50",
-    ]
+    left = sorted(path.name for path in folder.iterdir() if path.name[0] != ".")
+    assert left == ["checkpoint-40", "checkpoint-50"]
     said.hold(SAID, [f"prune: {refused('prune', {'path': str(tmp_path / 'no')})}".replace(str(tmp_path), "")])
 
 
