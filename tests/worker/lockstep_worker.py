@@ -15,6 +15,7 @@ import json
 import sys
 import time
 import warnings
+import weakref
 from pathlib import Path
 
 import deepspeed
@@ -26,7 +27,7 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
-from allranks.worker import moe
+from allranks.worker import expert_slices, moe
 from tests.worker.lockstep_worker_sizes import CHOSEN, EXPERTS, INNER, LAYERS, LENGTH, WIDTH, WORDS
 
 warnings.filterwarnings("ignore")
@@ -43,6 +44,13 @@ def count_gathers() -> None:
         return original(backend, output_tensor, *args, **kwargs)
 
     backend_class.all_gather_into_tensor = wrapped
+    send = backend_class.broadcast
+
+    def sent(backend, tensor, *args, **kwargs):
+        GATHERED[0] += tensor.numel() * tensor.element_size()
+        return send(backend, tensor, *args, **kwargs)
+
+    backend_class.broadcast = sent
 
 
 class Feed(nn.Module):
@@ -81,11 +89,44 @@ class Routed(nn.Module):
         return out.reshape(hidden.shape)
 
 
+class Together(nn.Module):
+    """All experts in two tensors, as transformers 5 holds them; the activation runs once for each with tokens."""
+
+    def __init__(self):
+        super().__init__()
+        self.num_experts, self.act_fn = EXPERTS, nn.SiLU()
+        self.gate_up_proj = nn.Parameter(torch.randn(EXPERTS, 2 * INNER, WIDTH) / 8)
+        self.down_proj = nn.Parameter(torch.randn(EXPERTS, WIDTH, INNER) / 6)
+
+    def forward(self, hidden_states, top_k_index, top_k_weights):
+        out = torch.zeros_like(hidden_states)
+        for number in range(self.num_experts):
+            token, slot = torch.where(top_k_index == number)
+            if not len(token):
+                continue
+            gate, up = nn.functional.linear(hidden_states[token], self.gate_up_proj[number]).chunk(2, dim=-1)
+            rows = nn.functional.linear(self.act_fn(gate) * up, self.down_proj[number])
+            out.index_add_(0, token, rows * top_k_weights[token, slot, None])
+        return out
+
+
+class Fused(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Linear(WIDTH, EXPERTS, bias=False)
+        self.experts, self.shared = Together(), Feed(INNER)
+
+    def forward(self, hidden):
+        rows = hidden.reshape(-1, WIDTH)
+        weights, chosen = self.gate(rows).softmax(-1).topk(CHOSEN)
+        return (self.experts(rows, chosen, weights) + self.shared(rows)).reshape(hidden.shape)
+
+
 class Layer(nn.Module):
-    def __init__(self, shared: bool):
+    def __init__(self, kind: str):
         super().__init__()
         self.norm, self.mix = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, WIDTH, bias=False)
-        self.mlp = Routed(shared)
+        self.mlp = Fused() if kind == "fused" else Routed(kind != "bare")
 
     def forward(self, x):
         x = x + self.mix(x).cumsum(1) / LENGTH
@@ -96,7 +137,7 @@ class Model(nn.Module):
     def __init__(self, kind: str, checkpointing: str):
         super().__init__()
         self.embed, self.head = nn.Embedding(WORDS, WIDTH), nn.Linear(WIDTH, WORDS, bias=False)
-        self.layers = nn.ModuleList(Layer(kind != "bare") for _ in range(LAYERS))
+        self.layers = nn.ModuleList(Layer(kind) for _ in range(LAYERS))
         # as PEFT's enable_input_require_grads does
         self.embed.register_forward_hook(lambda module, args, output: output.requires_grad_())
         self.checkpointing = checkpointing
@@ -141,16 +182,32 @@ class Live:
     """The most elements of parameters that are whole at once, counted after each gather."""
 
     def __init__(self):
-        self.model, self.most = None, 0
+        self.model, self.most, self.sliced = None, 0, 0
         original = PartitionedParameterCoordinator.fetch_sub_module
 
         def fetch(coordinator, *args, **kwargs):
             result = original(coordinator, *args, **kwargs)
-            whole = (p.ds_numel for p in self.parameters if p.ds_status != ZeroParamStatus.NOT_AVAILABLE)
-            self.most = max(self.most, sum(whole))
+            self.count()
             return result
 
         PartitionedParameterCoordinator.fetch_sub_module = fetch
+        start = expert_slices.Gathering.__init__
+
+        def gather(gathering, *args):
+            start(gathering, *args)
+            for tensor in gathering.found.values():
+                self.sliced += tensor.numel()
+                weakref.finalize(tensor, self.gone, tensor.numel())
+            self.count()
+
+        expert_slices.Gathering.__init__ = gather
+
+    def count(self) -> None:
+        whole = (p.ds_numel for p in self.parameters if p.ds_status != ZeroParamStatus.NOT_AVAILABLE)
+        self.most = max(self.most, sum(whole) + self.sliced)
+
+    def gone(self, elements: int) -> None:
+        self.sliced -= elements
 
     def watch(self, model) -> None:
         self.parameters, self.most = list(model.parameters()), 0
@@ -196,7 +253,7 @@ def train(case: str, seed: int, steps: int, live: Live) -> dict:
     assert (experts is not None) == way.startswith("lockstep"), note
     engine = deepspeed.initialize(**arguments)[0]
     if experts is not None:
-        experts.begin(engine)
+        note = experts.begin(engine) or note
     assert [name for name, _ in engine.module.named_parameters()] == names
     live.watch(model)
     # Out of order, each rank would be told at another expert, and wait for the other there.

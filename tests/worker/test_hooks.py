@@ -387,7 +387,7 @@ def test_nothing_else_is_marked(libraries, experts, config, leaf):
         (
             "one tensor",
             THREE,
-            "is left out: no block of this model keeps its experts as separate modules.",
+            "is left out: no block of this model has experts of a known form.",
             False,
         ),
         (

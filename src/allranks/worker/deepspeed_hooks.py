@@ -24,7 +24,9 @@ def on_deepspeed(rank: Rank, module: Any) -> None:
         finally:
             prepared(rank, entered)
         if experts is not None:
-            experts.begin(result[0])
+            note = experts.begin(result[0])
+            if note:
+                rank.notes.append(note)
         initialized(rank, result)
         return result
 

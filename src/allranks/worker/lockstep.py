@@ -52,7 +52,7 @@ def unfit() -> Optional[str]:
     return None
 
 
-def after_leaf_lists(arranged: Lockstep) -> None:
+def after_leaf_lists(arranged: Any) -> None:
     """DeepSpeed 0.18 and later mark the leaves of their own list inside `initialize`, and so once more."""
     engine = guard.loaded("deepspeed.runtime.engine")
     original = getattr(engine, "apply_zero_leaf_module_config", None)
