@@ -77,7 +77,6 @@ def test_a_group_of_all_experts_needs_what_the_leaf_needs() -> None:
 @pytest.mark.parametrize(
     ("config", "pip", "deepspeed", "said"),
     [
-        (V3, "transformers==5.6.0", "auto", "transformers 5 holds a layer's experts in two tensors"),
         (V3, "transformers==4.52.4", "none", "the weights are not split"),
         (LLAMA_8B, "transformers==4.52.4", "auto", "llama has no routed experts"),
     ],
@@ -90,9 +89,36 @@ def test_where_it_has_no_effect_it_is_said(config: dict, pip: str, deepspeed: st
     assert leaf.memory == plan.memory and not [f for f in leaf.findings if f.id == "experts-not-in-lockstep"]
 
 
-def test_fused_experts_say_what_they_cost() -> None:
-    (row,) = planned(pip="transformers==5.6.0").advice["experts"]
-    assert row["way"] == "fused" and "21.0 GiB" in row["reason"]
+def test_fused_experts_are_gathered_whole_or_in_slices() -> None:
+    plan = planned(pip="transformers==5.6.0", environment=spec.Environment(loader="own"))
+    whole, slices = plan.advice["experts"]
+    assert [whole["way"], slices["way"], slices["at_once"]] == ["fused", "slices", 8]
+    assert slices["recommended"] and slices["planned"] and plan.memory["verdict"] == FITS
+    assert whole["memory_verdict"] == TOO_CLOSE and whole["working_set_bytes"] >= 21 * GIB
+    assert slices["working_set_bytes"] < whole["working_set_bytes"] / 4
+    # forward, again and backward, and backward computes them once more
+    assert 1.4 < slices["received_bytes_per_step"] / whole["received_bytes_per_step"] < 1.5
+    assert "stage3_allgather_sequential" not in plan.deepspeed["zero_optimization"]
+    assert not [one for one in plan.findings if one.id == "experts-not-in-lockstep"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"finetuning_type": "full"}, "the experts train"),
+        ({}, "hpZ or qwZ gathers them"),
+    ],
+)
+def test_fused_experts_that_stay_whole_say_why(arguments: dict, said: str) -> None:
+    json = {"zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}}
+    run = spec.loads(EXAMPLE.read_text().replace("transformers==4.52.4", "transformers==5.6.0"))
+    train = replace(run.train, arguments={**run.train.arguments, **arguments})
+    own = {} if arguments else {"deepspeed": "ds.json"}
+    plan = make_plan(replace(run, train=train, **own), V3, deepspeed=None if arguments else json)
+    (row,) = plan.advice["experts"]
+    assert row["way"] == "fused" and "21.0 GiB" in row["reason"] and said in row["reason"]
+    (finding,) = [one for one in plan.findings if one.id == "experts-not-in-lockstep"]
+    assert said in finding.saw
 
 
 def test_other_roads_are_named_where_they_are_far_better() -> None:

@@ -18,7 +18,16 @@ def steps_of(kind: str, at_once: int):
     feed = (WIDTH * INNER,) * 3
     trains = kind == "experts-train"
 
+    def fused() -> Node:
+        router, tensors = add(WIDTH * EXPERTS), (EXPERTS * 2 * INNER * WIDTH, EXPERTS * WIDTH * INNER)
+        counts = [min(at_once, EXPERTS - first) for first in range(0, EXPERTS, at_once or EXPERTS)]
+        slices = Node(group=True, slices=tuple(2 * EXPERT_ELEMENTS * count for count in counts), pieces=2)
+        experts = slices if at_once else add(*tensors, leaf=True)
+        return Node((), [router, experts, Node((), [add(size) for size in feed])])
+
     def block() -> Node:
+        if kind == "fused":
+            return fused()
         shared = feed if kind != "bare" else ()
         if not at_once:
             parts = (

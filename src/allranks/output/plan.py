@@ -196,7 +196,7 @@ def _experts(advice: Mapping[str, Any]) -> Iterator[Line]:
     rows = advice.get("experts") or ()
     shown = [row for row in rows if row["planned"] or row["recommended"] or not row["at_once"]]
     for place, row in enumerate(sorted(shown, key=lambda row: not row["planned"])):
-        together = f"lockstep, {row['at_once']} at a time" if row["at_once"] else "a layer's at once"
+        together = f"{row['way']}, {row['at_once']} at a time" if row["at_once"] else "a layer's at once"
         step = f", {seconds(row['seconds_per_step'])} per step" if row["seconds_per_step"] else ""
         marks = [word for word in ("planned", "recommended") if row[word] and len(rows) > 1]
         fit = _fit(row["memory_verdict"])

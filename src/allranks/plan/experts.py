@@ -14,6 +14,9 @@ from allranks.spec import LOCKSTEP, Run
 TRIED = (USUAL_AT_ONCE,)
 """Numbers of experts gathered at a time that are planned in addition to the run file's own number."""
 
+WAYS = (("leaf", LOCKSTEP), ("fused", "slices"))
+"""Whole and a few at a time: of separate experts, of fused ones."""
+
 GAIN = 1.02
 """How much faster lockstep must be to be recommended if both fit."""
 
@@ -23,11 +26,12 @@ def ways(case: Case) -> list[dict[str, Any]]:
     One row is `recommended`. Empty for a model without routed experts, and if the weights are not split."""
     if not case.sharded or not case.model.experts:
         return []
-    if case.model.fused_experts:
-        return [_fused(case)]
+    if case.whole_experts:
+        return [_whole(case)]
     numbers = sorted({0, case.at_once, *(n for n in TRIED if n < case.model.experts)})
-    rows = [_row(case if n == case.at_once else in_lockstep(case, n), n) for n in numbers]
-    chosen = _recommended(rows)
+    cases = {n: case if n == case.at_once else in_lockstep(case, n) for n in numbers}
+    rows = [_row(one, n) for n, one in cases.items()]
+    chosen = _recommended(rows, {n for n, one in cases.items() if _fits(one)})
     for row in rows:
         row["recommended"] = row is chosen
         row["planned"] = row["at_once"] == case.at_once
@@ -39,7 +43,7 @@ def _row(case: Case, at_once: int) -> dict[str, Any]:
     time = step_time(case, traffic, case.hardware.network)
     timed = time.compute is not None and case.setting.uses_gpu
     return {
-        "way": LOCKSTEP if at_once else "leaf",
+        "way": WAYS[case.model.fused_experts][bool(at_once)],
         "at_once": at_once,
         "setting": f"experts: lockstep\nexperts_at_once: {at_once}" if at_once else "experts: leaf",
         "working_set_bytes": case.gathered.peak,
@@ -51,23 +55,22 @@ def _row(case: Case, at_once: int) -> dict[str, Any]:
     }
 
 
-def _fused(case: Case) -> dict[str, Any]:
-    row = _row(case, 0)
+def _whole(case: Case) -> dict[str, Any]:
+    """The only way of this case."""
     block = max(case.model.experts_per_layer) * case.setting.weight_bytes / 2**30
-    return {
-        **row,
-        "way": "fused",
-        "setting": "",
-        "recommended": True,
-        "planned": True,
-        "reason": f"transformers 5 holds a layer's experts in two tensors, and ZeRO-3 gathers tensors whole: "
-        f"{block:.1f} GiB. transformers 4.52 holds each expert by itself, which lockstep needs.",
-    }
+    reason = f"a layer's experts are whole at once, {block:.1f} GiB: {case.whole_experts}."
+    return {**_row(case, 0), "setting": "", "recommended": True, "planned": True, "reason": reason}
 
 
-def _recommended(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """The fastest that fits, the leaf if nothing is clearly faster; if nothing fits, what needs least."""
-    fitting = [row for row in rows if row["memory_verdict"] == FITS]
+def _fits(case: Case) -> bool:
+    """Host memory, which is the same for all ways, is left out where it is unknown."""
+    memory = memory_of(case)
+    return memory.verdict == FITS or (memory.verdict is None and memory.gpu_fits)
+
+
+def _recommended(rows: list[dict[str, Any]], fits: set[int]) -> dict[str, Any]:
+    """The fastest that fits, whole if nothing is clearly faster; if nothing fits, what needs least."""
+    fitting = [row for row in rows if row["at_once"] in fits]
     if not fitting:
         return min(rows, key=lambda row: row["gpu_bytes"])
     seconds = {row["at_once"]: row["seconds_per_step"] or row["received_bytes_per_step"] for row in fitting}
@@ -87,21 +90,18 @@ def findings(run: Run, case: Case) -> list[Finding]:
     if run.train.experts != LOCKSTEP or case.at_once:
         return []
     if not case.model.experts:
-        saw = f"train.experts: lockstep, and {case.model.family} has no routed experts."
         fix = "leave train.experts out"
     elif not case.sharded:
-        saw = "train.experts: lockstep, and the weights are not split over the ranks (ZeRO-3)."
         fix = "deepspeed: auto"
     else:
-        saw = "train.experts: lockstep, and transformers 5 holds a layer's experts in two tensors."
-        fix = '"transformers==4.52.4" in container.pip, or leave train.experts out'
+        fix = "leave train.experts out, or transformers 4.52.4, which holds each expert by itself"
     return [
         Finding(
             id="experts-not-in-lockstep",
             verdict=WARN,
             where=run.where("train.experts"),
-            saw=saw,
-            expected="ZeRO-3 and experts that are separate modules",
+            saw=f"train.experts: lockstep, and {case.whole_experts}.",
+            expected="ZeRO-3 and routed experts; fused ones (transformers 5) frozen, and gathered as they are",
             why="it has no effect: a layer's experts are gathered together, as the printed memory says.",
             fix=fix,
         )

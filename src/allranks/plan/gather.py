@@ -136,7 +136,9 @@ class _Coordinator:
         self.group: dict[int, int] = {}
         self.at = 0
         self.available = self.calls = self.received = self.bytes = self.peak = self.peak_copied = 0
-        order = [event.node for event in events if event.kind in (FORWARD, BACKWARD)]
+        order = [
+            event.node for event in events if event.kind in (FORWARD, BACKWARD) and not event.node.slices
+        ]
         self.queue = deque((index, step) for step, node in enumerate(order) for index in node.params)
         self.ahead, self.leaf_ahead = _Ahead(params, order, False), _Ahead(params, order, True)
 
@@ -172,6 +174,13 @@ class _Coordinator:
                         self.group[other] = 0
         self._prefetch(node)
         self.at += 1
+
+    def slices(self, node: Node, ranks: int) -> None:
+        """Fused experts send themselves: one slice is used and the next on its way. A slice of each tensor comes from
+        one rank, and where two ranks' parts meet from two."""
+        self.received += sum(node.slices)
+        self.calls += node.pieces * (len(node.slices) + ranks - 1)
+        self.peak = max(self.peak, self.bytes + sum(node.slices[:2]))
 
     def _prefetch(self, node: Node) -> None:
         """Drops what this module used from the queue, then fetches ahead: one bucket a module at most, but never
@@ -228,7 +237,10 @@ def replay(steps: Steps, zero: Zero, ranks: int, checkpointing: str, holds_recom
     coordinator = _Coordinator(steps.params, events, zero, ranks)
     recomputed: dict[int, list[int]] = {}
     for event in events:
-        if event.kind in (FORWARD, BACKWARD):
+        if event.node.slices:
+            if event.kind in (FORWARD, BACKWARD):
+                coordinator.slices(event.node, ranks)
+        elif event.kind in (FORWARD, BACKWARD):
             coordinator.fetch(event.node, event.holder)
             if event.holder is not None:
                 frozen = [index for index in event.node.params if steps.params[index].frozen]

@@ -50,6 +50,12 @@ class Trained:
     leaves: tuple[str, ...] = ()
 
 
+def trains_experts(model: Model, trained: Trained) -> bool:
+    """Whether a routed expert's own tensor trains, or a LoRA on it does."""
+    inside = tuple(f"{module.name}." for module in model.modules if module.expert)
+    return any(name.startswith(inside) for name, _ in trained.tensors)
+
+
 def is_pattern(text: str) -> bool:
     """Whether a target is a regular expression and not a name: a name has only letters, digits, `_`, `-`, `.`."""
     return _META.search(text) is not None

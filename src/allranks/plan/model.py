@@ -213,8 +213,8 @@ class Model:
         return largest, units[largest]
 
     def gathered_unit(self, at_once: int) -> tuple[str, int]:
-        """The largest unit if `at_once` experts are gathered together, in lockstep; 0, or fused experts: the leaf."""
-        if not at_once or not self.experts or self.fused_experts:
+        """The largest unit if `at_once` experts are gathered together; 0: a layer's are."""
+        if not at_once or not self.experts:
             return self.largest_unit
         group = self.experts_together(at_once)
         name, plain = max(

@@ -213,15 +213,15 @@ Topic: plan
     "experts-not-in-lockstep": """train.experts: lockstep has no effect.
 
 ## How it is found
-`train.experts: lockstep` with a model without routed experts, without ZeRO-3, or with transformers 5, which holds the
-experts of a layer in two tensors.
+`train.experts: lockstep` with a model without routed experts, or without ZeRO-3. With transformers 5, which holds the
+experts of a layer in two tensors, also if the experts train, with hpZ or qwZ, or with parameters on NVMe.
 
 ## Why it matters
-ZeRO-3 gathers a tensor whole. Only experts that are separate modules (transformers before 5) can be gathered a few at
-a time; otherwise the run needs the memory of a whole layer's experts.
+ZeRO-3 gathers a tensor whole, so the run needs the memory of a whole layer's experts. In these cases allranks does not
+gather slices of the tensors itself.
 
 ## What to do
-Take transformers 4.52 for such a model, or leave the key out.
+Leave the key out, or take transformers 4.52, where each expert is a module of its own and may train in lockstep.
 
 Topic: plan
 """,

@@ -14,7 +14,7 @@ from allranks.plan.deepspeed import deepspeed_config, is_profile, reasons_for
 from allranks.plan.deepspeed_keys import key_findings
 from allranks.plan.environment import environment
 from allranks.plan.hardware import hardware_of
-from allranks.plan.lora import Trained, is_pattern, linear_names
+from allranks.plan.lora import Trained, is_pattern, linear_names, trains_experts
 from allranks.plan.measured_bandwidth import network_of
 from allranks.plan.meta_device import model_of
 from allranks.plan.model import Model, UnknownModel
@@ -86,6 +86,14 @@ def _plan(run: Run, given: Given, versions: Versions) -> Plan:
     findings: list[Finding] = []
     model = _model(run, setting, given, versions, findings)
     trained = trained_by(model, setting, run, findings) if model and setting.known else None
+    if (
+        setting.experts_at_once
+        and model
+        and trained
+        and model.fused_experts
+        and trains_experts(model, trained)
+    ):
+        setting = replace(setting, experts_at_once=0)
     uses_gpu = setting.uses_gpu
     ranks = rank_map(run, uses_gpu)
     findings += rank_findings(run, ranks, uses_gpu)
@@ -103,6 +111,7 @@ def _plan(run: Run, given: Given, versions: Versions) -> Plan:
             others = tuple(one for one in case.hardware.networks if one.assumed)
             case = replace(case, hardware=replace(case.hardware, networks=(probed, *others)))
         budget = budget_of(run, case)
+        setting = replace(setting, experts_at_once=case.at_once)
         findings += budget.findings
         trainer |= budget.trainer
     return Plan(

@@ -10,7 +10,7 @@ from typing import Any
 from allranks.plan.activations import Activations, activations_of
 from allranks.plan.gather import NON_REENTRANT, NONE, REENTRANT, Gathered, replay
 from allranks.plan.hardware import Hardware
-from allranks.plan.lora import Trained
+from allranks.plan.lora import Trained, trains_experts
 from allranks.plan.model import EMBEDDING, LINEAR, Model
 from allranks.plan.setting import Setting
 from allranks.plan.steps import Steps, steps_of
@@ -116,14 +116,32 @@ class Case:
         )
 
     @property
-    def has_single_experts(self) -> bool:
-        """Whether ZeRO-3 splits routed experts that are modules of their own."""
-        return self.sharded and bool(self.model.experts) and not self.model.fused_experts
+    def whole_experts(self) -> str:
+        """Why a layer's experts cannot be gathered a few at a time (`worker/lockstep.py`, `worker/expert_slices.py`);
+        empty if they can."""
+        if not self.model.experts:
+            return f"{self.model.family} has no routed experts"
+        if not self.sharded:
+            return "the weights are not split over the ranks (ZeRO-3)"
+        if not self.model.fused_experts:
+            return ""
+        if self._once("trains experts", partial(trains_experts, self.model, self.trained)):
+            return "the experts train, and transformers 5 holds a layer's in two tensors"
+        if self.zero.hpz > 1 or self.zero.quantized_weights:
+            return "hpZ or qwZ gathers them, and transformers 5 holds a layer's in two tensors"
+        if self.zero.offload_parameters == "nvme":
+            return "they are on NVMe, and transformers 5 holds a layer's in two tensors"
+        return ""
 
     @property
     def at_once(self) -> int:
-        """Experts that are gathered together in lockstep; 0 if a layer's are gathered whole."""
-        return self.setting.experts_at_once if self.has_single_experts else 0
+        """Experts that are gathered together, in lockstep or in slices; 0 if a layer's are gathered whole."""
+        return self.setting.experts_at_once if not self.whole_experts else 0
+
+    @property
+    def in_slices(self) -> bool:
+        """Whether fused experts are gathered a few at a time."""
+        return bool(self.at_once) and self.model.fused_experts
 
     @property
     def unit(self) -> int:

@@ -89,13 +89,14 @@ def in_lockstep(case: Case, at_once: int) -> Case:
 
 
 def lockstep(case: Case) -> Change | None:
-    """Gathers separate experts a few at a time. Under gradient checkpointing they are gathered a third time."""
-    if not case.has_single_experts or case.at_once:
+    """Gathers experts a few at a time. Under gradient checkpointing they are gathered a third time."""
+    if case.whole_experts or case.at_once:
         return None
     made = in_lockstep(case, USUAL_AT_ONCE)
     more = made.gathered.received / case.gathered.received if case.gathered.received else 1.0
     cost = f"{more:.2g} times the traffic between ranks" if more > 1.02 else ""
-    return Change("experts in lockstep", "experts: lockstep", made, cost)
+    way = "slices" if case.model.fused_experts else "lockstep"
+    return Change(f"experts in {way}", "experts: lockstep", made, cost)
 
 
 def json_paste(case: Case, key: str, value: str) -> str:

@@ -37,13 +37,16 @@ class Param(NamedTuple):
 class Node:
     """A module in execution order: indices of its own parameters, and the modules inside it. A `leaf` is gathered
     whole and stands for everything inside it; a `group` is one of experts in lockstep (`worker/lockstep.py`), which a
-    recomputation lets go at once."""
+    recomputation lets go at once. `slices` are the bytes of each slice of fused experts (`worker/expert_slices.py`),
+    of which two are whole while the module runs, and each of `pieces` tensors; DeepSpeed does not see them."""
 
     params: tuple[int, ...] = ()
     inside: list[Node] = field(default_factory=list)
     layer: bool = False
     leaf: bool = False
     group: bool = False
+    slices: tuple[int, ...] = ()
+    pieces: int = 0
 
 
 @dataclass
@@ -121,7 +124,8 @@ def steps_of(
         wrapped = [base, Node(), *(Node((add(size, False, widths[1]),)) for size in sizes)]
         return Node((), wrapped)
 
-    root = _root(model, leaf, own, _block_of(model, at_once, several, leaf) if leaf_experts else None)
+    block = _block_of(model, at_once, several, leaf, widths[0]) if leaf_experts else None
+    root = _root(model, leaf, own, block)
     if adapters:  # PeftModel around LoraModel, which enters the model inside without its hooks
         root = Node((), [root])
     return Steps(params, root)
@@ -163,26 +167,37 @@ def _adapter_matrices(trained: Trained) -> dict[str, list[int]]:
     return found
 
 
-def _block_of(model: Model, at_once: int, several: Callable, leaf: Callable) -> Block:
-    if not at_once or model.fused_experts:
+def _block_of(model: Model, at_once: int, several: Callable, leaf: Callable, width: int) -> Block:
+    if not at_once:
         return lambda modules: Node(several(modules), leaf=True)
     gathers = -(-model.experts // at_once) * model.layers
     most = GROUPS if gathers <= 100 else 2  # how many Params stand for a group's tensors
 
-    def lockstep(modules: list[Module]) -> Node:
-        """The router, the experts in groups, and the layer's other modules."""
+    def grouped(modules: list[Module]) -> list[Node]:
         groups: dict[int, list[Module]] = {}
         for module in modules:
             if module.expert:
                 number = int(_NUMBER.findall(module.name)[-1])
                 groups.setdefault(number // at_once, []).append(module)
-        beside = [module for module in modules if not module.expert]
-        routers = [leaf(module) for module in beside if module.kind == ROUTER]
-        shared = [leaf(module) for module in beside if module.kind != ROUTER]
-        experts = [Node(several(groups[one], most), leaf=True, group=True) for one in sorted(groups)]
+        return [Node(several(groups[one], most), leaf=True, group=True) for one in sorted(groups)]
+
+    def block(modules: list[Module]) -> Node:
+        """The router, the experts a few at a time, and the layer's other modules."""
+        inside = [module for module in modules if module.expert]
+        experts = [_sliced(inside, model.experts, at_once, width)] if model.fused_experts else grouped(inside)
+        routers = [leaf(module) for module in modules if not module.expert and module.kind == ROUTER]
+        shared = [leaf(module) for module in modules if not module.expert and module.kind != ROUTER]
         return Node((), [*routers, *experts, *([Node((), shared)] if shared else [])])
 
-    return lockstep
+    return block
+
+
+def _sliced(modules: list[Module], experts: int, at_once: int, width: int) -> Node:
+    """Fused experts, `at_once` at a time."""
+    tensors = [prod(shape) for module in modules for _, shape in module.tensors]
+    each = sum(tensors) // experts * width
+    counts = [min(at_once, experts - first) for first in range(0, experts, at_once)]
+    return Node(group=True, slices=tuple(count * each for count in counts), pieces=len(tensors))
 
 
 def _layer(modules: list[Module], leaf: Callable, own: Callable, block: Block | None) -> Node:

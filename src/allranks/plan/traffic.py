@@ -141,6 +141,8 @@ def compute_seconds(case: Case) -> float | None:
     pairs = case.setting.cutoff * shape.heads * (shape.qk_dim + shape.v_dim) * case.model.layers
     active = case.model.active_parameters - (0 if case.model.tied else case.embedding_parameters)
     a_token = active * passes + pairs * (passes / 2)
+    if case.in_slices:  # their backward computes each slice once more
+        a_token += 2 * case.model.expert_parameters * case.model.experts_per_token // case.model.experts
     efficiency = EFFICIENCY_EXPERTS if case.model.experts else EFFICIENCY_DENSE
     return a_token * case.tokens * case.setting.accumulation / (gpu.flops * efficiency)
 

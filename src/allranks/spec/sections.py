@@ -314,9 +314,10 @@ class Train:
     )
     experts: str = key(
         choice(EXPERTS),
-        "How ZeRO-3 gathers routed experts that are separate modules, as in transformers before 5. `leaf`: all of a "
-        "layer at once. `lockstep`: every rank runs every expert in one order, with no tokens if it has none, and "
-        "`experts_at_once` are gathered together; the layer needs that much less memory (docs/plan.md).",
+        "How ZeRO-3 gathers routed experts. `leaf`: all of a layer at once. `lockstep`: all ranks gather them in one "
+        "order, `experts_at_once` together, and the layer needs that much less memory. Experts that are separate "
+        "modules (transformers before 5) then run on every rank, with no tokens if there are none; fused ones are "
+        "gathered in slices, if they do not train (docs/plan.md).",
         LEAF,
     )
     experts_at_once: int = key(
