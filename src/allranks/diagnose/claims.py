@@ -12,11 +12,11 @@ from functools import lru_cache
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 COMPLAINS = re.compile(
-    r"(?i)\b(?:must|should|cannot|can ?not|can't|could not|couldn't|can only|does ?n[o't]|do not|did not|don't"
+    r"(?i)\b(?:must|should|cannot|can ?not|can't|could not|couldn't|can only|does ?n(?:ot|'t)|do not|did not|don't"
     r"|is not|not in|isn't|are not|no longer|has no|not (?:yet )?(?:be )?(?:supported|allowed|compatible|implemented"
     r"|available|found|recogni[sz]ed|valid|set|exist)|unsupported|incompatible|requires?|required|needs?"
     r"|only (?:support|work)|internal|missing|invalid|unknown|undefined|unrecogni[sz]ed|unexpected"
-    r"|expect(?:s|ed)|please|mismatch|error|fail(?:ed|s|ing|ure)|crash(?:e[sd])?|unable|misconfigur\w{1,24}"
+    r"|expect(?:s|ed)|please|mismatch|error|fail(?:ed|s|ing|ure)|crash(?:e[sd])?|occur(?:s|red)?|nan|unable|misconfigur\w{1,24}"
     r"|no such|no \w{1,30} (?:found|were)|conflicts?|exclusive|neither|either"
     r"|both|too (?:small|large|few|many|long|short)|at least|empty|already)\b"
 )

@@ -217,7 +217,7 @@ class Evidence(Store):
             seen.traceback = CLOSED  # its exception is indented
         else:
             seen.frames, seen.own = (), ""
-        if match is not None:
+        if match is not None and line.text not in ("Error:", "Exception:"):  # a heading
             self._raise(match.group(1) or match.group(0).rstrip(": "), line, seen, found, None)
         elif shape.quotes == SAID:
             self._raise("what()", line, seen, found, None)

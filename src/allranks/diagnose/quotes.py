@@ -41,12 +41,14 @@ _STATES = re.compile(
     r"|\b[Cc]rash(?:e[sd]|ing)?\b|\b[Cc](?:annot|an't|an not|ould not)\b"
     r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|must|should|requires?)\b|mismatch"
     r"|\b(?:is|are|was|were|do|does|did|has|have) ?n(?:ot|'t|o longer)\b"
-    r"|\b[Nn]ot (?:found|supported|allowed|implemented)\b"
+    r"|\b[Nn]ot (?:found|supported|allowed|implemented)\b|\b[Oo]ccur(?:s|red)?\b"
+    r"|\b(?:becom(?:es?|ing)|is|gets?|got|goes|went|turns|to|found|contains?|produces?|in) (?:NaN|nan)\b"
     r"|\u62a5\u9519|\u9519\u8bef|\u5931\u8d25|\u5f02\u5e38"
 )
 _LEVEL = re.compile(r"(?:^|[\s\[|:(<-])(?:ERROR|CRITICAL|FATAL|SEVERE|[Ff]atal)(?=[\s\]|:)>-]|$)")
 _NOT_SO = re.compile(
     r"\b(?:[A-Z]\w{0,60}Warning|WARN(?:ING)?|INFO|DEBUG)\b|[Tt]raceback \(most|ChildFailedError|%\|"
+    r"|\b(?:[Rr]etrying|[Ii]gnor(?:e[sd]?|ing)|[Ss]kipp(?:ed|ing)|[Ff]all(?:s|ing) back|accepting)\b"
 )
 _WHAT = re.compile(r"\s{0,8}what\(\):\s{1,4}\S")
 """The message of an exception in C++ that nobody caught."""

@@ -97,7 +97,8 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
         return
     told = raised.line.text
     likely = claimants(claims(), told, raised.frames, raised.context)
-    for symptom in chain(likely, of_exception(complaints(), raised.kind, told)):
+    of_runtimes = of_exception(complaints(), raised.kind, told) if raised.kind else ()
+    for symptom in chain(likely, of_runtimes):
         if symptom in found and found[symptom].weight > crash.weight:
             return
         if first.steps and cause(symptom).restart == NEVER_AGAIN:

@@ -11,13 +11,13 @@ from allranks.diagnose.stretches import Frames
 
 _TRACEBACK, _IGNORED, CHAINED, A_FRAME, _SHOWN = "traceback", "ignored", "chained", "frame", "shown"
 HEADINGS = (
-    ("Traceback (most recent call last)", _TRACEBACK),
+    ("Traceback (mo", _TRACEBACK),  # also if it was cut off
     ("Exception ignored ", _IGNORED),
     ("Error in atexit._run_exitfuncs", _IGNORED),  # up to Python 3.9
     ("During handling of the above exception", CHAINED),
     ("The above exception was the direct cause", CHAINED),
 )
-HEADED = re.compile(r"[A-Z]\w{2,60}[ ]{2,80}Traceback \(most recent call last\)")
+HEADED = re.compile(r"[A-Z]\w{2,60}[ ]{2,80}Traceback \(mo")
 """IPython's heading names the exception."""
 
 FRAME = re.compile(r'\s{0,8}File "[^"]{1,400}", line \d')

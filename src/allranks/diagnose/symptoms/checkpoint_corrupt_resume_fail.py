@@ -37,7 +37,7 @@ CLAIM = Claim(
         r"/torch/serialization\.py in|/safetensors/|/checkpoint\w{0,20}\.py in \w{0,20}load"
         r"|in (?:_|\w{1,40}_)?(?:load_(?:checkpoint|optimizer\w{0,30}|from_checkpoint|rng_state)|resume\w{0,30})$"
     ),
-    subject=r"(?i)checkpoint(?!ing)|state_?dict|\bresum(?:e|ing)",
+    subject=r"(?i)checkpoint(?!ing)|state_?dict|\bresum(?:e|ing)|\btorch\.load\b|\bweights[_ ]only\b|\bunpickl",
 )
 PATTERNS = (
     Pattern("failed finding central directory"),

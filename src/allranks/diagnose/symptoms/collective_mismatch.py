@@ -32,6 +32,7 @@ from collections import Counter
 from typing import Dict, Optional, Tuple
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, Case, Hit, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
@@ -41,6 +42,12 @@ CAUSE = Cause(
     cannot_be_work=True,
     is_hopeless=True,
     fix_of_rank="make every rank take the same path there: no collective under a rank's own condition.",
+)
+CLAIM = Claim(
+    subject=(
+        r"(?i)\b(?:different|mismatched|same) (?:collective|number of (?:batches|steps) on)"
+        r"|\bcollectives? .{0,40}mismatch"
+    ),
 )
 PATTERNS = (
     Pattern("Unable to unpickle data from other workers", weight=96),  # fairseq

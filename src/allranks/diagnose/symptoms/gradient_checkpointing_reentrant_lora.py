@@ -24,10 +24,14 @@ Topic: settings
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import WEAK, Pattern
 from allranks.diagnose.symptoms.unused_parameters_ddp import CAUSE as UNUSED_PARAMETERS_DDP
 
 CAUSE = Cause(__name__, explains=(UNUSED_PARAMETERS_DDP,))
+CLAIM = Claim(
+    subject=r"(?i)\brequire(?:s|d|ing)?[_ ](?:a )?grad\b|\bgrad_fn\b|\bgradient[_ ]checkpointing|\breentrant\b",
+)
 PATTERNS = (
     Pattern("of tensors does not require grad"),
     Pattern("mark a variable ready only once"),

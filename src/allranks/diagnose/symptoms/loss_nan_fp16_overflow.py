@@ -28,6 +28,7 @@ import re
 from typing import Optional
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
 
@@ -36,6 +37,12 @@ BAD_STEPS = 3
 _LOSS = r"(?i)\bloss['\"]?\s{0,3}[:=]?\s{0,3}['\"]?(?:nan|-?inf)\b"
 _NORM = r"(?i)\bgrad[_ ]norm['\"]?\s{0,3}[:=]\s{0,3}['\"]?nan\b"
 _OF_A_STEP = re.compile(f"{_LOSS}|{_NORM[4:]}")
+CLAIM = Claim(
+    subject=(
+        r"(?i)\b(?:loss|grad\w{0,60})\b.{0,40}\b(?:nan|inf)\b|\bnan\b.{0,40}\b(?:loss|grad|value|tensor)"
+        r"|\bloss[_ -]scale\b|\bgrad\w{0,20}[ _]overflow"
+    ),
+)
 PATTERNS = (
     Pattern(
         "wandb",

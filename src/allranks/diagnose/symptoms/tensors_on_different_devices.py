@@ -24,9 +24,16 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = Claim(
+    subject=(
+        r"(?i)\b(?:different|same|correct|wrong|meta|single|expected) devices?\b|\bdevice_ids\b|\boutput_device\b"
+        r"|\bdevice type|\bmeta tensor"
+    ),
+)
 PATTERNS = (
     Pattern("Expected all tensors to be on the same device", weight=96),
     Pattern(
