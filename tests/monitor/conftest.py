@@ -20,6 +20,6 @@ def simulated() -> ModuleType:
 
 @pytest.fixture(autouse=True)
 def _what_is_said(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """`test_detectors` keeps the text of each detector in a file of its own."""
+    """`test_detectors` and `test_mixed_ends` keep their own files."""
     places = [(Watch, name) for name in ("add", "tick", "verdict")]
-    yield from kept(request, monkeypatch, places, ["test_detectors"])
+    yield from kept(request, monkeypatch, places, ["test_detectors", "test_mixed_ends"])
