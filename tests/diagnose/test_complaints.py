@@ -26,6 +26,14 @@ SUBJECTS = [
     ("vLLM server is not up yet", "inference-server-failed"),
     ("\u65e0\u6cd5\u8fde\u63a5 vLLM server", "inference-server-failed"),
     ("RuntimeError: Failed to SSH to 10.9.8.7 after 60 s", "ssh-connection-failed"),
+    ("RuntimeError: Unable to connect to the head node's GCS", "master-unreachable-firewall"),
+    (
+        "RuntimeError: pair.cc:799] connect [10.0.0.7]:13195: Connection refused",
+        "data-ports-blocked",
+    ),
+    ("/opt/enroot/bin/x: line 11: a function is missing", "container-not-started"),
+    ("/mnt/nfs/run/3.log: SSH command failed.", "ssh-connection-failed"),
+    ("**Killed**", "rank-sigkilled"),
 ]
 
 
@@ -85,6 +93,7 @@ def test_the_reasons_that_a_text_thinks_possible_are_no_subject():
         ("[1668693503.473099] [bach:28772:0]  ib_log.c:246  UCX  ERROR ibv_create_cq() failed", "bach"),
         ("[gpu-7:01766] PMIX ERROR: NOT-FOUND", "gpu-7"),
         ("ssh: error on host gpu-7 and on host gpu-8", None),
+        ("Failed to connect to GCS at address 10.9.8.7:6379 within 5 s", "10.9.8.7"),
     ],
 )
 def test_the_node_is_named_from_the_text_or_its_prefix(text, node):

@@ -22,7 +22,8 @@ _STEMS = (
     "critical", "fault", "couldn", "exits", "exited", "dropped", "crashing", "hung", "stalled", "broken",
     "disconnected", "uncorrectable", "found", "such", "exist", "busy", "supported", "closed", "unknown",
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
-    "sigsegv", "sigkill", "sigbus",
+    "sigsegv", "sigkill", "sigbus", "exceeds", "exceed", "corruption", "stops", "stopped", "quota", "capacity",
+    "out",
 )  # fmt: skip
 
 WORDS: Tuple[str, ...] = tuple(form for stem in _STEMS for form in (stem, stem.capitalize(), stem.upper()))
@@ -35,12 +36,15 @@ _KEYS: FrozenSet[bytes] = frozenset(word.encode() for word in WORDS)
 _SAYS = re.compile(
     r"(?i)(?<![a-z])(?:err(?:or|no)?s?|fail(?:s|ed|ing|ures?)?|fatal|panic|cannot|can ?not|can ?[’']t|unable"
     r"|could ?n[’o]?[’']?t|refused|denied|unreachable|time ?-?outs?|timed out|lost|dead|died|killed|crash(?:e[sd]|ing)?"
-    r"|insufficient|unschedulable|evicted|preempted|exceed(?:ed|s)|corrupt(?:ed|ion)?|invalid|unavailable"
+    r"|insufficient|unschedulable|evicted|preempted|exceed(?:ed|s)?|corrupt(?:ed|ion)?|invalid|unavailable"
     r"|abort(?:ed|ing|s)?|unexpected(?:ly)?|missing|expired|hang(?:s|ing)?|hung|stuck|exhausted|terminated|rejected|unhealthy"
     r"|abnormally|exception|critical|faults?|exit(?:s|ed) with|dropped|stalled|broken|disconnected|uncorrectable"
     r"|not (?:be )?(?:found|supported|exist|available|allowed|responding|ready|initiali[sz]ed|permitted|running)"
-    r"|no such|does ?n[o’']t exist|busy|closed|unknown|detected|double free|shut ?down|retry loop|leaked|denies"
-    r"|not (?:yet )?(?:up|reachable|start(?:ed|ing)?|work(?:s|ing)?|connected|enough|respond)|won['’]?t start"
+    r"|no such|does ?n[o’']t exist|busy|closed|unknown|detected|double free|shut ?down"
+    r"|out of (?:quota|capacity|memory|resources?|space|disk)"
+    r"|retry loop|leaked|denies"
+    r"|not (?:yet )?(?:up|reachable|start(?:ed|ing)?|work(?:s|ing)?|connected|enough|respond)"
+    r"|won['’]?t start"
     r"|no (?:\w{1,20} )?(?:devices?|gpus?|nodes?|route|space|response|capacity|resources?|victims)"
     r"|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL))(?![a-z])"
     "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00"
@@ -72,7 +76,7 @@ _OF_LAUNCHERS = re.compile(
 
 _GUESSES = re.compile(
     r"(?i)(?<![a-z])(?:(?:possible|potential|common|likely) (?:\w{1,10} )?(?:reasons?|causes?)|some (?:of the )?reasons"
-    r"|this (?:may|can|could|might|usually|often) )"
+    r"|either|this (?:may|can|could|might|usually|often) )"
 )
 """What follows is what may have been the reason, not what was."""
 
@@ -80,6 +84,13 @@ _OF_CODE = frozenset((
     "ValueError", "TypeError", "KeyError", "AttributeError", "NameError", "IndexError", "AssertionError", "ImportError",
     "ModuleNotFoundError", "NotImplementedError", "SyntaxError", "UnboundLocalError", "FileNotFoundError",
 ))  # fmt: skip
+_LOST = re.compile(
+    r"(?i)connect|unreachable|timed? ?out|refused|unavailable|reset by peer"
+    r"|(?<![a-z])(?:dead|died|lost|killed)(?![a-z])"
+)
+_PATH = re.compile(r"(?<![\w:])(?:/[\w.@+-]{1,80}){3,20}")
+"""The names of folders are a subject only if there is no other."""
+
 _LONGEST = 1000
 KEPT = 8
 NEAR_THE_END = 40
@@ -138,15 +149,20 @@ def complainants(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, 
     the likeliest first."""
     guess = _GUESSES.search(text)
     text = text[: min(guess.start() if guess is not None else _LONGEST, _LONGEST)]
+    return _about(subjects, _PATH.sub("/", text)) or _about(subjects, text)
+
+
+def _about(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, int, str]]:
     told = [(name, one.general, compiled(one.subject).search(text)) for name, one in subjects.items()]
     return sorted((general, match.start(), name) for name, general, match in told if match is not None)
 
 
 def of_exception(subjects: Dict[str, Complaint], kind: str, text: str) -> Iterator[str]:
-    """The causes that an exception of a program may belong to, by its special subjects. Exceptions that only wrong code
-    raises have no such subject."""
+    """The causes that an exception of a program may belong to, by its special subjects, and if a connection or a
+    process was lost by general ones. Exceptions that only wrong code raises have no such subject."""
     if kind not in _OF_CODE:
-        yield from (name for general, _, name in complainants(subjects, text) if not general)
+        lost = _LOST.search(f"{kind} {text}") is not None
+        yield from (name for general, _, name in complainants(subjects, text) if lost or not general)
 
 
 def first_known(subjects: Dict[str, Complaint], heard: Iterable[Heard]) -> Optional[Tuple[bool, str, Heard]]:

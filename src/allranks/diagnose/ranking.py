@@ -17,7 +17,7 @@ from allranks.core.causes import NEVER as NEVER_AGAIN
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, modules, section
 from allranks.diagnose.claims import claimants
-from allranks.diagnose.complaints import first_known, near_the_end, of_exception
+from allranks.diagnose.complaints import SAID, Heard, first_known, near_the_end, of_exception
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
@@ -117,6 +117,8 @@ def _hear(seen: Evidence, found: Dict[str, Case]) -> None:
     if seen.ended_well or heaviest > HEARD:
         return
     heard = near_the_end((*seen.ranks.values(), *seen.streams.values()), seen.count)
+    every = [r for _, r in seen.raised()] + quoted(seen)
+    heard += [Heard(SAID, 0, r.line, r.order, r.steps) for r in every if r.communication]
     hits = {h.order: Hit("", HEARD, h.line, h.order, seen.now(h.line), h.steps) for h in heard}
     known = first_known(complaints(), [h for h in heard if not seen.later_steps(hits[h.order])])
     if known is None or (known[0] and heaviest > HINTED):
@@ -212,7 +214,7 @@ _TOLD = re.compile(
 
 _TOLD_NODE = re.compile(
     r"(?i)(?<![a-z-])(?:(?:compute )?node(?: ?name)?|host(?: ?name)?|machine|worker|server|instance|pod"
-    r"|ip(?: address)?|ssh(?:ing)? to)[ ]?[:=]?[ ]?[\"'`(]?([A-Za-z\d][\w.-]{1,80}[A-Za-z\d])(?!\w{0,20}://)"
+    r"|(?:ip )?address|ip|ssh(?:ing)? to|connect to (?:\w{1,12} at )?(?:address )?)[ ]?[:=]?[ ]?[\"'`(]?([A-Za-z\d][\w.-]{1,80}[A-Za-z\d])(?!\w{0,20}://)"
 )
 """A machine that a text names: `on node gpu-7`, `host: 10.0.0.5`, `SSH to worker-3`."""
 

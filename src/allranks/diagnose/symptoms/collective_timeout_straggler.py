@@ -45,9 +45,10 @@ CAUSE = Cause(
 )
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\b(?:watchdog|ncclCommWatchdog|ProcessGroupNCCL.{0,120}time(?:d )?out|collectives?"
-        r"|all[-_]?reduce\w{0,8}|all[-_]?gather\w{0,20}|reduce[-_]?scatter\w{0,20}|barrier|broadcast"
-        r"|nccl time ?-?out|heartbeat monitor|hang\w{0,3}|hung|stuck|deadlock\w{0,4})\b"
+        r"(?i)\b(?:nccl.{0,20}(?:watch ?dog|time ?-?out)|watchdog|ncclCommWatchdog"
+        r"|ProcessGroupNCCL.{0,120}time(?:d )?out|collectives?|all[-_]?reduce\w{0,8}"
+        r"|all[-_]?gather\w{0,20}|reduce[-_]?scatter\w{0,20}|barrier|broadcast|nccl time ?-?out"
+        r"|heartbeat monitor|hang\w{0,3}|hung|stuck|deadlock\w{0,4})\b"
     ),
     general=True,
 )

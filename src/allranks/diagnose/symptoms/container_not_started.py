@@ -39,7 +39,8 @@ COMPLAINT = Complaint(
         r"\b(?:[dD]ocker(?:d| daemon)?|containerd|[pP]odman|[eE]nroot|pyxis|[aA]pptainer|[sS]ingularity"
         r"|runc|crun|OCI|CDI|nvidia-container-\w{3,12}|nvidia-ctk|shim task|ContainerCreating|FailedMount"
         r"|FailedAttachVolume|FailedCreatePodSandBox|\w{0,10} ?namespace|(?:container|image) (?:pull"
-        r"|create|creation|start|image|registry|runtime)|pulling image|squashfs)\b"
+        r"|create|creation|start|image|registry|runtime)|(?:pull|unpack)(?:ing|ed)? (?:the )?image"
+        r"|FailedPullImage|squashfs)\b"
     ),
 )
 PATTERNS = (

@@ -36,7 +36,7 @@ from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import WEAK, Case, Pattern
 
 CAUSE = Cause(__name__)
-_UNREACHABLE = r"(?:No route to host|[Tt]imed out|[Tt]imeout|Network is unreachable|refused by)"
+_UNREACHABLE = r"(?:No route to|[Tt]imed out|[Tt]imeout|Network is unreachable|refused by)"
 _OWN = ("172.17.0.", "[127.", " 127.", "[none]")
 COMPLAINT = Complaint(
     subject=r"(?i)\bgloo\b.{0,80}(?:connect|timed out|timeout)|\bpair\.cc|\bport range|\bephemeral ports?",

@@ -33,8 +33,9 @@ CAUSE = Cause(__name__, explains=(CHECKPOINT_CORRUPT_RESUME_FAIL,))
 _SHM = ("/dev/shm", "</torch_", "shared memory", "posix_fallocate")
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\bdisk (?:is |was )?(?:full|space|quota|pressure)|\bno (?:free |more )?(?:disk )?space"
-        r"|\binodes?\b|ENOSPC|DiskPressure|ephemeral[- ]storage|\bquota exceeded|out of (?:disk|space)"
+        r"(?i)\bdisk (?:is |was )?(?:full|space|quota|pressure)|emptydir|\bvolume\b.{0,40}(?:exceed|limit"
+        r"|full)|\bno (?:free |more )?(?:disk )?space|\binodes?\b|ENOSPC|DiskPressure|ephemeral[- ]storage"
+        r"|\bquota exceeded|out of (?:disk|space)"
     ),
 )
 PATTERNS = (

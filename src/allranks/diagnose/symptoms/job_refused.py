@@ -34,13 +34,15 @@ CAUSE = Cause(__name__)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:nodes? (?:are|is) available|insufficient (?:\w{1,20}[ ./]){0,3}(?:gpus?|cpus?|memory"
-        r"|nvidia|resources?|quota|capacity|npus?|tpus?)|unschedulable|cannot schedule|(?:in|over) ?quota"
-        r"|quota (?:limit|exceeded)|exceed\w{0,4} (?:\w{1,20} )?quota|(?:no"
-        r"|insufficient)\w{0,10}_?capacity|no[_ ]resources?|resources ?(?:un|not )available\w{0,10}"
-        r"|resource (?:configuration|request)|instance types?|(?:pods?|jobs?|vcjob)\b.{0,80}\b(?:pending"
-        r"|queued)|launch failed requeued|sbatch|salloc|(?:batch )?job (?:submission|submit|credential)"
-        r"|invalid (?:partition|account|qos|generic resource)|gres|gang|podgroup|pod group"
-        r"|FailedScheduling|QOSMax\w{2,40}|requested node configuration|placement group)\b"
+        r"|nvidia|resources?|quota|capacity|npus?|tpus?)|unschedulable|cannot schedule|(?:in|over"
+        r"|out of) ?quota|quota (?:limit|exceeded)|(?:cannot|can't|unable to"
+        r"|fail\w{0,3} to) allocate (?:\w{1,20} ){0,2}(?:gpus?|nodes?|resources?|instances?)"
+        r"|exceed\w{0,4} (?:\w{1,20} )?quota|(?:no|insufficient)\w{0,10}_?capacity|no[_ ]resources?"
+        r"|resources ?(?:un|not )available\w{0,10}|resource (?:configuration|request)|instance types?"
+        r"|(?:pods?|jobs?|vcjob)\b.{0,80}\b(?:pending|queued)|launch failed requeued|sbatch|salloc"
+        r"|(?:batch )?job (?:submission|submit|credential)|invalid (?:partition|account|qos"
+        r"|generic resource)|gres|gang|podgroup|pod group|FailedScheduling|QOSMax\w{2,40}"
+        r"|requested node configuration|placement group)\b"
     ),
 )
 PATTERNS = (

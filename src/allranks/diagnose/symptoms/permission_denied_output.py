@@ -34,7 +34,6 @@ COMPLAINT = Complaint(
         r"(?i)\bpermission denied|\bEACCES\b|\boperation not permitted|\bread-only file ?system"
         r"|\baccess (?:is )?denied"
     ),
-    general=True,
 )
 PATTERNS = (
     Pattern("Permission denied", r"^\w{1,40}Error: open\(\S{1,400}\): Permission denied", without=_SSH),

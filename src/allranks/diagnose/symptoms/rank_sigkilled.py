@@ -31,7 +31,7 @@ from allranks.core.causes import END, PASSES, Cause
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.store import Exit
-from allranks.diagnose.symptom import CRASH, Case, Hit, Pattern
+from allranks.diagnose.symptom import CRASH, WEAK, Case, Hit, Pattern
 
 CAUSE = Cause(__name__, kind=END, restart=PASSES, repeats_on="rank", by_kill=True)
 PATIENCE_SECONDS = 10.0
@@ -46,6 +46,7 @@ PATTERNS = (
     Pattern("EXIT CODE: ", r"^=\s{1,9}EXIT CODE: (?:9|137)\s{0,9}$", weight=CRASH),  # MPICH
     Pattern("Signals.SIGKILL", r"died with <Signals\.SIGKILL", weight=CRASH, without=("forcefully",)),
     Pattern("exit code", r"exit(?:ed with exit)? code:? 137\b", weight=CRASH),
+    Pattern("Killed", r"^[\s*`]{0,4}Killed[\s*`]{0,4}$", weight=WEAK),
     Pattern("Killed", r"line \d{1,12}:\s{1,9}\d{1,12} Killed\b", weight=CRASH),
 )
 

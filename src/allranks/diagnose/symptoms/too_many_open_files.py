@@ -37,7 +37,10 @@ CAUSE = Cause(
     ),
 )
 COMPLAINT = Complaint(
-    subject=r"(?i)\btoo many open|\bEMFILE\b|\bulimit -n|\bfile descriptors?\b|\bnofile\b|\binotify",
+    subject=(
+        r"(?i)\btoo many open|\bEMFILE\b|\bulimit -n|\bfile descriptors?.{0,30}(?:limit|exhaust|exceed)"
+        r"|(?:limit|out|maximum)\b.{0,30}\bfile descriptors?\b|\bnofile\b|\binotify"
+    ),
 )
 PATTERNS = (
     Pattern("Too many open files"),
