@@ -8,8 +8,14 @@ nothing else explains it. A place proves more than a subject, and a claim on a s
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+
+CHINESE = (
+    "|\u62a5\u9519|\u9519\u8bef|\u5931\u8d25|\u5f02\u5e38|\u65e0\u6cd5|\u4e0d\u652f\u6301|\u4e0d\u80fd"
+    "|\u627e\u4e0d\u5230|\u7f3a\u5c11|\u4e0d\u5b58\u5728"
+)
+"""Words for an error, a failure, what cannot be done, is not supported, found or there."""
 
 COMPLAINS = re.compile(
     r"(?i)\b(?:must|should|cannot|can ?not|can't|could not|couldn't|can only|does ?n(?:ot|'t)|do not|did not|don't"
@@ -18,7 +24,9 @@ COMPLAINS = re.compile(
     r"|only (?:support|work)|internal|missing|invalid|unknown|undefined|unrecogni[sz]ed|unexpected"
     r"|expect(?:s|ed)|please|mismatch|error|fail(?:ed|s|ing|ure)|crash(?:e[sd])?|occur(?:s|red)?|nan|unable|misconfigur\w{1,24}"
     r"|no such|no \w{1,30} (?:found|were)|conflicts?|exclusive|neither|either"
-    r"|both|too (?:small|large|few|many|long|short)|at least|empty|already)\b"
+    r"|both|too (?:small|large|few|many|long|short)|at least|empty|already"
+    r"|but (?:\w{1,20} ){0,4}(?:is|are|was|were|got|found|has|have|only))\b" + CHINESE,
+    re.ASCII,
 )
 """Words of which each refusal has one. An exception without any may only carry a name or a value."""
 
@@ -44,7 +52,7 @@ class Claim(NamedTuple):
     general: bool = False
 
 
-compiled = lru_cache(maxsize=None)(re.compile)
+compiled = lru_cache(maxsize=None)(partial(re.compile, flags=re.ASCII))
 """Few logs need the claims, so that their expressions are made when one does."""
 
 

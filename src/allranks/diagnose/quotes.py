@@ -8,11 +8,13 @@ from __future__ import annotations
 import re
 from typing import Tuple
 
+from allranks.diagnose.claims import CHINESE
 from allranks.diagnose.streams import CODE
 
 _INSIDE = re.compile(
     r"(?<![\w.])(?P<kind>(?:[A-Za-z_]\w{0,60}\.){0,8}[A-Z]\w{0,60}(?:Error|Exception))"
-    r"(?:[ ]?: (?P<text>\S.{0,4096})|\((?P<quote>['\"])(?P<said>.{1,4096}))"
+    r"(?:[ ]?: (?P<text>\S.{0,4096})|\((?P<quote>['\"])(?P<said>.{1,4096}))",
+    re.ASCII,  # Chinese has no spaces
 )
 _MARKUP = re.compile(
     r"[\s#>*_\"'`│|+-]{0,80}(?:E\s{1,20})?(?:(?:\[[^\]]{1,40}\]|Bug|BUG)[\s:]{0,4}){0,3}[\"'`*]{0,3}$"
@@ -42,8 +44,10 @@ _STATES = re.compile(
     r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|must|should|requires?)\b|mismatch"
     r"|\b(?:is|are|was|were|do|does|did|has|have) ?n(?:ot|'t|o longer)\b"
     r"|\b[Nn]ot (?:found|supported|allowed|implemented)\b|\b[Oo]ccur(?:s|red)?\b"
-    r"|\b(?:becom(?:es?|ing)|is|gets?|got|goes|went|turns|to|found|contains?|produces?|in) (?:NaN|nan)\b"
-    r"|\u62a5\u9519|\u9519\u8bef|\u5931\u8d25|\u5f02\u5e38"
+    r"|\b(?:becom(?:es?|ing)|became|is|gets?|got|goes|went|turns|to|found|contains?|produces?|in) (?:NaN|nan)\b"
+    r"|(?<![A-Za-z])(?:[Ll]oss|[Gg]rad|[Nn]orm)\w{0,12}\b.{0,16}\b(?:NaN|nan|NAN)\b"
+    r"|\bbut (?:\w{1,20} ){0,4}(?:is|are|was|were|got|found|has|have|only)\b" + CHINESE,
+    re.ASCII,
 )
 _LEVEL = re.compile(r"(?:^|[\s\[|:(<-])(?:ERROR|CRITICAL|FATAL|SEVERE|[Ff]atal)(?=[\s\]|:)>-]|$)")
 _NOT_SO = re.compile(

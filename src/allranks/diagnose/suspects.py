@@ -43,7 +43,7 @@ _BEGINNINGS = (
 _ANYWHERE = (
     # statements that something failed, and frames of other printers
     r"[Ee]rror|ERROR|[Ee]xception|[Ff]ail|FAIL|FATAL|CRITICAL|[Cc]rash|[Cc]an|[Cc]ould not|[Uu]n(?:able|expected|supp"
-    r"|known)|[Ii]nvalid|[Mm]issing|must|should|require|mismatch|\b[Nn]ot\b|NaN|\bnan\b|[Oo]ccur|o longer|n't"
+    r"|known)|[Ii]nvalid|[Mm]issing|must|should|require|mismatch|\b[Nn]ot\b|[Nn][Aa][Nn]|[Oo]ccur|\bbut |o longer|n't"
     r"|what\(\)|\.py",
     r"\x1b", r"\]\(", r"[;{][ \t]*$", r"[\x80-\xff]", r"#000", r"%\|", r"\[?(?:PG |[Rr]ank)[^\n]{0,90}0",
     r"(?:^|[^A-Za-z])(?:" + "|".join(sorted(word.decode() for word in QUANTITIES)) + r")(?:[^A-Za-z]|$)",
