@@ -4,7 +4,6 @@ catalogue finds."""
 from __future__ import annotations
 
 import argparse
-import asyncio
 import shlex
 import shutil
 import sys
@@ -125,6 +124,8 @@ def of_lost_run(paths: list[str]) -> Diagnosis | None:
     for anything else."""
     if len(paths) != 1 or paths[0] == "-" or Path(paths[0]).exists():
         return None
+    import asyncio
+
     from allranks.node import run_reader
     from allranks.runs.index import find
 
@@ -217,16 +218,18 @@ def following(diagnosis: Diagnosis, paths: list[str]) -> str:
 
 def scanned(logs: list[Log], notes: list[str]) -> Iterator:
     """The content of all logs, read when it is needed: lines, and stretches of lines without information."""
-    return log_workers.scanned(logs, machines([log.name for log in logs]), notes, scanner())
+    return log_workers.scanned(logs, machines([log.name for log in logs]), notes, scanner(logs))
 
 
-def scanner() -> log_workers.Scan:
+def scanner(logs: Sequence[Log] = ()) -> log_workers.Scan:
     """Returns a function that scans logs one after the other. It remembers the kinds of lines, also for the next
-    log."""
+    log. If these logs are large, it has a matcher from the first line on."""
     from allranks.diagnose.kinds import Kinds
     from allranks.diagnose.scan import scan
 
     kinds = Kinds(suspects)
+    if log_workers.are_large(list(logs)):
+        kinds.make_matcher()
     return lambda log, host, notes: scan(blocks(log, notes), log.name, host, kinds)
 
 
@@ -268,6 +271,8 @@ def resolve(paths: list[str], notes: list[str]) -> tuple[list[Log], list[str]]:
 
 
 def logs_of_run(name: str, problems: list[Problem]) -> list[str]:
+    import asyncio
+
     from allranks.runs.index import directory_here, find
 
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, Iterable, Iterator, List, Optional, Sequence, Set
+from typing import Any, Callable, Iterable, Iterator, List, Sequence, Set
 
 BLOCK_BYTES = (1 << 17) - 4096
 """Small enough for a core's own cache with the lines that are cut from it."""
@@ -63,19 +63,6 @@ class Lines(Sequence[bytes]):
     def cut(self) -> List[bytes]:
         self._lines = self._lines or self._data.split(b"\n")
         return self._lines
-
-    def each(
-        self,
-        start: int,
-        end: int,
-        one: Callable[[bytes], Any],
-        every: "Optional[Callable[[bytes], List[Any]]]",
-    ) -> List[Any]:
-        """What `one` takes out of each of these lines. `every` does the same with a block that begins with a line's
-        end."""
-        if every is not None and not self._lines and end - start == self._length:
-            return every(b"\n" + self._data)
-        return list(map(one, self[start:end]))
 
 
 def lines_of(places: Iterable[int], text: bytes) -> Set[int]:

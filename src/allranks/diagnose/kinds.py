@@ -6,42 +6,34 @@ import re
 from collections import Counter
 from itertools import compress
 from operator import itemgetter
-from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from allranks.diagnose.blocks import Lines
 from allranks.diagnose.lines import LINE_LIMIT
 from allranks.diagnose.prefixes import Spans
 from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
 from allranks.diagnose.shapes import Shape, Shapes
+from allranks.diagnose.streams import LOOSE, opens
 from allranks.diagnose.suspects import Suspects
 
 KINDS_BYTES = 1 << 24
-UNLIKE = 4_000
-"""Lines like none before, from which on a matcher is made."""
+UNLIKE = 100_000
+"""Bytes of lines like none before, from which on a matcher is made."""
 
 STEP, PLAIN, MUTE, SPEAKS = range(4)
 NOTHING, OPENS, CLOSES = range(3)
 
 
-Columns = Tuple[Tuple[int, int], ...]
-
-
 class Layout:
-    """The columns in which raw lines name their place, and their role. `cut` takes those columns out of a line, and
-    `cut_all` out of each line of a block that begins with a line's end; None: all lines have the same place."""
+    """The columns in which raw lines name their place, and their role. `cut` takes those columns out of a line; None:
+    all lines have the same place."""
 
-    __slots__ = ("cut", "cut_all", "role")
+    __slots__ = ("cut", "role")
 
-    def __init__(self, role: int, columns: Columns = ()) -> None:
+    def __init__(self, role: int, columns: Sequence[Tuple[int, int]] = ()) -> None:
         self.role = role
-        self.cut: Optional[Callable[[bytes], Any]] = None
-        self.cut_all: Optional[Callable[[bytes], List[Any]]] = None
-        if columns:
-            self.cut = itemgetter(*(slice(start, end) for start, end in columns))
-            ends = [0, *(end for _, end in columns)]
-            parts = [b".{%d}(.{%d})" % (a - e, b - a) for e, (a, b) in zip(ends, columns) if a >= e]
-            if len(parts) == len(columns):
-                self.cut_all = re.compile(b"\n" + b"".join(parts), re.DOTALL).findall
+        parts = [start if end - start == 1 else slice(start, end) for start, end in columns]
+        self.cut: Optional[Callable[[bytes], Any]] = itemgetter(*parts) if parts else None
 
 
 class Kind:
@@ -61,6 +53,20 @@ class Kind:
 
 Origin = Tuple[Optional[int], Optional[str], Optional[int], Optional[int]]
 SPEAKING = Kind(Layout(SPEAKS), NOTHING, True, -1, PLAIN_SHAPE)
+
+
+def effect_of(shape: Shape, text: str) -> int:
+    """How a line changes the traceback of its stream."""
+    if shape.heading:
+        return OPENS if opens(shape.heading) else CLOSES
+    if shape.progress or shape.exception or (shape is PLAIN_SHAPE and LOOSE.match(text) is not None):
+        return CLOSES
+    return NOTHING
+
+
+def stream_of(place: Origin, source: "str | None") -> Any:
+    """The stream that a traceback belongs to: a rank wherever it prints, else the lines of a place without a rank."""
+    return place[0] if place[0] is not None else (source, *place[1:])
 
 
 class Case(NamedTuple):
@@ -87,13 +93,17 @@ class Kinds:
         self._bytes = 0
 
     def suspects(self, unlike: int) -> Optional[Suspects]:
-        """The matcher, for so many lines more that are like none before; None as long as they are few, since to make it
-        costs as much as reading some thousand lines."""
+        """The matcher, for so many bytes more of lines that are like none before; None as long as they are few, since
+        to make it costs as much as reading some hundred lines."""
         self._unlike += unlike
-        if self._suspects is None and self.matcher is not None and self._unlike > UNLIKE:
+        if self._suspects is None and self._unlike > UNLIKE:
+            self.make_matcher()
+        return self._suspects
+
+    def make_matcher(self) -> None:
+        if self.matcher is not None and self._suspects is None:
             self._suspects = self.matcher()
             self.matcher = None if self._suspects is None else self.matcher
-        return self._suspects
 
     def of(self, ranked: object) -> Dict[bytes, Kind]:
         return self._of.setdefault(ranked, {})
@@ -170,35 +180,37 @@ class Sum:
             self.plain = last, raws[run.last]
 
 
-LOOKED_FOR = 32
-"""Different values whose first and last place in a list is looked for one after the other."""
+SAMPLED = 16
+"""One line of so many is looked at to find the layout that most lines have."""
+
+LOOKED_AT = 128
+"""Lines at both ends of a stretch among which mostly every place has its first and its last one."""
 
 
-def runs(raws: Lines, among: List[Kind], begun: int) -> Iterator[Tuple[Layout, Any, Run]]:
+def runs(
+    raws: Lines, among: List[Kind], different: Set[Kind], begun: int
+) -> Iterator[Tuple[Layout, Any, Run]]:
     """(layout, the text that gives the place, lines) of each place in a stretch."""
     whole = range(begun, begun + len(among))
-    layouts = {kind.layout for kind in set(among)}
+    layouts = {kind.layout for kind in different}
     if len(layouts) == 1:
         layout = layouts.pop()
-        said = raws.each(begun, whole.stop, layout.cut, layout.cut_all) if layout.cut is not None else []
+        said = [] if layout.cut is None else list(map(layout.cut, raws[begun : whole.stop]))
         yield from _of_layout(layout, whole, said)
         return
-    counts = Counter(among)
-    totals: Dict[Layout, int] = Counter()
-    for kind, count in counts.items():
-        totals[kind.layout] += count
-    largest = max(totals, key=totals.__getitem__)
-    others = {kind for kind in counts if kind.layout is not largest}
+    largest = Counter(kind.layout for kind in among[::SAMPLED]).most_common(1)[0][0]
+    others = {kind for kind in different if kind.layout is not largest}
     rows: Dict[Layout, List[int]] = {}
     for number in compress(whole, map(others.__contains__, among)):
         rows.setdefault(among[number - begun].layout, []).append(number)
+    left = len(among) - sum(map(len, rows.values()))
     for layout, numbers in rows.items():
         said = [] if layout.cut is None else [layout.cut(raws[number]) for number in numbers]
         yield from _of_layout(layout, numbers, said)
     if largest.cut is None:
         first = next(n for n, kind in zip(whole, among) if kind not in others)
         last = next(n for n, kind in zip(reversed(whole), reversed(among)) if kind not in others)
-        yield largest, None, Run(totals[largest], first, last)
+        yield largest, None, Run(left, first, last)
         return
     chosen = [kind not in others for kind in among]
     said = list(map(largest.cut, compress(raws[begun : whole.stop], chosen)))
@@ -211,12 +223,11 @@ def _of_layout(layout: Layout, numbers: Sequence[int], said: List[Any]) -> Itera
         yield layout, None, Run(len(numbers), numbers[0], numbers[-1])
         return
     counts = Counter(said)
-    if len(counts) <= LOOKED_FOR:
-        back = said[::-1]
-        for value, count in counts.items():
-            last = numbers[len(back) - 1 - back.index(value)]
-            yield layout, value, Run(count, numbers[said.index(value)], last)
-        return
-    firsts, lasts = dict(zip(reversed(said), reversed(numbers))), dict(zip(said, numbers))
+    firsts = dict(zip(said[LOOKED_AT - 1 :: -1], numbers[LOOKED_AT - 1 :: -1]))
+    if len(firsts) < len(counts):
+        firsts = dict(zip(reversed(said), reversed(numbers)))
+    lasts = dict(zip(said[-LOOKED_AT:], numbers[-LOOKED_AT:]))
+    if len(lasts) < len(counts):
+        lasts = dict(zip(said, numbers))
     for value, count in counts.items():
         yield layout, value, Run(count, firsts[value], lasts[value])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from itertools import compress
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Collection, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from allranks.diagnose.blocks import Lines, lines_of
 from allranks.diagnose.digits import ALIKE, ALIKE_TEXT
@@ -28,14 +28,15 @@ from allranks.diagnose.kinds import (
     Layout,
     Origin,
     Sum,
+    effect_of,
     runs,
+    stream_of,
 )
 from allranks.diagnose.lines import LINE_LIMIT, Line, Reader, ends, traceback_at
 from allranks.diagnose.prefixes import Spans, peel
 from allranks.diagnose.progress import DRAWN, drawn_digits
 from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
-from allranks.diagnose.shapes import Shape
-from allranks.diagnose.streams import FRAMES_KEPT, LOOSE, is_own_frame, is_warning_class, opens
+from allranks.diagnose.streams import FRAMES_KEPT, is_own_frame, is_warning_class
 from allranks.diagnose.stretches import Frames, Part, Stretch
 from allranks.diagnose.wrapped import looks_wrapped
 
@@ -92,7 +93,7 @@ class _Scanner:
         kinds = self._plain(text) if self.unlike else []
         if kinds:
             forms: Sequence[bytes] = Lines(text, len(kinds))
-            suspected = [number for number, kind in enumerate(kinds) if kind is None]
+            suspected = [n for n, kind in enumerate(kinds) if kind is None] if None in set(kinds) else []
             self.unlike = 2 * len(suspected) < len(kinds)
             for number in suspected:
                 kinds[number] = self.known.get(forms[number])
@@ -140,10 +141,14 @@ class _Scanner:
         if None in different:
             is_new = [kind is None for kind in kinds[start:]]
             new = dict(zip(compress(forms[start:], is_new), compress(range(start, len(forms)), is_new)))
-            plain = self._plain(b"\n".join(new)) if len(new) >= NEW else []
-            plain = {form: kind for form, kind in zip(new, plain) if kind is not None}
+            plain, found = self._plain_ones(new), {}
+            left = [form for form in new if form not in plain]
+            if len(left) > NEW:  # the first of them show their prefixes, and the matcher takes others
+                found = {form: self._found(form, raws[new[form]]) for form in left[:NEW]}
+                plain.update(self._plain_ones(left[NEW:]))
+                left = [form for form in left[NEW:] if form not in plain]
+            found.update((form, self._found(form, raws[new[form]])) for form in left)
             self.unlike = 2 * len(plain) > len(kinds)
-            found = {form: self._found(form, raws[n]) for form, n in new.items() if form not in plain}
             self.kinds.keep(self.known, found)
             found.update(plain)  # which are not kept: lines like them seldom come again
             kinds[start:] = map(found.get, forms[start:], kinds[start:])
@@ -159,10 +164,14 @@ class _Scanner:
     def _may_be_open(self, kind: Kind, raw: bytes) -> bool:
         return self._case_of(kind, raw).stream not in self.closed
 
+    def _plain_ones(self, forms: Collection[bytes]) -> Dict[bytes, Kind]:
+        kinds = self._plain(b"\n".join(forms)) if len(forms) >= NEW else []
+        return {form: kind for form, kind in zip(forms, kinds) if kind is not None}
+
     def _plain(self, forms: bytes) -> List[Optional[Kind]]:
         """The kinds of these lines, without a look at each: plain text after a known prefix. None for a line that may
         be more, according to the matcher. Empty if there is no matcher."""
-        suspects = self.kinds.suspects(forms.count(b"\n") + 1) if not self.learned else None
+        suspects = self.kinds.suspects(len(forms)) if not self.learned else None
         if suspects is None:
             return []
         _, *parts = self.kinds.cut_heads(self.ranked)(b"\n" + forms)
@@ -201,7 +210,7 @@ class _Scanner:
         layout, start = self.kinds.layout(role, text, form, spans), len(text) - len(line.text)
         if line.text != text[start:] or not text[:start].isascii():
             start = -1
-        return Kind(layout, _effect(shape, line.text), timed, start, shape)
+        return Kind(layout, effect_of(shape, line.text), timed, start, shape)
 
     def _teaches(self, text: str) -> bool:
         """Whether a line of a traceback may show a prefix that is not known."""
@@ -285,8 +294,8 @@ class _Scanner:
         for text in ends(raw.decode("utf-8", "replace")):
             self.number += 1
             for line in self.reader.read(text, self.number):
-                stream = _stream((line.rank, line.node, line.local, line.task), line.source)
-                self._follow(stream, _effect(self.shapes.of(line.text), line.text))
+                stream = stream_of((line.rank, line.node, line.local, line.task), line.source)
+                self._follow(stream, effect_of(self.shapes.of(line.text), line.text))
                 yield line
 
     def _follow(self, stream: Any, effect: int) -> None:
@@ -310,7 +319,7 @@ class _Scanner:
                 self.cases.clear()
             role = MUTE if layout.role == STEP and DRAWN in line.text else layout.role
             place = (line.rank, line.node, line.local, line.task)
-            case = self.cases[key] = Case(place, role, _stream(place, self.reader.source))
+            case = self.cases[key] = Case(place, role, stream_of(place, self.reader.source))
         return case
 
     def _between(
@@ -329,13 +338,14 @@ class _Scanner:
         if begun == end:
             return
         among, before = kinds[begun:end], self.lines - begun + 1
-        for layout, said, run in runs(raws, among, begun):
+        different = set(among)
+        for layout, said, run in runs(raws, among, different, begun):
             case = self.cases.get((layout, said)) or self._case(layout, said, raws[run.last])
             one = self.sums.get(case.place)
             if one is None:
                 one = self.sums[case.place] = Sum(before + run.first)
             one.add(case.role, run, before, raws)
-        if any(kind.timed for kind in set(among)):
+        if any(kind.timed for kind in different):
             self.time = self._time(raws, kinds, begun, end) or self.time
         self.lines += end - begun
 
@@ -352,7 +362,7 @@ class _Scanner:
     def _part(self, place: Origin, one: Sum) -> Part:
         rank, node, local, task = place
         if one.steps:
-            self.closed.add(_stream(place, self.reader.source))
+            self.closed.add(stream_of(place, self.reader.source))
         nobody = Line("", rank, node, self.reader.source, None, local, task)
         plain, step = self._last(one.plain), self._last(one.step)
         return Part(nobody, one.lines, one.first, one.last, plain, one.steps, step)
@@ -376,17 +386,3 @@ class _Scanner:
 _new: Any = tuple.__new__  # half the cost of Line(...)
 _EPOCH = re.compile(r"(?:^|[^\w.])\d{10}(?:\d{3}|\.\d{1,9})?\]?:?[ \t]")
 """A number that may be seconds since 1970: whether it is a time depends on its digits."""
-
-
-def _effect(shape: Shape, text: str) -> int:
-    """How a line changes the traceback of its stream."""
-    if shape.heading:
-        return OPENS if opens(shape.heading) else CLOSES
-    if shape.progress or shape.exception or (shape is PLAIN_SHAPE and LOOSE.match(text) is not None):
-        return CLOSES
-    return NOTHING
-
-
-def _stream(place: Origin, source: "str | None") -> Any:
-    """The stream that a traceback belongs to: a rank wherever it prints, else the lines of a place without a rank."""
-    return place[0] if place[0] is not None else (source, *place[1:])

@@ -83,7 +83,7 @@ class Pattern:
     both counts as a match in an exception that a rank reported as data.
     """
 
-    __slots__ = ("_sure", "frame", "key", "literal", "raised", "regex", "weight", "without")
+    __slots__ = ("_expression", "_regex", "_sure", "frame", "key", "literal", "raised", "weight", "without")
 
     def __init__(
         self,
@@ -96,9 +96,17 @@ class Pattern:
     ) -> None:
         self.literal, self.weight, self.raised, self.without = literal, weight, raised, without
         self.frame = frame
-        self.regex: Optional[Regex[str]] = re.compile(regex) if regex else None
+        self._expression = regex
+        self._regex: Optional[Regex[str]] = None
         self.key = _key_word(literal)
         self._sure = not (values_matter(regex or "") or any(c.isdigit() for c in "".join(without)))
+
+    @property
+    def regex(self) -> "Optional[Regex[str]]":
+        """Compiled when a text needs it: that of all patterns takes longer than a small log."""
+        if self._regex is None and self._expression:
+            self._regex = re.compile(self._expression)
+        return self._regex
 
     def may_stand_in(self, text: str) -> bool:
         """Whether it can be found in this text or in one that differs from it in digits alone."""
@@ -108,7 +116,8 @@ class Pattern:
         """The match; True if there is only a literal; None if the text does not match."""
         if self.literal not in text or any(other in text for other in self.without):
             return None
-        return True if self.regex is None else self.regex.search(text)
+        regex = self.regex
+        return True if regex is None else regex.search(text)
 
 
 _WORD = re.compile(r"[A-Za-z]{1,80}")
