@@ -134,5 +134,7 @@ def test_without_its_pins_the_image_is_not_judged_yet(machines: Path, tmp_path: 
     inspection = judge(run, recorded(run, str(machines)))
     said = {f.id: f.verdict for f in inspection.findings}
     assert said["argument-refused"] == said["host-memory-short"] == WARN
-    assert "deepspeed-version" not in said  # in slices nothing is gathered that needs stage3_allgather_sequential
+    assert (
+        "deepspeed-version" not in said
+    )  # in slices nothing is gathered that needs stage3_allgather_sequential
     assert inspection.stopping() == []

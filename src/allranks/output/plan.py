@@ -172,9 +172,10 @@ def _start(traffic: Mapping[str, Any]) -> Iterator[Line]:
     if traffic["seconds_per_step"] is None:
         return
     times = ", ".join(f"{seconds(value)} from {name}" for name, value in first["seconds"].items())
+    each = f", {_bytes(read['node_bytes'])} per node" if read["node_bytes"] < read["bytes"] else ""
     yield (
         "first step",
-        f"after {times}; {_bytes(read['bytes'])} of weights (assumed speeds; tokenizing comes on top)",
+        f"after {times}; {_bytes(read['bytes'])} of weights{each} (assumed speeds; tokenizing comes on top)",
     )
 
 

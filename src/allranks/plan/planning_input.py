@@ -196,6 +196,20 @@ class Case:
         whole = (self.model.total_parameters - small) * self.setting.weight_bytes
         return small * self.setting.bits_per_weight / 8 + whole
 
+    @cached_property
+    def file_bytes(self) -> float:
+        """What is read of the base's files. FP8 files (DeepSeek-V3's release) hold the matrices, except embeddings, the
+        head and routers, in one byte with a float32 scale for each block (transformers 5.6,
+        `integrations/finegrained_fp8.py`, `Fp8Dequantize`)."""
+        width, blocks = self.setting.weight_bytes, self.setting.stored_blocks
+        if not blocks:
+            return self.model.total_parameters * width
+        modules = zip(self.model.modules, self.model.sizes, strict=True)
+        small = sum(
+            size for m, size in modules if m.expert or (m.kind == LINEAR and m.name != self.model.head)
+        )
+        return small * (1 + 4 / blocks) + (self.model.total_parameters - small) * 2.0
+
     @property
     def head_bytes(self) -> float:
         return self.model.head_parameters * self.setting.weight_bytes

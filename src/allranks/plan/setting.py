@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -52,6 +52,9 @@ class Setting:
     """The number of routed experts that are gathered together in lockstep; 0 if a layer's experts are one leaf."""
     stored_bits: float = 0.0
     """Bits per weight of a base whose files are quantized and that stays so in memory; 0 for any other base."""
+    stored_blocks: int = 0
+    """Weights for each float32 scale of a base whose files are FP8 and that LLaMA-Factory turns into the compute
+    precision; 0 for any other base."""
 
     @property
     def bits_per_weight(self) -> float:
@@ -92,6 +95,15 @@ def with_stored_base(setting: Setting, config: Mapping[str, Any] | None) -> Sett
     if not setting.known or not isinstance(stored, Mapping):
         return setting
     method = str(stored.get("quant_method") or "")
+    if method == "fp8":
+        sizes = stored.get("weight_block_size")
+        if (
+            isinstance(sizes, Sequence)
+            and len(sizes) == 2
+            and all(isinstance(n, int) and n > 0 for n in sizes)
+        ):
+            return replace(setting, stored_blocks=sizes[0] * sizes[1])
+        return replace(setting, stored_blocks=128 * 128)
     bits = float(text) if (text := str(stored.get("bits") or "")).isdigit() else 0.0
     if method in ("gptq", "awq") and 0 < bits <= 8:
         group = stored.get("group_size")
