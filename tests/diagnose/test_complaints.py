@@ -48,6 +48,7 @@ WORDS = [
     ("the server is not up yet, retrying", MENTIONED),
     ("INFO: could not find libfoo", NO),
     ("ssh: 0 errors", NO),
+    ("mpirun detected that one or more processes exited with non-zero status", NO),
     ("connecting to node-1 by ssh", NO),
     ("raise RuntimeError('ssh failed')", NO),
     ("E0101 torch/distributed/elastic/x.py] failed (exitcode: 1) local_rank: 0", NO),
@@ -93,8 +94,19 @@ def test_the_reasons_that_a_text_thinks_possible_are_no_subject():
         ("[1668693503.473099] [bach:28772:0]  ib_log.c:246  UCX  ERROR ibv_create_cq() failed", "bach"),
         ("[gpu-7:01766] PMIX ERROR: NOT-FOUND", "gpu-7"),
         ("ssh: error on host gpu-7 and on host gpu-8", None),
+        ("ssh: connect to host head.example.com port 22: No route to host", "head.example.com"),
+        ("pending: ReqNodeNotAvail, UnavailableNodes:c002", "c002"),
+        (
+            "[good:02773] *** Process received signal ***\n[good:02773] Signal: Segmentation fault (11)",
+            "good",
+        ),
         ("Failed to connect to GCS at address 10.9.8.7:6379 within 5 s", "10.9.8.7"),
     ],
 )
 def test_the_node_is_named_from_the_text_or_its_prefix(text, node):
     assert of(text + "\n").where.node == node
+
+
+def test_open_mpi_names_the_first_process_that_failed():
+    text = "The first process to do so was:\n\n  Process name: [[17350,1],4]\n  Exit code:    3\n"
+    assert (of(text).cause, of(text).where.rank) == ("rank-crashed-first", 4)

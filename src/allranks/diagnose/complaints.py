@@ -23,7 +23,7 @@ _STEMS = (
     "disconnected", "uncorrectable", "found", "such", "exist", "busy", "supported", "closed", "unknown",
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
     "sigsegv", "sigkill", "sigbus", "exceeds", "exceed", "corruption", "stops", "stopped", "quota", "capacity",
-    "out",
+    "out", "loses", "losing", "disappeared", "disappears", "disappear", "gone", "exclusive",
 )  # fmt: skip
 
 WORDS: Tuple[str, ...] = tuple(form for stem in _STEMS for form in (stem, stem.capitalize(), stem.upper()))
@@ -42,7 +42,7 @@ _SAYS = re.compile(
     r"|not (?:be )?(?:found|supported|exist|available|allowed|responding|ready|initiali[sz]ed|permitted|running)"
     r"|no such|does ?n[o’']t exist|busy|closed|unknown|detected|double free|shut ?down"
     r"|out of (?:quota|capacity|memory|resources?|space|disk)"
-    r"|retry loop|leaked|denies"
+    r"|retry loop|leaked|denies|loses|losing|disappear(?:s|ed)?|gone|mutually exclusive"
     r"|not (?:yet )?(?:up|reachable|start(?:ed|ing)?|work(?:s|ing)?|connected|enough|respond)"
     r"|won['’]?t start"
     r"|no (?:\w{1,20} )?(?:devices?|gpus?|nodes?|route|space|response|capacity|resources?|victims)"
@@ -69,7 +69,8 @@ _HARD = re.compile(
 )
 _OF_LAUNCHERS = re.compile(
     r"exitcode|exit code: 1\b|distributed[./]elastic|keep-alive heartbeat|failed to shutdown|frame #"
-    r"|Exited with exit code|returned non-zero exit|^\s{0,80}[\w.]{1,80}\(.{0,400}=.{0,400}\)$"
+    r"|Exited with exit code|returned (?:a )?non-zero exit|one or more processes exited"
+    r"|Primary job|^\s{0,80}[\w.]{1,80}\(.{0,400}=.{0,400}\)$"
     r"|socket has failed to connect to \[|Plugin load returned|^\[?W(?:\d{3,4})? "
 )
 """Launchers repeat that another process failed, debuggers list the code that ran, and programs print themselves."""

@@ -44,6 +44,9 @@ _LAYER = re.compile(
     r"|\[default(?P<local>\d{1,4})\]:[ ]?"
     r"|(?P<nccl>" + _HOST + r"):\d{1,9}:\d{1,9}[ ]\[(?P<gpu>-?\d{1,3})\][ ]"
     r"|\[(?P<ucx>" + _HOST + r"):\d{1,9}:\d{1,9}\][ \t]{1,12}"
+    r"|\[(?P<signal>"
+    + _HOST
+    + r"):\d{1,9}\][ ](?=\*\*\* |Signal|Failing at|\[[ ]?\d{1,2}\] |mca|PMI|OPAL|ORTE|PRTE)"
     r"|\[(?P<ompi>" + _HOST + r"):\d{2,9}\][ ]"
     # times
     r"|\[(?P<stamp>" + _DATE + r")" + _ZONE + r"\][ ]?"
@@ -145,7 +148,7 @@ def _note(kind: str, found: "re.Match[str]", place: List[Any], start: int) -> bo
         return True
     if kind == "unit" and not start:
         return False  # words and a number in brackets are prose; a system's log begins with a time
-    if kind not in ("ip", "unit", "rfc", "pod", "sky", "algo", "ucx") and not is_name(value):
+    if kind not in ("ip", "unit", "rfc", "pod", "sky", "algo", "ucx", "signal") and not is_name(value):
         return False
     if kind == "rfc":
         place[TIME] = found.group("when")

@@ -36,11 +36,11 @@ from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYST
 CAUSE = Cause(__name__, explains=(MISSING_SYSTEM_TOOL,))
 COMPLAINT = Complaint(
     subject=(
-        r"\b(?:[dD]ocker(?:d| daemon)?|containerd|[pP]odman|[eE]nroot|pyxis|[aA]pptainer|[sS]ingularity"
-        r"|runc|crun|OCI|CDI|nvidia-container-\w{3,12}|nvidia-ctk|shim task|ContainerCreating|FailedMount"
-        r"|FailedAttachVolume|FailedCreatePodSandBox|\w{0,10} ?namespace|(?:container|image) (?:pull"
-        r"|create|creation|start|image|registry|runtime)|(?:pull|unpack)(?:ing|ed)? (?:the )?image"
-        r"|FailedPullImage|squashfs)\b"
+        r"\b(?:(?<!in )(?<!inside )(?<!in the )(?<!in a )(?:[dD]ocker(?:d| daemon)?|[pP]odman|[aA]pptainer"
+        r"|[sS]ingularity)|containerd|[eE]nroot|pyxis|runc|crun|OCI|CDI|nvidia-container-\w{3,12}"
+        r"|nvidia-ctk|shim task|ContainerCreating|FailedMount|FailedAttachVolume|FailedCreatePodSandBox"
+        r"|\w{0,10} ?namespace|(?:container|image) (?:pull|create|creation|start|image|registry|runtime)"
+        r"|(?:pull|unpack)(?:ing|ed)? (?:the )?image|FailedPullImage|squashfs)\b"
     ),
 )
 PATTERNS = (

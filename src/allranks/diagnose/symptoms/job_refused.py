@@ -35,7 +35,8 @@ COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:nodes? (?:are|is) available|insufficient (?:\w{1,20}[ ./]){0,3}(?:gpus?|cpus?|memory"
         r"|nvidia|resources?|quota|capacity|npus?|tpus?)|unschedulable|cannot schedule|(?:in|over"
-        r"|out of) ?quota|quota (?:limit|exceeded)|(?:cannot|can't|unable to"
+        r"|out of) ?quota|(?:srun|sbatch|salloc): (?:fatal|error): (?!\S{1,80}: tasks? )|ReqNodeNotAvail"
+        r"|quota (?:limit|exceeded)|(?:cannot|can't|unable to"
         r"|fail\w{0,3} to) allocate (?:\w{1,20} ){0,2}(?:gpus?|nodes?|resources?|instances?)"
         r"|exceed\w{0,4} (?:\w{1,20} )?quota|(?:no|insufficient)\w{0,10}_?capacity|no[_ ]resources?"
         r"|resources ?(?:un|not )available\w{0,10}|resource (?:configuration|request)|instance types?"
@@ -48,6 +49,9 @@ COMPLAINT = Complaint(
 PATTERNS = (
     Pattern("Unable to create step for job", r"for job \d{1,12}: (?!Job/step already completing)"),
     Pattern("job submission failed"),
+    Pattern(
+        "ReqNodeNotAvail", r"ReqNodeNotAvail(?:.{0,40}UnavailableNodes:(?P<node>[\w.-]{1,80}))?", weight=90
+    ),
     Pattern("Unable to allocate resources"),
     Pattern("Application launch failed", weight=96),
     Pattern("Task launch for", r"Task launch for \S{1,40} failed on node (?P<node>[\w.-]{1,80})", weight=98),

@@ -35,7 +35,7 @@ CAUSE = Cause(
 )
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\b(?:nfs\w{0,6}|lustre\w{0,20}|lnet\w{0,10}|gpfs|mmfs|beegfs|estale|stale (?:file"
+        r"(?i)(?<![/\w])(?:nfs\w{0,6}|lustre\w{0,20}|lnet\w{0,10}|gpfs|mmfs|beegfs|estale|stale (?:file"
         r"|nfs) handle|i/o error|eio|eremoteio|ceph\w{0,4}|s3fs|gcsfuse|mountpoint-s3|blobfuse\w{0,2}"
         r"|juicefs|goofys|weka\w{0,3}|fsx|efs|mount(?:\.\w{2,6})?|ext4-fs|xfs|buffer i/o"
         r"|blk_update_request|nvme\d?\w{0,6})\b"

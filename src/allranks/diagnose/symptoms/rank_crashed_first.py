@@ -54,6 +54,9 @@ PATTERNS = (
     Pattern(
         "Check failed: ", r"\.(?:cc|cpp|cu|h):\d{1,6}[\]:]{1,2} {1,3}Check failed: ", weight=BARE
     ),  # glog
+    Pattern(
+        "Process name: ", r"Process name: \[\[\d{1,9},\d{1,6}\],(?P<rank>\d{1,6})\]", weight=ECHO - 1
+    ),  # Open MPI
     # A watchdog that only waited prints this too, so a rank that blames another is stronger evidence.
     Pattern("terminate called after throwing an instance of", weight=ECHO - 5),
     Pattern("(core dumped)", weight=ECHO - 5),

@@ -44,7 +44,7 @@ CAUSE = Cause(
     ),
 )
 COMPLAINT = Complaint(
-    subject=r"(?i)/dev/shm|\bshared memory|\bshm\w{0,12}|\bbus error|\bSIGBUS",
+    subject=r"(?i)/dev/shm|\bshared memory|\bncclShm\w{2,20}|\bshm\w{0,12}|\bbus error|\bSIGBUS",
 )
 PATTERNS = (
     Pattern("Unexpected bus error encountered in worker"),

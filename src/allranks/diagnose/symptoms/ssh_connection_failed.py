@@ -41,7 +41,7 @@ COMPLAINT = Complaint(
 )
 PATTERNS = (
     Pattern("was not reachable via ssh"),
-    Pattern("ssh: connect to host"),
+    Pattern("ssh: connect to host", r"connect to host (?P<node>[\w.-]{1,80})"),
     Pattern("Permission denied (publickey"),
     Pattern(
         "Permission denied",

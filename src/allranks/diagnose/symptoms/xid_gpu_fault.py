@@ -49,7 +49,9 @@ COMPLAINT = Complaint(
     subject=(
         r"\b(?:NVRM|[Xx][Ii][Dd]s?|SXid|GPU_IS_LOST|ECC|NVLink|nvlink|remapp(?:ed|ing)|RmInit\w{0,20}"
         r"|double.bit|DBE|fallen off|GSP|page retirement|pending retire\w{0,6}|thermal"
-        r"|PCIe? [Bb]us [Ee]rror|AER|MCE|Hardware Error)\b"
+        r"|PCIe? [Bb]us [Ee]rror|AER|MCE|Hardware Error)\b|(?i:\bgpus? (?:\w{1,6} )?(?:lost|loss|gone"
+        r"|missing|disappear\w{0,4}|dropped)\b|\b(?:lost|loses?|losing|missing) (?:\w{1,10} ){0,2}gpus?\b"
+        r"|\u6389\u5361)"
     ),
 )
 PATTERNS = (
