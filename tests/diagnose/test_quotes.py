@@ -109,7 +109,7 @@ def test_a_text_that_only_says_in_words_what_failed(line, cause):
 @pytest.mark.parametrize(
     ("text", "cause"),
     [
-        ("a line\n" * 12 + "FSDP cannot be used\n", "unproven"),
+        ("a line\n" * 24 + "FSDP cannot be used\n", "unproven"),
         ("a line\n" * 99 + "[ERROR] FSDP cannot be used\n" + "a line\n" * 40, "fsdp-setup-error"),
         ("a line\n" * 99 + "[ERROR] FSDP cannot be used\n" + "a line\n" * 41, "unproven"),
         ("FSDP cannot be used\nstep 3 loss 1\n", "benign-noise"),

@@ -33,7 +33,7 @@ COMPLAINS = re.compile(
 _NEUTRAL = re.compile(
     r"/lib(?:64)?/python\d\.\d{1,2}/(?!site-packages|dist-packages)|<frozen|<string>"
     r"|/(?:numpy|pandas|pyarrow|requests|urllib3|httpx|httpcore|aiohttp|fsspec|tqdm|dill|multiprocess|typing_extensions"
-    r"|fire|click|hydra/_internal)/|/hydra/main\.py"
+    r"|fire|click|hydra/_internal)/|/hydra/(?:main|core/utils)\.py"
     r"|/torch/(?:nn/modules|_tensor|_ops|functional|autograd|utils/(?:_contextlib|_device)|amp|cuda/amp|storage)"
 )
 """Frames of code that works for any caller: the one above it says whose exception it is."""

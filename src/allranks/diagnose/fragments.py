@@ -17,7 +17,7 @@ CUT_WITHIN, OF_IPYTHON = 8, 14
 NEAR_THE_END = 40
 """Lines of the same stream after an exception without a traceback. If more follow, the program had handled it."""
 
-SHORT = 12
+SHORT = 24
 """Lines of a text that is about what its lines say."""
 
 _OF_OTHERS = re.compile(
@@ -59,7 +59,7 @@ def cut_off(seen: Evidence) -> List[Raised]:
         named, line, order, steps, last = one.cut
         raised = Raised("", line, order, None, False, (), steps, one.frames, "", heading)
         near = one.lines - last <= (OF_IPYTHON if named else CUT_WITHIN) and (
-            named or len(one.frames) > 1 or bool(heading)
+            named or len(one.frames) > 1 or bool(heading) or line.text[:1] == "│"
         )
         innermost = [frame for frame in one.frames if "/subprocess.py" not in frame][-1:]
         of_others = any(map(_OF_OTHERS.search, one.frames)) or any(map(_BEGINS.search, innermost))

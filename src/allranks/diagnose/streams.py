@@ -23,6 +23,10 @@ HEADED = re.compile(r"[A-Z]\w{2,60}[ ]{2,80}Traceback \(mo")
 FRAME = re.compile(r'\s{0,8}File "[^"]{1,400}", line \d')
 _PATH = r"(?P<path>(?:[~/.]|[A-Z]:\\)[^\s\"│:]{0,300}\.py)"
 _FRAMES = (  # of rich, of IPython
+    re.compile(  # in its box a long path may have begun in the line before, and its line's number may go on
+        r"│[ ]{1,4}(?P<path>[\w.~/][^\s\"│:]{0,300}\.py):(?P<line>\d{1,7})(?: in(?: (?P<name>[^\s│]{1,80}))?)?"
+        r"[ ]{0,200}│$"
+    ),
     re.compile(r"\W{0,8}" + _PATH + r":(?P<line>\d{1,7}) in(?: (?P<name>[^\s│]{1,80}))?[ ]{0,200}│?$"),
     re.compile(
         r"\s{0,4}(?:File )?" + _PATH + r"(?::(?P<line>\d{1,7}))?,? in (?P<name>[\w.<>]{1,120})(?:\(|$)"
