@@ -334,3 +334,17 @@ def test_numbers_are_read_from_a_pickle_that_is_not_loaded(protocol):
 def test_what_is_no_pickle_is_refused():
     with pytest.raises(ValueError):
         list(pickle_text.constants(b"\x80\x04\x8c\xffshort"))
+
+
+@pytest.mark.parametrize(
+    ("have", "count", "missing"), [((2, 3), 3, 1), ((1, 2), 3, 1), ((1,), 4, 3), ((2,), 2, 1)]
+)
+def test_shards_without_an_index_say_how_many_there_are(have, count, missing, tmp_path):
+    """The first that is not there is named, also if it is the very first."""
+    for number in have:
+        (tmp_path / f"model-{number:05d}-of-{count:05d}.safetensors").write_bytes(weights(f"a.{number}"))
+    report = checkpoints.verify(str(tmp_path))
+    (found,) = [one for one in report.findings if one.id == "checkpoint-shard-missing"]
+    first = next(number for number in range(1, count + 1) if number not in have)
+    assert found.saw == f"{missing} of the {count} shards are not there"
+    assert f"model-{first:05d}-of-{count:05d}.safetensors" in str(found.where)
