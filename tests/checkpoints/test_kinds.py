@@ -341,6 +341,7 @@ def test_what_is_no_pickle_is_refused():
 )
 def test_shards_without_an_index_say_how_many_there_are(have, count, missing, tmp_path):
     """The first that is not there is named, also if it is the very first."""
+    (tmp_path / "config.json").write_text('{"model_type": "llama"}')
     for number in have:
         (tmp_path / f"model-{number:05d}-of-{count:05d}.safetensors").write_bytes(weights(f"a.{number}"))
     report = checkpoints.verify(str(tmp_path))

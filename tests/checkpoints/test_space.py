@@ -1,4 +1,4 @@
-"""Whether the next save fits on its disk, with disks of every size; and the names that removals set folders aside under."""
+"""Whether the next save fits on disks of every size, and under which names removals set folders aside."""
 
 from __future__ import annotations
 
