@@ -434,6 +434,28 @@ def test_what_vllm_reads_adds_the_same(change: Callable[[Checkpoint], None], tmp
     said.hold(SAID, [f"{change.__name__} for vLLM: {json.dumps({**config, 'base_model_name_or_path': ''})}"])
 
 
+@pytest.mark.parametrize(
+    ("rank", "needed"),
+    [
+        (1, 1),
+        (2, 8),
+        (8, 8),
+        (9, 16),
+        (17, 32),
+        (64, 64),
+        (65, 128),
+        (256, 256),
+        (257, 320),
+        (320, 320),
+        (321, 512),
+    ],
+)
+def test_the_rank_that_vllm_is_asked_for(rank: int, needed: int) -> None:
+    """`MaxLoRARanks` of vLLM: 1, 8, 16, 32, 64, 128, 256, 320 and 512."""
+    adapter = SimpleNamespace(config=SimpleNamespace(rank=1, rank_pattern={"o_proj": rank}))
+    assert serving.needed_rank(adapter) == needed
+
+
 def test_how_far_a_conversion_is_off(tmp_path: Path) -> None:
     """In units of what the module adds; one value of B that is half as large again."""
     base, checkpoint = a_base(tmp_path / "base"), an_adapter(tmp_path, kinds.lora)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from allranks.core import Finding
-from allranks.plan.batch import Batch, advice, batch_from_json, batch_of
+from allranks.plan.batch import Batch, advice, batch_from_json, batch_of, keeping
 from allranks.runs import index
 from allranks.runs.inspection import batch_changed
 from allranks.spec import Run, loads
@@ -70,6 +70,22 @@ def test_a_script_has_no_batch_that_is_known() -> None:
 def test_the_defaults_are_the_trainers() -> None:
     found = batch_of(loads("nodes: n1\ntrain: {llamafactory: {model_name_or_path: m}}\n"))
     assert found == Batch(1, 8, 1, 5e-5, "adamw_torch")
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "said"),
+    [
+        ((8, 2, 8), (32, 2, 8), "gradient_accumulation_steps: 2 keeps 128 samples per step"),
+        ((8, 2, 4), (32, 2, 4), "gradient_accumulation_steps: 1 keeps 64 samples per step"),
+        ((8, 2, 1), (32, 2, 1), ""),
+        ((24, 1, 1), (16, 1, 1), ""),
+        ((1, 1, 4096), (1, 1, 1), "gradient_accumulation_steps: 4096 keeps 4,096 samples per step"),
+    ],
+)
+def test_the_accumulation_that_keeps_a_steps_samples(before: Any, now: Any, said: str) -> None:
+    """Ranks × samples of a rank × accumulation; nothing if no whole number keeps them."""
+    one, other = (Batch(*sizes, 1e-4, "adamw_torch") for sizes in (now, before))
+    assert keeping(one, other) == said
 
 
 @pytest.mark.parametrize("data", [None, 3, {}, {"world_size": 0}, {"world_size": 1, "micro_batch": "2"}])

@@ -55,6 +55,13 @@ def test_cpus_asked_for_in_the_run_file_are_told_to_the_trainer() -> None:
     assert "use_cpu" not in trainer.arguments(run_with(), {}, "/o", None)
 
 
+def test_a_value_stays_as_the_user_wrote_it_unless_it_is_another_one() -> None:
+    written = {"a": (1e-4, "1.0e-4"), "b": (True, "yes"), "c": (8, "0x8"), "d": (None, "~")}
+    run = replace(run_with(), train=Train("llamafactory", written=written))
+    told = trainer.file_text(run, {"a": 1e-4, "b": 1, "c": 9, "d": None, "e": "x: y"})
+    assert told == 'a: 1.0e-4\nb: 1\nc: 9\nd: ~\ne: "x: y"\n'
+
+
 def test_every_value_is_one_word() -> None:
     words = trainer.words(
         {

@@ -14,7 +14,7 @@ from allranks.core import BadInput
 from allranks.spec import loads
 from allranks.spec.problems import MAX_PROBLEMS, Problems, Wrong
 from allranks.spec.start import quoted
-from allranks.spec.validate import model, webhook
+from allranks.spec.validate import model, one_line, webhook
 from tests.spec.test_spec_reference import ALL
 
 GOOD = "nodes: node[1-2]\ngpus: 8\ntrain: {command: [a.py]}\n"
@@ -398,6 +398,12 @@ ADDRESS = "https://hooks.example/"
         (webhook, ADDRESS.ljust(2048, "x"), True),
         (webhook, ADDRESS.ljust(2049, "x"), False),
         (webhook, "ftp://hooks.example/", False),
+        (one_line, "a" * 4096, True),
+        (one_line, "a" * 4097, False),
+        (one_line, " ", False),
+        (one_line, "a\x1f", False),
+        (one_line, "a b~", True),
+        (one_line, "a\x7f", False),
     ],
 )
 def test_how_long_a_value_may_be(reads, text, taken):
