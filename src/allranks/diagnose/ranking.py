@@ -17,7 +17,7 @@ from allranks.core.causes import NEVER as NEVER_AGAIN
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, modules, section
 from allranks.diagnose.claims import claimants
-from allranks.diagnose.complaints import SAID, Heard, first_known, near_the_end, of_exception
+from allranks.diagnose.complaints import NEAR_THE_END, SAID, Heard, first_known, near_the_end, of_exception
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
@@ -201,8 +201,7 @@ def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
     first = next((h.line for h in case.hits if seen.rank_of(h.line) is not None), line)
     node, rank = seen.node_of(first), seen.rank_of(first)
     if node is None and rank is None and not cause(case.symptom).is_blame:
-        told = {name for hit in case.hits for name in _TOLD_NODE.findall(hit.line.text) if is_name(name)}
-        node = told.pop() if len(told) == 1 else None
+        node = _told_node(seen, case)
     return Where(node=node, rank=rank, file=first.source, line=first.number or None), 0
 
 
@@ -217,6 +216,22 @@ _TOLD_NODE = re.compile(
     r"|(?:ip )?address|ip|ssh(?:ing)? to|connect to (?:\w{1,12} at )?(?:address )?)[ ]?[:=]?[ ]?[\"'`(]?([A-Za-z\d][\w.-]{1,80}[A-Za-z\d])(?!\w{0,20}://)"
 )
 """A machine that a text names: `on node gpu-7`, `host: 10.0.0.5`, `SSH to worker-3`."""
+
+
+def _told_node(seen: Evidence, case: Case) -> Optional[str]:
+    """The only machine that the lines name in their text; in a short text also the only one that other complaints
+    name, or that any prefix names."""
+    texts = [[hit.line.text for hit in case.hits]]
+    named: Set[str] = set()
+    if seen.count <= NEAR_THE_END:
+        every = (*seen.ranks.values(), *seen.streams.values())
+        texts.append([one.line.text for one in near_the_end(every, seen.count)])
+        named = seen.nodes
+    for lines in texts:
+        told = {name for text in lines for name in _TOLD_NODE.findall(text) if is_name(name)}
+        if told:
+            return told.pop() if len(told) == 1 else None
+    return next(iter(named)) if len(named) == 1 else None
 
 
 def _told_ranks(case: Case) -> Set[int]:

@@ -39,8 +39,9 @@ COMPLAINT = Complaint(
         r"\b(?:(?<!in )(?<!inside )(?<!in the )(?<!in a )(?:[dD]ocker(?:d| daemon)?|[pP]odman|[aA]pptainer"
         r"|[sS]ingularity)|containerd|[eE]nroot|pyxis|runc|crun|OCI|CDI|nvidia-container-\w{3,12}"
         r"|nvidia-ctk|shim task|ContainerCreating|FailedMount|FailedAttachVolume|FailedCreatePodSandBox"
-        r"|\w{0,10} ?namespace|(?:container|image) (?:pull|create|creation|start|image|registry|runtime)"
-        r"|(?:pull|unpack)(?:ing|ed)? (?:the )?image|FailedPullImage|squashfs)\b"
+        r"|\w{0,10} ?namespace|containers? (?:\w{1,10}[ '’]){0,3}(?:start|launch)\w{0,3}|(?:container"
+        r"|image) (?:pull|create|creation|start|image|registry|runtime)|(?:pull|unpack)(?:ing"
+        r"|ed)? (?:the )?image|FailedPullImage|squashfs)\b"
     ),
 )
 PATTERNS = (
