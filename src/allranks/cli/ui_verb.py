@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
 import socket
 import sys
 import tempfile
@@ -54,6 +55,8 @@ async def serve(options: argparse.Namespace) -> None:
         "Keep this address to yourself: whoever has it can read your runs. Ctrl-C ends the page.",
         file=sys.stderr,
     )
+    # uvicorn ends the page and then raises the signal again: it must not end the process before the folder is removed.
+    signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     with tempfile.TemporaryDirectory(prefix="allranks-ui-") as folder:
         if options.open:
             open_page(Path(folder), address)
