@@ -34,6 +34,10 @@ SUBJECTS = [
     ("/opt/enroot/bin/x: line 11: a function is missing", "container-not-started"),
     ("/mnt/nfs/run/3.log: SSH command failed.", "ssh-connection-failed"),
     ("**Killed**", "rank-sigkilled"),
+    ("TimeOutError when ray::Worker.init", "ray-worker-died"),
+    ("Waiting for placement group to be scheduled", "job-refused"),
+    ("\u4ece\u8282\u70b9\u65e0\u6cd5\u8fde\u63a5\u5230\u4e3b\u8282\u70b9", "master-unreachable-firewall"),
+    ("\u8bad\u7ec3\u65f6NCCL\u62a5\u9519", "nccl-error-unexplained"),
 ]
 
 

@@ -23,7 +23,7 @@ _STEMS = (
     "disconnected", "uncorrectable", "found", "such", "exist", "busy", "supported", "closed", "unknown",
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
     "sigsegv", "sigkill", "sigbus", "exceeds", "exceed", "corruption", "stops", "stopped", "quota", "capacity",
-    "out", "loses", "losing", "disappeared", "disappears", "disappear", "gone", "exclusive",
+    "out", "loses", "losing", "disappeared", "disappears", "disappear", "gone", "exclusive", "waiting",
 )  # fmt: skip
 
 WORDS: Tuple[str, ...] = tuple(form for stem in _STEMS for form in (stem, stem.capitalize(), stem.upper()))
@@ -34,7 +34,8 @@ EXPRESSION = r"(?:^|[^A-Za-z])(?:" + "|".join(WORDS) + r")(?:[^A-Za-z]|$)"
 
 _KEYS: FrozenSet[bytes] = frozenset(word.encode() for word in WORDS)
 _SAYS = re.compile(
-    r"(?i)(?<![a-z])(?:err(?:or|no)?s?|fail(?:s|ed|ing|ures?)?|fatal|panic|cannot|can ?not|can ?[’']t|unable"
+    r"(?i)(?<![a-z])(?:\w{0,40}(?:error|exception)s?|err(?:no)?s?|fail(?:s|ed|ing|ures?)?|fatal|panic|cannot|can ?not"
+    r"|can ?[’']t|unable"
     r"|could ?n[’o]?[’']?t|refused|denied|unreachable|time ?-?outs?|timed out|lost|dead|died|killed|crash(?:e[sd]|ing)?"
     r"|insufficient|unschedulable|evicted|preempted|exceed(?:ed|s)?|corrupt(?:ed|ion)?|invalid|unavailable"
     r"|abort(?:ed|ing|s)?|unexpected(?:ly)?|missing|expired|hang(?:s|ing)?|hung|stuck|exhausted|terminated|rejected|unhealthy"
@@ -42,12 +43,12 @@ _SAYS = re.compile(
     r"|not (?:be )?(?:found|supported|exist|available|allowed|responding|ready|initiali[sz]ed|permitted|running)"
     r"|no such|does ?n[o’']t exist|busy|closed|unknown|detected|double free|shut ?down"
     r"|out of (?:quota|capacity|memory|resources?|space|disk)"
-    r"|retry loop|leaked|denies|loses|losing|disappear(?:s|ed)?|gone|mutually exclusive"
+    r"|retry loop|leaked|denies|loses|losing|disappear(?:s|ed)?|gone|mutually exclusive|waiting (?:for|until)"
     r"|not (?:yet )?(?:up|reachable|start(?:ed|ing)?|work(?:s|ing)?|connected|enough|respond)"
     r"|won['’]?t start"
     r"|no (?:\w{1,20} )?(?:devices?|gpus?|nodes?|route|space|response|capacity|resources?|victims)"
     r"|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL))(?![a-z])"
-    "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00"
+    "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa|\u5360\u7528|\u7206|\u6389\u5361|\u6302\u8d77"
 )
 _EXCUSES = re.compile(
     r"(?i)(?<![a-z])(?:info|debug|(?-i:TRACE)|verbose|ignor(?:e|ed|ing)|skip(?:ped|ping)?|deprecat\w{0,6}|no errors?"
@@ -58,7 +59,7 @@ _EXCUSES = re.compile(
 _SOFTENS = re.compile(
     r"(?i)(?<![a-z])(?:retry(?:ing)?|fall(?:s|ing)? ?back|fallback|optional|\w{0,30}warning:|\w{0,30}warn:?|if you"
     r"|will (?:be )?(?:use|try|ignore|disable|not)\w{0,2}|instead|to avoid|may (?:cause|lead|fail)|might|can lead"
-    r"|expected|note|no|not|please|should)(?![a-z])"
+    r"|expected|note|no|not|please|should|waiting)(?![a-z])"
 )
 """A program that goes on writes so; a thread that quotes one line does it because that line was the last."""
 
@@ -89,6 +90,9 @@ _LOST = re.compile(
     r"(?i)connect|unreachable|timed? ?out|refused|unavailable|reset by peer"
     r"|(?<![a-z])(?:dead|died|lost|killed)(?![a-z])"
 )
+_SCRIPTS = re.compile(r"(?<=[^\x00-\x7f])(?=[\x00-\x7f])|(?<=[\x00-\x7f])(?=[^\x00-\x7f])")
+"""Between a Chinese word and an English one, which no blank separates."""
+
 _PATH = re.compile(r"(?<![\w:])(?:/[\w.@+-]{1,80}){3,20}")
 """The names of folders are a subject only if there is no other."""
 
@@ -122,7 +126,8 @@ NO, MENTIONED, SAID = range(3)
 
 def complains(text: str, words: Iterable[bytes]) -> int:
     """How a line reports a failure; `words` are its runs of letters. No digit's value matters."""
-    if _KEYS.isdisjoint(words) and (text.isascii() or _SAYS.search(text[:_LONGEST]) is None):
+    named = "Error" in text or "Exception" in text
+    if _KEYS.isdisjoint(words) and not named and (text.isascii() or _SAYS.search(text[:_LONGEST]) is None):
         return NO
     text = text[:_LONGEST]
     if _SAYS.search(text) is None or _EXCUSES.search(text) is not None:
@@ -150,6 +155,8 @@ def complainants(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, 
     the likeliest first."""
     guess = _GUESSES.search(text)
     text = text[: min(guess.start() if guess is not None else _LONGEST, _LONGEST)]
+    if not text.isascii():
+        text = _SCRIPTS.sub(" ", text)
     return _about(subjects, _PATH.sub("/", text)) or _about(subjects, text)
 
 

@@ -1,4 +1,6 @@
 FIRES = (
+    "[W socket.cpp:663] [c10d] The client socket has failed to connect to [::ffff:10.0.0.9]:29500 "
+    "(errno: 110 - Connection timed out).\n",
     "gpu-node-02: [E1120 23:15:38.692 socket.cpp:818] [c10d] The client socket has failed to connect to any network "
     "address of (gpu-node-01, 29500).\n"
     "gpu-node-02: Traceback (most recent call last):\n"

@@ -1,4 +1,5 @@
 FIRES = (
+    "HW Exception by GPU node-9 (Agent handle: 0x631351bb5a20) reason :GPU Hang\n",
     'An error encountered: "invalid device function" at src/sort/main.hip:204\n',
     "2026-07-19 22:08:36.875173: F ./core/gpu_launch_config.h:174] Check failed: err == hipSuccess (98 vs. 0)\n"
     "run.sh: line 36:    14 Aborted                 (core dumped) python3 train.py\n",

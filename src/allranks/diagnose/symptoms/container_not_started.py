@@ -41,7 +41,7 @@ COMPLAINT = Complaint(
         r"|nvidia-ctk|shim task|ContainerCreating|FailedMount|FailedAttachVolume|FailedCreatePodSandBox"
         r"|\w{0,10} ?namespace|containers? (?:\w{1,10}[ '’]){0,3}(?:start|launch)\w{0,3}|(?:container"
         r"|image) (?:pull|create|creation|start|image|registry|runtime)|(?:pull|unpack)(?:ing"
-        r"|ed)? (?:the )?image|FailedPullImage|squashfs)\b"
+        r"|ed)? (?:the )?image|FailedPullImage|squashfs)\b|\u5bb9\u5668|\u955c\u50cf"
     ),
 )
 PATTERNS = (

@@ -52,7 +52,8 @@ COMPLAINT = Complaint(
         r"|threshold|exhaust\w{0,3})|\bcgroup.{0,40}memory|\b(?:host|system|cpu|node|worker|container|job"
         r"|RAM|main) (?:is )?(?:ran |running |runs )?(?:out of |low on )memory|\bout of (?:host |system "
         r"|cpu )?(?:memory|RAM)\b(?!.{0,60}\b(?:cuda|gpu|hip|npu|device)).{0,40}kill|\bearlyoom"
-        r"|\bsystemd-oomd|memory usage.{0,60}(?:exceed|kill)"
+        r"|\bsystemd-oomd|memory usage.{0,60}(?:exceed|kill)|(?<!\u5171\u4eab)\u5185\u5b58(?:\u4e0d\u8db3"
+        r"|\u6ea2\u51fa)|\u7206\u5185\u5b58"
     ),
 )
 PATTERNS = (

@@ -34,6 +34,7 @@ COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:cuda|gpu|device|hbm|vram|npu|hip|gpu device)\b.{0,60}out of memory|\bout of (?:gpu"
         r"|device|cuda|hbm|video) memory|\bcudaMalloc\w{0,8}|\bcuda oom|\boom on (?:gpu|device)"
+        r"|\u663e\u5b58(?:\u4e0d\u8db3|\u6ea2\u51fa)|\u7206\u663e\u5b58"
     ),
 )
 PATTERNS = (

@@ -35,7 +35,8 @@ COMPLAINT = Complaint(
     subject=(
         r"(?i)\bdisk (?:is |was )?(?:full|space|quota|pressure)|emptydir|\bvolume\b.{0,40}(?:exceed|limit"
         r"|full)|\bno (?:free |more )?(?:disk )?space|\binodes?\b|ENOSPC|DiskPressure|ephemeral[- ]storage"
-        r"|\bquota exceeded|out of (?:disk|space)"
+        r"|\bquota exceeded|out of (?:disk|space)|\u78c1\u76d8(?:\u7a7a\u95f4)?(?:\u4e0d\u8db3"
+        r"|\u5df2?\u6ee1)"
     ),
 )
 PATTERNS = (

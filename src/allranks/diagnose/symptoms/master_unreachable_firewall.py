@@ -40,7 +40,8 @@ COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:connect(?:ion)?\w{0,3}).{0,80}(?:refused|timed? ?-?out|unreachable|no route)"
         r"|\bno route to host|\b(?:head|master) (?:node|address|addr|port)|\bfirewall|\biptables"
-        r"|\bmaster_(?:addr|port)|\bnetwork is unreachable"
+        r"|\bmaster_(?:addr|port)|\bnetwork is unreachable|\u65e0\u6cd5\u8fde\u63a5"
+        r"|\u8fde\u63a5\u5931\u8d25|\u8fde\u63a5\u8d85\u65f6|\u4e3b\u8282\u70b9"
     ),
     general=True,
 )
@@ -48,6 +49,9 @@ PATTERNS = (
     Pattern("failed to connect to any network address", r"No route to host|Network is unreachable|timed out"),
     # torch tries IPv6 first. If the head has an IPv4 address too, a missing IPv6 route does no harm.
     Pattern("socket has failed to connect", r"errno: (?:113|101|110)\b", weight=90, without=("::",)),
+    Pattern(
+        "socket has failed to connect", r"::ffff:\d.{0,60}errno: (?:113|101|110)\b", weight=90
+    ),  # an IPv4 address as IPv6 writes it
     Pattern("failed to connect to any network address", weight=WEAK, without=("refused",)),
     Pattern(
         "No route to host", r"c10d|TCPStore|rendezvous|MASTER_ADDR", weight=90, without=("remote=[", "::")

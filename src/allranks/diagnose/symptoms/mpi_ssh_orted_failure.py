@@ -44,7 +44,7 @@ CAUSE = Cause(
 )
 COMPLAINT = Complaint(
     subject=(
-        r"\b(?:orte\w{0,20}|ORTE|prte\w{0,20}|PRTE|orted|mpirun|mpiexec|[Hh]ydra(?![./_]\w)|PMIx?|pmix\w{0,20}"
+        r"\b(?:orte\w{0,20}|ORTE|prte\w{0,20}|PRTE|orted|mpirun|mpiexec|[Hh]ydra|PMIx?|pmix\w{0,20}"
         r"|PMIX\w{0,30}|MPI_\w{2,40}|MPI|MPICH|Open ?MPI|OPAL|opal_\w{2,40}|PSM2|hydra_pmi_proxy|pml"
         r"|btl)\b"
     ),

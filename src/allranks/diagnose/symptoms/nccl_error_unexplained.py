@@ -40,5 +40,7 @@ PATTERNS = (
     Pattern("unhandled cuda error", weight=ECHO - 4),
     Pattern("ncclUnhandledCudaError", weight=ECHO - 4),
     Pattern("NCCL internal error", weight=ECHO - 4),
+    Pattern("NCCL error in", weight=ECHO - 4),
+    Pattern("ncclInvalidUsage", weight=ECHO - 4),
     Pattern("Cuda failure", r"NCCL WARN Cuda failure", weight=ECHO - 4),
 )

@@ -32,7 +32,7 @@ _SSH = ("publickey", "password)", "keyboard-interactive", "docker.sock", "/dev/n
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\bpermission denied|\bEACCES\b|\boperation not permitted|\bread-only file ?system"
-        r"|\baccess (?:is )?denied"
+        r"|\baccess (?:is )?denied|\u6743\u9650"
     ),
 )
 PATTERNS = (

@@ -34,6 +34,7 @@ COMPLAINT = Complaint(
     subject=(
         r"(?i)\baddress already in use|\bEADDRINUSE|\bport (?:\d{2,5} )?(?:is )?(?:already )?(?:in use"
         r"|being used|not available|occupied)|\berrno[: ]{1,2}98\b|\bfailed to bind|\bbind\b.{0,40}\bfail"
+        r"|\u7aef\u53e3.{0,10}\u5360\u7528"
     ),
 )
 PATTERNS = (

@@ -43,6 +43,7 @@ PATTERNS = (
     Pattern("HIP error", r"HIP error: (?!out of memory)", weight=96),
     Pattern("hipError", r"hipError(?!OutOfMemory)\w{3,40}", weight=94),
     Pattern("Memory access fault by GPU", weight=98),
+    Pattern("HW Exception by GPU", weight=98),
     Pattern("HSA_STATUS_ERROR", weight=96),
     Pattern(
         "amdgpu", r"amdgpu.{0,80}(?:GPU reset|ring \w{1,20} timeout|page fault|uncorrectable)", weight=98

@@ -44,7 +44,10 @@ CAUSE = Cause(
     ),
 )
 COMPLAINT = Complaint(
-    subject=r"(?i)/dev/shm|\bshared memory|\bncclShm\w{2,20}|\bshm\w{0,12}|\bbus error|\bSIGBUS",
+    subject=(
+        r"(?i)/dev/shm|\bshared memory|\bncclShm\w{2,20}|\bshm\w{0,12}|\bbus error|\bSIGBUS"
+        r"|\u5171\u4eab\u5185\u5b58"
+    ),
 )
 PATTERNS = (
     Pattern("Unexpected bus error encountered in worker"),
