@@ -18,6 +18,7 @@ from pathlib import Path
 def main() -> None:
     import deepspeed
     import torch
+    import transformers
     from transformers import AutoModelForCausalLM
     from transformers.integrations import HfDeepSpeedConfig
 
@@ -32,8 +33,9 @@ def main() -> None:
     sent["bytes"] = 0
     before, began, read = peak(), time.monotonic(), chars()
     error = None
+    dtype = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
     try:
-        model = AutoModelForCausalLM.from_pretrained(sys.argv[1], dtype=torch.bfloat16)
+        model = AutoModelForCausalLM.from_pretrained(sys.argv[1], **{dtype: torch.bfloat16})
     except Exception as failed:
         error, model = f"{type(failed).__name__}: {failed}", None
     seconds = time.monotonic() - began

@@ -1,13 +1,15 @@
 """`from_pretrained` under ZeRO-3: each rank its own bytes, against transformers' own way, in the same run.
 
-Three ranks on gloo, a dense model and one with fused experts, their files in the page cache. Each rank's part of each
-parameter must be the same bit for bit. `ROUNDS=1`; `SIZE=large` for a dense model of 1.5 B parameters; `KINDS=dense`.
+Three ranks on gloo, a dense model and one with routed experts, their files in the page cache. Each rank's part of each
+parameter must be the same bit for bit. `SIZE=large`: 1.5 B parameters, `SIZE=tiny`: to try it out; `ROUNDS=1`;
+`KINDS=dense`; `ENVIRONMENTS=.venv`: without transformers 4.52, which `scripts/setup.sh --legacy` installs.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -17,43 +19,25 @@ from typing import Any
 
 from allranks.core import extensions
 from allranks.node import bundle
+from benchmarks import _base_model
 
 TITLE = "Loading the base model under ZeRO-3, against transformers' own way"
 ROOT = Path(__file__).resolve().parent.parent
 RANKS = 3
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 SIZE = os.environ.get("SIZE", "small")
-KINDS = os.environ.get("KINDS", "dense moe" if SIZE == "small" else "dense").split()
+KINDS = os.environ.get("KINDS", "dense moe").split()
+ENVIRONMENTS = os.environ.get("ENVIRONMENTS", ".venv .venvs/legacy").split()
+PYTHONS = [
+    sys.executable if one == ".venv" else str(ROOT / one / "bin" / "python")
+    for one in ENVIRONMENTS
+    if one == ".venv" or (ROOT / one / "torch_extensions").exists()
+]
 LIMIT_SECONDS = 600
 MiB = 1 << 20
 
-MAKE = """
-import sys, torch
-from transformers import AutoModelForCausalLM, DeepseekV3Config, LlamaConfig
-from transformers.initialization import no_init_weights
-kind, size, out = sys.argv[1:]
-if kind == "dense":
-    large = size == "large"
-    config = LlamaConfig(
-        hidden_size=2048 if large else 1024, intermediate_size=5632 if large else 2816,
-        num_hidden_layers=30 if large else 24, num_attention_heads=16, num_key_value_heads=8, vocab_size=32000,
-    )
-else:
-    config = DeepseekV3Config(
-        hidden_size=1024, intermediate_size=2816, moe_intermediate_size=512, num_hidden_layers=9,
-        num_attention_heads=16, num_key_value_heads=16, n_routed_experts=28, num_experts_per_tok=2, n_group=2,
-        topk_group=1, first_k_dense_replace=1, q_lora_rank=256, kv_lora_rank=128, qk_nope_head_dim=64,
-        qk_rope_head_dim=32, v_head_dim=64, vocab_size=16000,
-    )
-with no_init_weights():
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.bfloat16)
-generator = torch.Generator().manual_seed(0)
-with torch.no_grad():
-    for parameter in model.parameters():
-        parameter.normal_(0, 0.02, generator=generator)
-model.save_pretrained(out, max_shard_size="1GB")
-print("PARAMETERS", sum(one.numel() for one in model.parameters()))
-"""
+AIMS = {("5", "moe"): 15, ("5", "dense"): 12, ("4", "moe"): 5, ("4", "dense"): 5}
+"""How many times faster than stock, by transformers' major version."""
 
 
 def measure() -> str:
@@ -64,39 +48,56 @@ def measure() -> str:
         for kind in KINDS:
             parameters = make(folder, kind)
             size = sum(file.stat().st_size for file in (folder / kind).glob("*.safetensors"))
-            rounds = [{loader: load(folder, kind, loader) for loader in order(n)} for n in range(ROUNDS)]
-            for one in rounds:
-                check(one["stock"], one["own"])
-            parts.append(table(kind, parameters, size, rounds))
+            needs_memory(kind, size)
+            for python in PYTHONS:
+                rounds = [{way: load(folder, kind, way, python) for way in order(n)} for n in range(ROUNDS)]
+                for one in rounds:
+                    check(one["stock"], one["own"])
+                parts.append(table(kind, python, parameters, size, rounds))
+            shutil.rmtree(folder / kind)
     return (
-        f"{RANKS} ranks, gloo, transformers {version('transformers')}, DeepSpeed {version('deepspeed')}, files in the "
-        f"page cache, median of {ROUNDS} rounds in alternating order. Every rank's part of every parameter, and every "
-        "buffer, was the same bit for bit in each round. Memory is the growth of a rank's peak (`ru_maxrss`) from "
-        "right before `from_pretrained`; bytes in collectives are those of the tensors that a rank gives to or gets "
-        "from broadcasts and gathers. The stock way maps the files, and what it reads is not counted.\n\n"
-        + "\n\n".join(parts)
+        f"{RANKS} ranks, gloo, files in the page cache, median of {ROUNDS} rounds in alternating order. Every rank's "
+        "part of every parameter, and every buffer, was the same bit for bit in each round. Memory is the growth of a "
+        "rank's peak (`ru_maxrss`) from right before `from_pretrained`; bytes in collectives are those of the tensors "
+        "that a rank gives to or gets from broadcasts and gathers. The stock way maps the files, and what it reads is "
+        "not counted.\n\n" + "\n\n".join(parts)
     )
+
+
+def needs_memory(kind: str, size: int) -> None:
+    """Stock, with fused experts, each rank joins all of them in its own memory."""
+    need = (2.2 * RANKS if kind == "moe" else 1.2 * RANKS) * size + size
+    if need > _base_model.available_bytes():
+        has = _base_model.available_bytes() / _base_model.GiB
+        raise RuntimeError(
+            f"{kind} needs {need / _base_model.GiB:.1f} GiB of memory, and {has:.1f} GiB are available"
+        )
 
 
 def order(number: int) -> tuple[str, str]:
     return ("stock", "own") if number % 2 == 0 else ("own", "stock")
 
 
-def version(package: str) -> str:
-    from importlib.metadata import version
-
-    return version(package)
+def version(python: str, package: str) -> str:
+    words = [python, "-c", f"from importlib.metadata import version; print(version({package!r}))"]
+    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def make(folder: Path, kind: str, size: str = SIZE) -> int:
-    argv = [sys.executable, "-c", MAKE, kind, size, str(folder / kind)]
-    done = subprocess.run(argv, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
-    if done.returncode:
-        raise RuntimeError(done.stderr[-2000:])
-    return int(done.stdout.split("PARAMETERS")[1])
+    return _base_model.make(folder / kind, kind, size)
 
 
-def load(folder: Path, kind: str, loader: str, **more: str) -> list[dict[str, Any]]:
+def operators(python: str) -> str:
+    """Where this environment's operators are compiled."""
+    if python == sys.executable:
+        return extensions.folder(str(ROOT / ".cache")) or str(ROOT / ".cache")
+    folder = Path(python).parent.parent / "torch_extensions"
+    return str(next(folder.glob("py3*"), folder))
+
+
+def load(
+    folder: Path, kind: str, loader: str, python: str = sys.executable, **more: str
+) -> list[dict[str, Any]]:
     """What each rank told of one loading. `more`: further variables."""
     out = Path(tempfile.mkdtemp(dir=folder))
     env = {
@@ -105,13 +106,13 @@ def load(folder: Path, kind: str, loader: str, **more: str) -> list[dict[str, An
         "PYTHONPATH": str(folder / "bundle.zip"),
         "CUDA_VISIBLE_DEVICES": "",
     }
-    env["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), env["PATH"]])
-    env["TORCH_EXTENSIONS_DIR"] = extensions.folder(str(ROOT / ".cache")) or str(ROOT / ".cache")
+    env["PATH"] = os.pathsep.join([str(Path(python).parent), env["PATH"]])
+    env["TORCH_EXTENSIONS_DIR"] = operators(python)
     env.update(
         ALLRANKS_RUN_ID="bench", ALLRANKS_NODE="node-0", ALLRANKS_RANKS_DIR=str(out), ALLRANKS_LOGS_DIR=""
     )
     env.update(ALLRANKS_LOADER=loader, HF_HUB_OFFLINE="1", **more)
-    argv = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={RANKS}", "--rdzv-backend=c10d"]
+    argv = [python, "-m", "torch.distributed.run", f"--nproc-per-node={RANKS}", "--rdzv-backend=c10d"]
     argv += ["--rdzv-endpoint=127.0.0.1:0", str(ROOT / "benchmarks" / "_load_rank.py")]
     argv += [str(folder / kind), str(out)]
     with (out / "log").open("wb") as log:
@@ -137,7 +138,7 @@ def check(stock: list[dict[str, Any]], own: list[dict[str, Any]]) -> None:
             raise RuntimeError("the own way sent the model")
 
 
-def table(kind: str, parameters: int, size: int, rounds: list[dict[str, Any]]) -> str:
+def table(kind: str, python: str, parameters: int, size: int, rounds: list[dict[str, Any]]) -> str:
     def middle(loader: str, what: str, of: Any = max) -> float:
         return statistics.median(of(one[what] for one in each[loader]) for each in rounds)
 
@@ -155,11 +156,14 @@ def table(kind: str, parameters: int, size: int, rounds: list[dict[str, Any]]) -
          f"{middle('own', 'sent_bytes') / MiB:,.3f}"),
         ("read by all ranks, MiB", "–", f"{middle('own', 'read_bytes', sum) / MiB:,.0f}"),
     ]  # fmt: skip
-    lines = [f"| {kind}, {parameters / 1e6:,.0f} M parameters | stock | own |", "|---|---|---|"]
+    transformers = version(python, "transformers")
+    stack = f"transformers {transformers}, DeepSpeed {version(python, 'deepspeed')}"
+    lines = [f"| {kind}, {parameters / 1e6:,.0f} M parameters, {stack} | stock | own |", "|---|---|---|"]
     lines += [f"| {' | '.join(row)} |" for row in rows]
     read = middle("own", "read_bytes", sum) / size
     return "\n".join(lines) + (
-        f"\n\nStock takes **{statistics.median(ratios):.1f} times** as long ({ratios[0]:.1f} to {ratios[-1]:.1f}). "
+        f"\n\nStock takes **{statistics.median(ratios):.1f} times** as long ({ratios[0]:.1f} to {ratios[-1]:.1f}; aim "
+        f"with 1.5 B parameters: {AIMS[transformers[0], kind]}). "
         f"All ranks together read {read:.3f} of the model's {size / MiB:,.0f} MiB; "
         f"a rank's shard is {shard / MiB:,.0f} MiB."
     )

@@ -37,24 +37,25 @@ def measure() -> str:
     return "\n".join(lines)
 
 
-def by_hand() -> float:
-    """Seconds from starting `benchmarks/by_hand.sh` to the first line of its trainer_log.jsonl."""
+def by_hand(base: Path | None = None, limit: float = LIMIT_SECONDS) -> float:
+    """Seconds from starting `benchmarks/by_hand.sh` to the first line of its trainer_log.jsonl. `base`: a folder with
+    another model and data."""
     folder = Path(tempfile.mkdtemp(prefix="by-hand-"))
     begin = time.time()
     process = subprocess.Popen(
-        ["bash", str(ROOT / "benchmarks" / "by_hand.sh"), str(folder)],
+        ["bash", str(ROOT / "benchmarks" / "by_hand.sh"), str(folder), *([str(base)] if base else [])],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
     try:
-        return first_step(folder, process) - begin
+        return first_step(folder, process, limit) - begin
     finally:
         process.terminate()  # its trap ends the three torchruns; what comes after the first step is not timed
         process.wait(LIMIT_SECONDS)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def ours() -> tuple[float, float]:
+def ours(run_file: Path = RUN_FILE, limit: float = LIMIT_SECONDS) -> tuple[float, float]:
     """Seconds from the end of the checks to the first step, and the seconds of the checks."""
     home = Path(tempfile.mkdtemp(prefix="allranks-bench-"))
     shared = Path(os.environ.get("ALLRANKS_HOME", Path.home() / ".allranks"))
@@ -65,9 +66,9 @@ def ours() -> tuple[float, float]:
     allranks = str(Path(sys.executable).parent / "allranks")
     environment = {**os.environ, "ALLRANKS_HOME": str(home)}
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "env": environment}
-    process = subprocess.Popen([allranks, "run", str(RUN_FILE), "--json"], **quiet)
+    process = subprocess.Popen([allranks, "run", str(run_file), "--json"], **quiet)
     try:
-        step_at = first_step(home / "runs", process)
+        step_at = first_step(home / "runs", process, limit)
         journal = next((home / "runs").glob("*/keeper/journal.jsonl"))
         phases = phase_times(journal)
         return step_at - phases["prepare"], phases["prepare"] - phases["check"]

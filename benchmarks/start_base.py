@@ -1,0 +1,72 @@
+"""From the end of the checks to the first step with a base of 1.5 B parameters, against three torchruns by hand.
+
+Both sides train the same LoRA with LLaMA-Factory on the same files, which are in the page cache; allranks with
+`environment: {loader: own}`. `SIZE=tiny` tries it out, `KIND=moe` takes a base with routed experts, `ROUNDS=1`.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import sys
+import tempfile
+from pathlib import Path
+
+import yaml
+
+from benchmarks import _base_model, start_time
+
+TITLE = "From the checks to the first step with a large base, against three torchruns by hand"
+ON_REQUEST = True
+TINY = start_time.ROOT / ".cache" / "tiny-deepseek-v3"
+SIZE = os.environ.get("SIZE", "large")
+KIND = os.environ.get("KIND", "dense")
+ROUNDS = int(os.environ.get("ROUNDS", "3"))
+LIMIT_SECONDS = 900.0
+STEPS = 3
+
+
+def measure() -> str:
+    with tempfile.TemporaryDirectory(prefix="start-base-", dir=os.environ.get("LOAD_FOLDER")) as name:
+        folder = Path(name)
+        parameters = _base_model.with_data(folder / "base", KIND, SIZE, TINY)
+        run_file = written(folder)
+        os.environ.update(LORA_TARGET=_base_model.TARGETS[KIND], STEPS=str(STEPS))
+
+        def pair() -> tuple[float, float, float]:
+            theirs = start_time.by_hand(folder / "base", LIMIT_SECONDS)
+            mine, checks = start_time.ours(run_file, LIMIT_SECONDS)
+            print(f"by hand {theirs:.2f} s, allranks {mine:.2f} s", file=sys.stderr, flush=True)
+            return theirs, mine, checks
+
+        pair()
+        pairs = [pair() for _ in range(ROUNDS)]
+    lines = [
+        f"{KIND}, {parameters / 1e6:,.0f} M parameters, LoRA, three ranks on one machine.\n",
+        "| round | by hand, s | allranks, s | ratio | its checks before that, s |",
+        "|---|---|---|---|---|",
+    ]
+    for number, (theirs, mine, checks) in enumerate(pairs, 1):
+        lines.append(f"| {number} | {theirs:.2f} | {mine:.2f} | {mine / theirs:.3f} | {checks:.2f} |")
+    ratio = statistics.median(mine / theirs for theirs, mine, _ in pairs)
+    lines.append(f"\nMedian ratio **{ratio:.3f}** (aim ≤ 0.5), after one round of warm-up.")
+    return "\n".join(lines)
+
+
+def written(folder: Path) -> Path:
+    """The example's run file with this base, and the loader that reads a rank's own bytes."""
+    run = yaml.safe_load(start_time.RUN_FILE.read_text())
+    run["environment"] = {"loader": "own"}
+    run["train"]["llamafactory"].update(
+        model_name_or_path=str(folder / "base" / "model"),
+        dataset_dir=str(folder / "base" / "data"),
+        lora_target=_base_model.TARGETS[KIND],
+        max_steps=STEPS,
+    )
+    path = folder / "run.yaml"
+    path.write_text(yaml.safe_dump(run, sort_keys=False))
+    return path
+
+
+if __name__ == "__main__":
+    print(measure())
