@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,32 @@ def test_a_file_that_changes_meanwhile_is_noticed(tmp_path: Path, files: Files, 
         path.unlink()
     with pytest.raises(CannotRead, match=r"replaced or written|No such file"):
         files.check_unchanged()
+
+
+@pytest.mark.parametrize(
+    ("index", "said"),
+    [
+        (None, None),
+        ('{"weight_map": {"a": "m.safetensors", "x": "other.safetensors"}}', None),
+        (
+            '{"weight_map": {"c": "m.safetensors"}}',
+            "m.safetensors does not hold c, which model.safetensors.index.json promises",
+        ),
+        ('{"weight_map": [1]}', "model.safetensors.index.json: "),
+        ("{", "model.safetensors.index.json: "),
+    ],
+)
+def test_an_index_of_another_version(
+    tmp_path: Path, files: Files, index: str | None, said: str | None
+) -> None:
+    files.add(written(tmp_path / "m.safetensors"))
+    if index is not None:
+        (tmp_path / "model.safetensors.index.json").write_text(index)
+    if said is None:
+        files.check_index()
+        return
+    with pytest.raises(CannotRead, match=re.escape(said)):
+        files.check_index()
 
 
 def test_copies_are_told_apart_by_their_values(tmp_path: Path) -> None:

@@ -173,6 +173,8 @@ class Attempt:
         plan = partition_plan.plan(model, found, self.files, group_of, special)
         tied = set(getattr(model, "all_tied_weights_keys", None) or {})
         left = [name for name, _ in model.named_parameters() if name not in found and name not in tied]
+        if left and config:  # else the library goes on with random values, and a warning
+            self.files.check_index()
         if CONSTRUCTION.draws and (
             left or not config
         ):  # one file of several: the other tensors are not known

@@ -123,7 +123,8 @@ def _unknown_parts(module: Any) -> Optional[str]:
         part = getattr(one, "ds_tensor", None)
         if part is None:
             return "the experts are not split over the ranks"
-        if getattr(one, "ds_secondary_tensor", None) is not None or hasattr(part, "ds_quant_scale"):
+        copies = ("ds_secondary_tensor", "ds_zero_param_process_group")  # the second is there from the start
+        if any(getattr(one, name, None) is not None for name in copies) or hasattr(part, "ds_quant_scale"):
             return "each node keeps a copy, or the parts are quantized"
         if getattr(getattr(part, "final_location", None), "value", None) == "nvme":
             return "the parts are on NVMe"
@@ -220,36 +221,38 @@ def _function() -> Any:
         def forward(ctx: Any, hidden: Any, weights: Any, index: Any, experts: Experts) -> Any:
             ctx.save_for_backward(hidden, weights, index)
             ctx.experts, ctx.casts = experts, _casting(torch, hidden.device.type)
-            total = torch.zeros(hidden.shape, dtype=torch.float32, device=hidden.device)
-            scale = weights.reshape(-1, 1)
+            tokens, scale = hidden.reshape(-1, hidden.shape[-1]), weights.reshape(-1, 1)
+            total = torch.zeros(tokens.shape, dtype=torch.float32, device=hidden.device)
             for found, places, number in experts.slices(index, hidden.device):
                 if len(places):
                     rows = torch.div(places, index.shape[-1], rounding_mode="floor")
-                    result = experts.run(found.pop(), hidden[rows], number[:, None], scale[places])
+                    result = experts.run(found.pop(), tokens[rows], number[:, None], scale[places])
                     total.index_add_(0, rows, result.float())
-            return total.to(hidden.dtype)
+            return total.to(hidden.dtype).view(hidden.shape)
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> Any:
             hidden, weights, index = ctx.saved_tensors
             experts, (gradient,) = ctx.experts, gradients
-            of_hidden = torch.zeros(hidden.shape, dtype=torch.float32, device=hidden.device)
-            scale, of_scale = weights.reshape(-1, 1), torch.zeros_like(weights.reshape(-1, 1))
+            tokens, scale = hidden.reshape(-1, hidden.shape[-1]), weights.reshape(-1, 1)
+            gradient = gradient.reshape(tokens.shape)
+            of_tokens = torch.zeros(tokens.shape, dtype=torch.float32, device=hidden.device)
+            of_scale = torch.zeros_like(scale)
             for found, places, number in experts.slices(index, hidden.device):
                 if not len(places):
                     continue
                 rows = torch.div(places, index.shape[-1], rounding_mode="floor")
                 inputs = [
-                    hidden[rows].detach().requires_grad_(),
+                    tokens[rows].detach().requires_grad_(),
                     scale[places].detach().requires_grad_(),
                 ]
                 with torch.enable_grad(), torch.autocast(**ctx.casts):
                     result = experts.run(found.pop(), inputs[0], number[:, None], inputs[1])
                 one, other = torch.autograd.grad(result, inputs, gradient[rows].to(result.dtype))
                 del result, inputs
-                of_hidden.index_add_(0, rows, one.float())
+                of_tokens.index_add_(0, rows, one.float())
                 of_scale[places] = other
-            return of_hidden.to(hidden.dtype), of_scale.view(weights.shape), None, None
+            return of_tokens.to(hidden.dtype).view(hidden.shape), of_scale.view(weights.shape), None, None
 
     return Pass
 

@@ -27,6 +27,7 @@ PASSING = frozenset((errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EINTR))
 WAITS = (1.0, 2.0, 4.0)
 """Seconds before each further try."""
 SAMPLES, SAMPLE_BYTES = 256, 4096
+INDEX = "model.safetensors.index.json"
 
 
 class CannotRead(RuntimeError):
@@ -128,6 +129,22 @@ class Files:
     def states(self) -> List[Tuple[str, int, int]]:
         """(path, size, mtime in ns) of each file."""
         return [(os.path.abspath(path), seen[2], seen[3]) for path, seen in zip(self.paths, self._seen)]
+
+    def check_index(self) -> None:
+        """Raises CannotRead if the index beside the files promises a tensor in one of them that no file holds: then
+        they are of different versions of a model."""
+        places = {os.path.basename(path): path for path in self.paths}
+        path = os.path.join(os.path.dirname(self.paths[0]) if self.paths else "", INDEX)
+        try:
+            with open(path, encoding="utf-8") as file:
+                promised = dict(json.load(file)["weight_map"])
+        except FileNotFoundError:
+            return
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise CannotRead("%s: %s" % (path, error)) from error
+        for name, file in sorted(promised.items()):
+            if file in places and name not in self.tensors:
+                raise CannotRead("%s does not hold %s, which %s promises" % (places[file], name, INDEX))
 
     def sample(self, names: List[str]) -> str:
         """A digest of these tensors' headers and of up to SAMPLES stretches of their values, at the same places on
