@@ -34,6 +34,8 @@ SUBJECTS = [
     ("/opt/enroot/bin/x: line 11: a function is missing", "container-not-started"),
     ("/mnt/nfs/run/3.log: SSH command failed.", "ssh-connection-failed"),
     ("**Killed**", "rank-sigkilled"),
+    ("ORTE_ERROR_LOG: Not found in file base/x.c at line 99", "mpi-ssh-orted-failure"),
+    ("the file system at /tmp/x is full", "disk-full-checkpoint"),
     ("TimeOutError when ray::Worker.init", "ray-worker-died"),
     ("Waiting for placement group to be scheduled", "job-refused"),
     ("\u4ece\u8282\u70b9\u65e0\u6cd5\u8fde\u63a5\u5230\u4e3b\u8282\u70b9", "master-unreachable-firewall"),

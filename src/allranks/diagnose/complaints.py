@@ -23,7 +23,7 @@ _STEMS = (
     "disconnected", "uncorrectable", "found", "such", "exist", "busy", "supported", "closed", "unknown",
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
     "sigsegv", "sigkill", "sigbus", "exceeds", "exceed", "corruption", "stops", "stopped", "quota", "capacity",
-    "out", "loses", "losing", "disappeared", "disappears", "disappear", "gone", "exclusive", "waiting",
+    "out", "loses", "losing", "disappeared", "disappears", "disappear", "gone", "exclusive", "waiting", "full",
 )  # fmt: skip
 
 WORDS: Tuple[str, ...] = tuple(form for stem in _STEMS for form in (stem, stem.capitalize(), stem.upper()))
@@ -43,17 +43,18 @@ _SAYS = re.compile(
     r"|not (?:be )?(?:found|supported|exist|available|allowed|responding|ready|initiali[sz]ed|permitted|running)"
     r"|no such|does ?n[o’']t exist|busy|closed|unknown|detected|double free|shut ?down"
     r"|out of (?:quota|capacity|memory|resources?|space|disk)"
-    r"|retry loop|leaked|denies|loses|losing|disappear(?:s|ed)?|gone|mutually exclusive|waiting (?:for|until)"
+    r"|retry loop|leaked|denies|loses|losing|disappear(?:s|ed)?|gone|mutually exclusive"
+    r"|(?:is|are|was|disk|quota|device) full|waiting (?:for|until)"
     r"|not (?:yet )?(?:up|reachable|start(?:ed|ing)?|work(?:s|ing)?|connected|enough|respond)"
     r"|won['’]?t start"
     r"|no (?:\w{1,20} )?(?:devices?|gpus?|nodes?|route|space|response|capacity|resources?|victims)"
     r"|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL))(?![a-z])"
-    "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa|\u5360\u7528|\u7206|\u6389\u5361|\u6302\u8d77"
+    "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa|\u5360\u7528|\u7206|\u6389\u5361|\u6302\u8d77|\u4e22\u5931|\u65ad\u8fde"
 )
 _EXCUSES = re.compile(
     r"(?i)(?<![a-z])(?:info|debug|(?-i:TRACE)|verbose|ignor(?:e|ed|ing)|skip(?:ped|ping)?|deprecat\w{0,6}|no errors?"
     r"|0 (?:errors?|failed)|errors?[ =:]{1,3}0|without errors?|using default|succe(?:ss|eded)\w{0,4}|recovered|passed"
-    r"|on_?error|error_?(?:rate|file|handler|log)s?|libibverbs|lib wrapper|flight recorder|no need"
+    r"|on_?error|(?-i:error_?(?:rate|file|handler|log)s?)|libibverbs|lib wrapper|flight recorder|no need"
     r"|not (?:need|requir)\w{0,4})(?![a-z])"
 )
 _SOFTENS = re.compile(

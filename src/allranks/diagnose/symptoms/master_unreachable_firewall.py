@@ -39,9 +39,11 @@ CAUSE = Cause(__name__)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:connect(?:ion)?\w{0,3}).{0,80}(?:refused|timed? ?-?out|unreachable|no route)"
-        r"|\bno route to host|\b(?:head|master) (?:node|address|addr|port)|\bfirewall|\biptables"
-        r"|\bmaster_(?:addr|port)|\bnetwork is unreachable|\u65e0\u6cd5\u8fde\u63a5"
-        r"|\u8fde\u63a5\u5931\u8d25|\u8fde\u63a5\u8d85\u65f6|\u4e3b\u8282\u70b9"
+        r"|\b(?:fail\w{0,3}|unable|cannot|could not"
+        r"|can't) (?:to )?connect\b(?! to (?:the )?proxy)(?!.{0,40}https?:)|\bno route to host|\b(?:head"
+        r"|master) (?:node|address|addr|port)|\bfirewall|\biptables|\bmaster_(?:addr|port)"
+        r"|\bnetwork is unreachable|\u65e0\u6cd5\u8fde\u63a5|\u8fde\u63a5\u5931\u8d25"
+        r"|\u8fde\u63a5\u8d85\u65f6|\u4e3b\u8282\u70b9"
     ),
     general=True,
 )

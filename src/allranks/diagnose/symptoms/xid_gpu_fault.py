@@ -51,7 +51,7 @@ COMPLAINT = Complaint(
         r"|double.bit|DBE|fallen off|GSP|page retirement|pending retire\w{0,6}|thermal"
         r"|PCIe? [Bb]us [Ee]rror|AER|MCE|Hardware Error)\b|(?i:\bgpus? (?:\w{1,6} )?(?:lost|loss|gone"
         r"|missing|disappear\w{0,4}|dropped)\b|\b(?:lost|loses?|losing|missing) (?:\w{1,10} ){0,2}gpus?\b"
-        r"|\u6389\u5361)"
+        r"|\u6389\u5361|\u663e\u5361.{0,6}\u4e22\u5931)"
     ),
 )
 PATTERNS = (
