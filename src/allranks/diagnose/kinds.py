@@ -25,15 +25,14 @@ NOTHING, OPENS, CLOSES = range(3)
 
 
 class Layout:
-    """The columns in which raw lines name their place, and their role. `cut` takes those columns out of a line; None:
-    all lines have the same place."""
+    """The columns of the digits by which raw lines name their place, and their role. `cut` takes those digits out of a
+    line; None: all lines have the same place."""
 
-    __slots__ = ("cut", "role")
+    __slots__ = ("columns", "cut", "role")
 
-    def __init__(self, role: int, columns: Sequence[Tuple[int, int]] = ()) -> None:
-        self.role = role
-        parts = [start if end - start == 1 else slice(start, end) for start, end in columns]
-        self.cut: Optional[Callable[[bytes], Any]] = itemgetter(*parts) if parts else None
+    def __init__(self, role: int, columns: Sequence[int] = ()) -> None:
+        self.role, self.columns = role, columns
+        self.cut: Optional[Callable[[bytes], Any]] = itemgetter(*columns) if columns else None
 
 
 class Kind:
@@ -137,11 +136,13 @@ class Kinds:
 
     def layout(self, role: int, text: str, form: bytes, spans: Spans) -> Layout:
         """The same one for all lines that say their place in the same way at the same columns."""
-        columns = [
-            (len(text[:start].encode()), len(text[:end].encode())) for start, end in sorted(set(spans))
-        ]
-        digits = tuple((start, end) for start, end in columns if any(b == 0x30 for b in form[start:end]))
-        key = role, digits, form[: max((end for _, end in columns), default=0)]
+        columns = {
+            column
+            for start, end in spans
+            for column in range(len(text[:start].encode()), len(text[:end].encode()))
+        }
+        digits = tuple(column for column in sorted(columns) if form[column] == 0x30)
+        key = role, digits, form[: max(columns, default=-1) + 1]
         layout = self.layouts.get(key)
         if layout is None:
             layout = self.layouts[key] = Layout(role, digits)
@@ -183,9 +184,6 @@ class Sum:
 SAMPLED = 16
 """One line of so many is looked at to find the layout that most lines have."""
 
-LOOKED_AT = 128
-"""Lines at both ends of a stretch among which mostly every place has its first and its last one."""
-
 
 def runs(
     raws: Lines, among: List[Kind], different: Set[Kind], begun: int
@@ -195,8 +193,7 @@ def runs(
     layouts = {kind.layout for kind in different}
     if len(layouts) == 1:
         layout = layouts.pop()
-        said = [] if layout.cut is None else list(map(layout.cut, raws[begun : whole.stop]))
-        yield from _of_layout(layout, whole, said)
+        yield from _of_layout(layout, whole, raws[begun : whole.stop] if layout.columns else [])
         return
     largest = Counter(kind.layout for kind in among[::SAMPLED]).most_common(1)[0][0]
     others = {kind for kind in different if kind.layout is not largest}
@@ -205,29 +202,47 @@ def runs(
         rows.setdefault(among[number - begun].layout, []).append(number)
     left = len(among) - sum(map(len, rows.values()))
     for layout, numbers in rows.items():
-        said = [] if layout.cut is None else [layout.cut(raws[number]) for number in numbers]
-        yield from _of_layout(layout, numbers, said)
+        yield from _of_layout(layout, numbers, [raws[n] for n in numbers] if layout.columns else [])
     if largest.cut is None:
         first = next(n for n, kind in zip(whole, among) if kind not in others)
         last = next(n for n, kind in zip(reversed(whole), reversed(among)) if kind not in others)
         yield largest, None, Run(left, first, last)
         return
     chosen = [kind not in others for kind in among]
-    said = list(map(largest.cut, compress(raws[begun : whole.stop], chosen)))
-    yield from _of_layout(largest, list(compress(whole, chosen)), said)
+    lines = list(compress(raws[begun : whole.stop], chosen))
+    yield from _of_layout(largest, list(compress(whole, chosen)), lines)
 
 
-def _of_layout(layout: Layout, numbers: Sequence[int], said: List[Any]) -> Iterator[Tuple[Layout, Any, Run]]:
-    """How many times each value occurs, and the numbers of its first and its last place."""
+def _of_layout(
+    layout: Layout, numbers: Sequence[int], lines: List[bytes]
+) -> Iterator[Tuple[Layout, Any, Run]]:
+    """How many times each place occurs, and the numbers of its first and its last line."""
     if layout.cut is None:
         yield layout, None, Run(len(numbers), numbers[0], numbers[-1])
         return
-    counts = Counter(said)
-    firsts = dict(zip(said[LOOKED_AT - 1 :: -1], numbers[LOOKED_AT - 1 :: -1]))
-    if len(firsts) < len(counts):
-        firsts = dict(zip(reversed(said), reversed(numbers)))
-    lasts = dict(zip(said[-LOOKED_AT:], numbers[-LOOKED_AT:]))
-    if len(lasts) < len(counts):
-        lasts = dict(zip(said, numbers))
-    for value, count in counts.items():
+    if len(layout.columns) <= 2:  # one byte for each line
+        codes = bytes(map(itemgetter(layout.columns[0]), lines))
+        if len(layout.columns) == 2:
+            codes = _together(codes, bytes(map(itemgetter(layout.columns[1]), lines)))
+        for code in set(codes):
+            said = code if len(layout.columns) == 1 else (ZERO + code // 10, ZERO + code % 10)
+            run = Run(codes.count(code), numbers[codes.index(code)], numbers[codes.rindex(code)])
+            yield layout, said, run
+        return
+    values = list(map(layout.cut, lines))
+    firsts, lasts = dict(zip(reversed(values), reversed(numbers))), dict(zip(values, numbers))
+    for value, count in Counter(values).items():
         yield layout, value, Run(count, firsts[value], lasts[value])
+
+
+ZERO = 0x30
+_VALUES = bytes((byte - ZERO) % 256 for byte in range(256))
+
+
+def _together(tens: bytes, ones: bytes) -> bytes:
+    """The digits of both, place by place, as numbers from 0 to 99: as the digits of a large number in base 256, which
+    carries nothing."""
+    number = 10 * int.from_bytes(tens.translate(_VALUES), "big") + int.from_bytes(
+        ones.translate(_VALUES), "big"
+    )
+    return number.to_bytes(len(ones), "big")
