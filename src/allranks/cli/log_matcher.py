@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from typing import Any
 
 
 @cache
@@ -16,26 +17,30 @@ def suspects() -> Callable[[bytes], list[int]] | None:
         return None
     from allranks.diagnose.suspects import expressions
 
-    texts, regular = expressions()
-    whole = [*(re_of(text) for text in texts), *regular]
-    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    try:
-        database.compile(
-            expressions=[one.encode() for one in whole],
-            ids=list(range(len(whole))),
-            elements=len(whole),
-            flags=[hyperscan.HS_FLAG_MULTILINE] * len(whole),
-        )
-        scratch = hyperscan.Scratch(database)
+    texts, anywhere, beginnings = expressions()
+    try:  # two take less time than one with all of them
+        matchers = [_matcher(hyperscan, [*map(re_of, texts), *anywhere]), _matcher(hyperscan, beginnings)]
     except hyperscan.error:  # an unknown processor
         return None
 
     def ends(text: bytes) -> list[int]:
         found: list[int] = []
-        database.scan(text, match_event_handler=lambda *match: found.append(match[2]), scratch=scratch)
+        for database, scratch in matchers:
+            database.scan(text, match_event_handler=lambda *match: found.append(match[2]), scratch=scratch)
         return found
 
     return ends
+
+
+def _matcher(hyperscan: Any, whole: list[str]) -> Any:
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    database.compile(
+        expressions=[one.encode() for one in whole],
+        ids=list(range(len(whole))),
+        elements=len(whole),
+        flags=[hyperscan.HS_FLAG_MULTILINE] * len(whole),
+    )
+    return database, hyperscan.Scratch(database)
 
 
 def re_of(text: str) -> str:

@@ -88,7 +88,9 @@ class Kinds:
         self.layouts: Dict[Any, Layout] = {}
         self._of: Dict[Any, Dict[bytes, Kind]] = {}
         self._heads: Dict[Any, Dict[bytes, Kind]] = {}
-        self._cut: Dict[Any, Tuple[int, Callable[[bytes], List[bytes]]]] = {}
+        self._usual: Dict[Any, bytes] = {}
+        """The prefix that most lines had."""
+
         self._bytes = 0
 
     def suspects(self, unlike: int) -> Optional[Suspects]:
@@ -115,7 +117,6 @@ class Kinds:
                 one.clear()
             self.layouts.clear()
             self._heads.clear()
-            self._cut.clear()
             self._bytes = 0
         known.update(kept)
 
@@ -125,14 +126,19 @@ class Kinds:
             ranked, {b"": Kind(self.layout(PLAIN, "", b"", []), NOTHING, False, -1, PLAIN_SHAPE)}
         )
 
-    def cut_heads(self, ranked: object) -> Callable[[bytes], List[bytes]]:
-        """A function that cuts lines, each after its line's end, into the prefixes and what follows them: `["", prefix,
-        text, prefix, text, …]`."""
+    def cut(self, forms: bytes, ranked: object) -> Tuple[List[Optional[Kind]], List[bytes]]:
+        """What follows the known prefixes of these lines, and the kind of each line if that is plain text. First the
+        prefix is tried that most of the last lines had: if all have it, nothing else must be looked at."""
         heads = self.heads(ranked)
-        if ranked not in self._cut or self._cut[ranked][0] != len(heads):
-            known = b"|".join(map(re.escape, sorted(heads, key=len, reverse=True)))
-            self._cut[ranked] = len(heads), re.compile(b"\n(" + known + b")").split
-        return self._cut[ranked][1]
+        usual = self._usual.get(ranked, b"")
+        if usual in heads and usual:
+            texts = re.split(b"\n(?:" + re.escape(usual) + b")?", b"\n" + forms)[1:]
+            if len(forms) + 1 - sum(map(len, texts)) == len(texts) * (1 + len(usual)):
+                return [heads[usual]] * len(texts), texts
+        known = b"|".join(map(re.escape, sorted(heads, key=len, reverse=True)))
+        _, *parts = re.split(b"\n(" + known + b")", b"\n" + forms)
+        self._usual[ranked] = Counter(parts[::2]).most_common(1)[0][0]
+        return list(map(heads.get, parts[::2])), parts[1::2]
 
     def layout(self, role: int, text: str, form: bytes, spans: Spans) -> Layout:
         """The same one for all lines that say their place in the same way at the same columns."""

@@ -174,9 +174,7 @@ class _Scanner:
         suspects = self.kinds.suspects(len(forms)) if not self.learned else None
         if suspects is None:
             return []
-        _, *parts = self.kinds.cut_heads(self.ranked)(b"\n" + forms)
-        kinds: List[Optional[Kind]] = list(map(self.kinds.heads(self.ranked).get, parts[::2]))
-        texts = parts[1::2]
+        kinds, texts = self.kinds.cut(forms, self.ranked)
         if max(map(len, texts)) > LINE_LIMIT // 2:  # of a line longer than the limit only the ends are read
             kinds = [kind if len(text) <= LINE_LIMIT // 2 else None for kind, text in zip(kinds, texts)]
         joined = b"\n".join(texts)

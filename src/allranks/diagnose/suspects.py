@@ -56,7 +56,8 @@ def literals() -> List[str]:
     return sorted(found | {pattern.literal for listed in facts.by_word().values() for pattern, _ in listed})
 
 
-def expressions() -> Tuple[List[str], List[str]]:
-    """(texts as they are, regular expressions for a matcher that takes `^` and `$` for the ends of lines)."""
+def expressions() -> Tuple[List[str], List[str], List[str]]:
+    """(texts as they are, regular expressions for any place, those for the beginning of a line), for a matcher that
+    takes `^` and `$` for the ends of lines."""
     texts = [*literals(), *(words for words, _ in HEADINGS), *HEADING_WORDS]
-    return texts, [*(_START + one for one in _BEGINNINGS), "^---", "^> ", *_ANYWHERE, EXPRESSION]
+    return texts, [*_ANYWHERE, EXPRESSION], [*(_START + one for one in _BEGINNINGS), "^---", "^> "]
