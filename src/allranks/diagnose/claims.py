@@ -24,7 +24,7 @@ COMPLAINS = re.compile(
     r"|only (?:support|work)|internal|missing|invalid|unknown|undefined|unrecogni[sz]ed|unexpected"
     r"|expect(?:s|ed)|please|mismatch|error|fail(?:ed|s|ing|ure)|crash(?:e[sd])?|occur(?:s|red)?|nan|unable|misconfigur\w{1,24}"
     r"|no such|no \w{1,30} (?:found|were)|conflicts?|exclusive|neither|either"
-    r"|both|too (?:small|large|few|many|long|short)|at least|empty|already"
+    r"|both|(?:issues?|problems?|trouble) with|too (?:small|large|few|many|long|short)|at least|empty|already"
     r"|but (?:\w{1,20} ){0,4}(?:is|are|was|were|got|found|has|have|only))\b" + CHINESE,
     re.ASCII,
 )

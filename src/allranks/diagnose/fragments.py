@@ -20,8 +20,14 @@ NEAR_THE_END = 40
 SHORT = 24
 """Lines of a text that is about what its lines say."""
 
+_OF_CODE = re.compile(
+    r"(?<![A-Za-z])(?:Assertion|Attribute|Index|Key|Name|NotImplemented|Recursion|Syntax|Type|UnboundLocal|Value"
+    r"|ZeroDivision)Error(?![A-Za-z])"
+)
+"""Exceptions that only a program's own code raises."""
+
 _OF_OTHERS = re.compile(
-    r"/torch/distributed/(?:elastic|run\.py|launch|distributed_c10d)|/accelerate/commands/|deepspeed/launcher/"
+    r"/torch/distributed/(?:elastic/(?!multiprocessing/errors/)|run\.py|launch|distributed_c10d)|/accelerate/commands/|deepspeed/launcher/"
     r"|/ray/(?:_private|dashboard|scripts)"
 )
 _BEGINS = re.compile(r"/bin/|\.exe/|runpy\.py|/launcher\.py")
@@ -69,12 +75,13 @@ def cut_off(seen: Evidence) -> List[Raised]:
     return sorted(told, key=lambda r: r.order)
 
 
-def in_words(seen: Evidence) -> Optional[Case]:
+def in_words(seen: Evidence, crashed: str) -> Optional[Case]:
     """The case that follows from plain words, if nothing else names a cause: from an error that a logger wrote near the
-    end, or from any statement in a short text. The claims on its subject decide."""
+    end, or from any statement in a short text. The claims on its subject decide; else the name of an exception in a
+    short text says that a program `crashed`."""
     every = [(one, told) for one in (*seen.ranks.values(), *seen.streams.values()) for told in one.stated]
-    short = seen.count <= SHORT and not seen.steps
-    for one, told in sorted(every, key=lambda pair: pair[1].raised.order):
+    short, named = seen.count <= SHORT and not seen.steps, None
+    for one, told in sorted(every, key=lambda pair: (not pair[1].sure, pair[1].raised.order)):
         near = told.sure and one.lines - told.number <= NEAR_THE_END and not seen.survived(told.raised)
         if seen.ended_well or not (near or short):
             continue
@@ -83,4 +90,6 @@ def in_words(seen: Evidence) -> Optional[Case]:
         if symptom is not None:
             hit = Hit(symptom, WORDS, raised.line, raised.order, raised.at, raised.steps)
             return Case(symptom, WORDS, (hit,), "likely")
-    return None
+        if named is None and short and _OF_CODE.search(raised.line.text) is not None:
+            named = Hit(crashed, WORDS, raised.line, raised.order, raised.at, raised.steps)
+    return Case(crashed, WORDS, (named,), "likely") if named is not None else None

@@ -41,8 +41,9 @@ STATED: it says in words that something failed. LOGGED: a logger does, as an err
 _STATES = re.compile(
     r"[Ee]rror|ERROR|[Ee]xception|\b[Ff]ail(?:s|ed|ure|ing)?\b|FAIL(?:ED|ING|URE)|FATAL|CRITICAL"
     r"|\b[Cc]rash(?:e[sd]|ing)?\b|\b[Cc](?:annot|an't|an not|ould not)\b"
-    r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|must|should|requires?)\b|mismatch"
+    r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|[Uu]ndefined|must|should|requires?)\b|mismatch"
     r"|\b(?:is|are|was|were|do|does|did|has|have) ?n(?:ot|'t|o longer)\b"
+    r"|\b(?:[Ii]ssues?|[Pp]roblems?|[Tt]rouble) (?:with|when|while|in|on|during|loading)\b"
     r"|\b[Nn]ot (?:found|supported|allowed|implemented)\b|\b[Oo]ccur(?:s|red)?\b"
     r"|\b(?:becom(?:es?|ing)|became|is|gets?|got|goes|went|turns|to|found|contains?|produces?|in) (?:NaN|nan)\b"
     r"|(?<![A-Za-z])(?:[Ll]oss|[Gg]rad|[Nn]orm)\w{0,12}\b.{0,16}\b(?:NaN|nan|NAN)\b"

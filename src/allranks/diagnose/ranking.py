@@ -34,8 +34,9 @@ NEVER = float("inf")
 def conclude(seen: Evidence) -> Diagnosis:
     """The diagnosis of everything that was fed in."""
     found = ranked((), Texts(lambda: weighed(seen)))
-    case = in_words(seen) if found.weight <= HINTED and not seen.is_document else None
-    if case is not None and found.weight > STALE and claims()[case.symptom].general:
+    case = in_words(seen, RANK_CRASHED_FIRST.id) if found.weight <= HINTED and not seen.is_document else None
+    claim = claims().get(case.symptom) if case is not None else None
+    if case is not None and found.weight > STALE and (claim is None or claim.general):
         case = None  # a complaint on a general subject says no less
     return found.diagnosis if case is None else _diagnosis(seen, case, False)
 

@@ -28,6 +28,7 @@ FIRES = (
         if rank != 3
     ),
     "step 7 loss 2.85\nterminate called after throwing an instance of 'c10::Error'\nAborted (core dumped)\n",
+    "python: /u/ops/aio.cpp:125: int wait(int): Assertion `a >= b' failed.\n",
     "(Worker pid=77) [2026-07-06 07:14:27,052 C 77 77] task.cc:219: Check failed: is_valid\n",
     ("ERROR:composer.cli.launcher:Global rank 3 (PID 208) exited with code -11\n", 3),
     (

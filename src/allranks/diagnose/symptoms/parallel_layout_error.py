@@ -42,7 +42,7 @@ CLAIM = Claim(
         r"(?i)divisible|\bmultiple of|(?:tensor|pipeline|context|sequence|expert"
         r"|data)[-_ ](?:model[-_ ])?parallel|\b(?:tp|pp|cp|ep|dp)(?:_size| size| degree)"
         r"|world[_ ]size|num(?:ber)?[_ ](?:of[_ ])?(?:gpus|processes|devices|ranks|nodes)"
-        r"|\bmesh\b|device_?mesh|\w{1,20} parallelism"
+        r"|\b(?:tp|pp|cp|ep|dp|sp) ?[>=]|\bmesh\b|device_?mesh|\w{1,20} parallelism"
     ),
 )
 PATTERNS = (

@@ -17,7 +17,8 @@ ranks crashed at the same place, look at the configuration.
 ## Source
 `Segmentation fault` is glibc's text for SIGSEGV, `sysdeps/generic/siglist.h`. `Fatal Python error` is
 CPython's, in `libpython3.11.so`. MPICH's Hydra prints `EXIT CODE` in `src/pm/hydra/mpiexec/pmiserv_cb.c`,
-SLURM `core dumped` in `src/srun/launch.c`. glog prints `Check failed` in `src/glog/logging.h`.
+SLURM `core dumped` in `src/srun/launch.c`. glog prints `Check failed` in `src/glog/logging.h`, glibc
+`Assertion … failed` in `assert/assert.c`.
 
 Topic: ends
 """
@@ -54,6 +55,11 @@ PATTERNS = (
     Pattern(
         "Check failed: ", r"\.(?:cc|cpp|cu|h):\d{1,6}[\]:]{1,2} {1,3}Check failed: ", weight=BARE
     ),  # glog
+    Pattern(
+        "Assertion `",
+        r"\.(?:c|cc|cpp|cu|h|hpp):\d{1,6}: .{1,400}: Assertion `.{1,300}' failed\.",
+        weight=BARE,
+    ),  # glibc
     Pattern(
         "Process name: ", r"Process name: \[\[\d{1,9},\d{1,6}\],(?P<rank>\d{1,6})\]", weight=ECHO - 1
     ),  # Open MPI

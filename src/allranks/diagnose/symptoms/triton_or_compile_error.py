@@ -36,7 +36,7 @@ from allranks.diagnose.symptoms.version_drift_transformers_peft import (
 
 CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT,))
 CLAIM = Claim(
-    frame=r"/triton/|/torch/_(?:inductor|dynamo|functorch)/",
+    frame=r"/triton/|/torch/_(?:inductor|dynamo|functorch)/|/torch/__init__\.py in __call__",
     subject=r"(?i)\btriton|torch\.compile|\b(?:dynamo|inductor)\b|\b(?:nvcc|ptxas|PTX|MLIR)\b|\bPassManager\b",
 )
 PATTERNS = (

@@ -45,7 +45,7 @@ CLAIM = Claim(
         r"^(?:\w{1,60}\.){0,8}\w{0,20}(?:onfiguration|Argument|Validation)(?:Error|Exception):"
         r"|\bMisconfigurationException\b|"
         r"^(?:\w{1,60}\.){0,8}(?:Value|Assertion|NotImplemented|\w{0,40}(?:Config|Argument|Validation)\w{0,20})"
-        r"?(?:Error|Exception): (?!.{0,300}\b(?:tensors?|shapes?|dtypes?|dims?|dimensions?|numel)\b)"
+        r"?(?:Error|Exception): (?!.{0,300}\b(?:tensors?|shapes?|dtypes?|dims?|dimensions?|numel|targets?)\b)"
         r".{0,300}(?:`\w{3,60}`|(?<![\w-])--[a-z][\w-]{2,60}|\b[a-z][a-z0-9]{1,30}_[a-z0-9_]{2,60}\b|\b\w{3,60}=\w"
         r"|(?i:\b(?:argument|option|config(?:uration)?|setting|flag|strategy|accelerator|optimizer|scheduler)s?\b))"
     ),
