@@ -37,8 +37,8 @@ CLAIM = Claim(
         r"|/megatron/(?:core/datasets|legacy/data|data)/|/swift/llm/(?:dataset|template)/"
         r"|/data_collator|/collat\w{0,30}\.py in"
     ),
-    subject=r"(?i)\bdata ?sets?\b|\b(?:train|eval)_dataset\b|\bcolumns?\b|(?<!config\.)(?<!index\.)\bjsonl?\b|\bsamples?\b|\bconversations?\b"
-    r"|\bschema\b|\bfield names?\b",
+    subject=r"(?i)\bdata ?sets?\b|\b(?:train|eval)_dataset\b|\bcolumns?\b|(?<!config\.)(?<!index\.)\bjsonl?\b"
+    r"|\bsamples?\b|\bconversations?\b|\bschema\b|\bfield names?\b",
 )
 PATTERNS = (
     Pattern(  # a column that the data set does not have
