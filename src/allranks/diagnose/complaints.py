@@ -81,7 +81,7 @@ _GUESSES = re.compile(
     r"(?i)(?<![a-z])(?:(?:possible|potential|common|likely) (?:\w{1,10} )?(?:reasons?|causes?)|some (?:of the )?reasons"
     r"|either|this (?:may|can|could|might|usually|often) )"
 )
-"""What follows is what may have been the reason, not what was."""
+"""The rest of such a line guesses at reasons."""
 
 _OF_CODE = frozenset((
     "ValueError", "TypeError", "KeyError", "AttributeError", "NameError", "IndexError", "AssertionError", "ImportError",

@@ -38,7 +38,7 @@ class Layout:
 class Kind:
     """The common properties of raw lines that differ only in digits. `effect`: the effect on a traceback; `timed`: such
     a line may have a time stamp; `start`: the index at which its text begins, -1 if it is not known; `frame`: it is
-    nothing but a frame of a traceback; `between`: it may stand between two frames."""
+    nothing but a frame of a traceback; `between`: it may be between two frames."""
 
     __slots__ = ("between", "effect", "ends", "frame", "layout", "shape", "speaks", "start", "timed")
 
@@ -127,7 +127,7 @@ class Kinds:
         )
 
     def cut(self, forms: bytes, ranked: object) -> Tuple[List[Optional[Kind]], List[bytes]]:
-        """What follows the known prefixes of these lines, and the kind of each line if that is plain text. First the
+        """The rest of each line after its known prefixes, and its kind if it is plain text. First the
         prefix is tried that most of the last lines had: if all have it, nothing else must be looked at."""
         heads = self.heads(ranked)
         usual = self._usual.get(ranked, b"")
