@@ -43,6 +43,7 @@ _ROTATED = re.compile(rf"^(?P<name>.+?)[.-](?P<turn>\d{{1,10}})(?P<packed>{_PACK
 ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 READABLE = "run this as a user who may read it: a rank whose log is missing may be the one"
 PEEK = 4096
+CONTROL = bytes(b for b in range(32) if b < 9 or 13 < b < 27 or b > 27)
 BINARY_SHARE = 0.1
 """The share of control characters, which no text has, in the first bytes of a binary file. A log may contain a few."""
 
@@ -263,7 +264,7 @@ def encoding_of(head: bytes) -> str | None:
         zeros = head[1::2].count(0), head[0::2].count(0)
         if max(zeros) > 0.8 * (len(head) // 2) and min(zeros) < 0.1 * len(head):
             return "utf-16-le" if zeros[0] > zeros[1] else "utf-16-be"
-    odd = sum(b < 9 or 13 < b < 27 or 27 < b < 32 for b in head)
+    odd = len(head) - len(head.translate(None, CONTROL))
     return None if odd > BINARY_SHARE * len(head) else "utf-8"
 
 

