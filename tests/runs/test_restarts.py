@@ -323,10 +323,13 @@ def test_a_killed_rank_costs_a_restart_and_the_run_succeeds(runner: Desk, tmp_pa
 
 @pytest.mark.training
 def test_a_restart_goes_on_from_the_newest_verified_checkpoint(runner: Desk, root: Path) -> None:
+    """With allranks' own loader, and the experts in slices."""
     tiny = root / ".cache" / "tiny-deepseek-v3"
     subprocess.run([sys.executable, str(root / "examples" / "make_tiny.py"), str(tiny)], check=True)
-    settings = ["--set", f"network.port={free_port()}", "--set", "launch.restarts=1"]
-    controller = runner.start("run", root / "examples" / "tiny-deepseek-v3.yaml", *settings)
+    settings = [f"network.port={free_port()}", "launch.restarts=1", "environment.loader=own"]
+    settings += ["train.experts=lockstep", "train.experts_at_once=3"]
+    words = [word for setting in settings for word in ("--set", setting)]
+    controller = runner.start("run", root / "examples" / "tiny-deepseek-v3.yaml", *words)
     run = runner.at_step(13)
     start = next(e for e in runner.events(run["id"]) if e["kind"] == "start" and e["rank"] == 1)
     os.kill(start["data"]["pid"], signal.SIGKILL)
@@ -336,6 +339,9 @@ def test_a_restart_goes_on_from_the_newest_verified_checkpoint(runner: Desk, roo
     assert (state["state"], state["step"], state["adapter"]["whole"]) == ("succeeded", 36, True)
     events = runner.events(run["id"])
     restart_at = next(e["at"] for e in events if e["kind"] == "restart")
+    notes = [set(e["data"].get("notes", ())) for e in events if e["kind"] == "settings"]
+    assert all("DeepseekV3NaiveMoe: fused experts in slices, 3 at a time." in told for told in notes)
+    assert all(any(note.startswith("loader own: read ") for note in told) for told in notes)
     said = next(e["data"]["saw"] for e in events if e["kind"] == "finding" and e["data"]["id"] == "restarted")
     # one every tenth step: which was the newest depends on when the signal came
     looked = [e["data"] for e in events if e["kind"] == "checkpoint" and e["at"] < restart_at]
