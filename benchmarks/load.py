@@ -90,7 +90,11 @@ def make(folder: Path, kind: str, size: str = SIZE) -> int:
 def operators(python: str) -> str:
     """Where this environment's operators are compiled."""
     if python == sys.executable:
-        return extensions.folder(str(ROOT / ".cache")) or str(ROOT / ".cache")
+        return (
+            os.environ.get(extensions.VARIABLE)
+            or extensions.folder(str(ROOT / ".cache"))
+            or str(ROOT / ".cache")
+        )
     folder = Path(python).parent.parent / "torch_extensions"
     return str(next(folder.glob("py3*"), folder))
 

@@ -20,6 +20,8 @@ SIZE = os.environ.get("SIZE", "large")
 KIND = os.environ.get("KIND", "dense")
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 LIMIT_SECONDS = 900.0
+PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+"""The environment's own ninja comes first, as in a run of allranks: another one compiles DeepSpeed's operator again."""
 
 
 def measure() -> str:
@@ -36,7 +38,7 @@ def measure() -> str:
                     if side == "allranks":
                         pair[side] = restart.ours(folder, LOOP, "own", LIMIT_SECONDS, **more)
                     else:
-                        pair[side] = restart.theirs(folder, LOOP, LIMIT_SECONDS, **more)
+                        pair[side] = restart.theirs(folder, LOOP, LIMIT_SECONDS, PATH=PATH, **more)
             print(pair, file=sys.stderr, flush=True)
             if number:  # the first is a warm-up
                 rounds.append((pair["allranks"], pair["torchrun"]))
