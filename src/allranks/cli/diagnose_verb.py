@@ -223,12 +223,12 @@ def scanned(logs: list[Log], notes: list[str]) -> Iterator:
 
 def scanner(logs: Sequence[Log] = ()) -> log_workers.Scan:
     """Returns a function that scans logs one after the other. It remembers the kinds of lines, also for the next
-    log. If these logs are large, it has a matcher from the first line on."""
+    log. If several processes scan these logs, the matcher is made before they part."""
     from allranks.diagnose.kinds import Kinds
     from allranks.diagnose.scan import scan
 
     kinds = Kinds(suspects)
-    if log_workers.are_large(list(logs)):
+    if log_workers.are_shared(list(logs)):
         kinds.make_matcher()
     return lambda log, host, notes: scan(blocks(log, notes), log.name, host, kinds)
 

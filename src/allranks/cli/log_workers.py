@@ -96,15 +96,17 @@ class Workers:
         return _unpacked(Path(self.folder.name, str(number)))
 
 
-def are_large(logs: list[Log]) -> bool:
-    """Whether the logs are worth what saves time with large ones only. The size of a pipe is not known."""
+def are_shared(logs: list[Log]) -> bool:
+    """Whether several processes scan these logs. The size of a pipe is not known."""
+    if len(logs) < 2 or cores() < 2 or not may_fork():
+        return False
     files = [file for log in logs for file in log.files]
     return not any(file == "-" or is_pipe(file) for file in files) and sum(map(size_of, logs)) >= WORTH_BYTES
 
 
 def scanned(logs: list[Log], hosts: dict[str, str], notes: list[str], scan: Scan) -> Iterator[Any]:
     """The content of all logs, in their order."""
-    if len(logs) < 2 or cores() < 2 or not may_fork() or not are_large(logs):
+    if not are_shared(logs):
         for log in logs:
             yield from scan(log, hosts.get(log.name), notes)
         return

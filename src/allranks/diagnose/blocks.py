@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Iterable, Iterator, List, Sequence, Set
 
-BLOCK_BYTES = (1 << 17) - 4096
+BLOCK_BYTES = (1 << 18) - 4096
 """Small enough for a core's own cache with the lines that are cut from it."""
 
 LONGEST = 1 << 20

@@ -17,7 +17,7 @@ from allranks.diagnose.streams import LOOSE, opens
 from allranks.diagnose.suspects import Suspects
 
 KINDS_BYTES = 1 << 24
-UNLIKE = 100_000
+UNLIKE = 50_000
 """Bytes of lines like none before, from which on a matcher is made."""
 
 STEP, PLAIN, MUTE, SPEAKS = range(4)
