@@ -45,7 +45,8 @@ _STATES = re.compile(
     r"|\b(?:is|are|was|were|do|does|did|has|have) ?n(?:ot|'t|o longer)\b"
     r"|\b(?:[Ii]ssues?|[Pp]roblems?|[Tt]rouble) (?:with|when|while|in|on|during|loading)\b"
     r"|\b[Nn]ot (?:found|supported|allowed|implemented|recogni[sz]ed|available)\b|\b[Oo]ccur(?:s|red)?\b"
-    r"|\b(?:becom(?:es?|ing)|became|is|gets?|got|goes|went|turns|to|found|contains?|produces?|causes?|gives?|in) (?:NaN|nan)\b"
+    r"|\b(?:becom(?:es?|ing)|became|is|gets?|got|goes|went|turns|to|found|contains?|produces?|causes?"
+    r"|gives?|in) (?:NaN|nan)\b"
     r"|(?<![A-Za-z])(?:[Ll]oss|[Gg]rad|[Nn]orm)\w{0,12}\b.{0,16}\b(?:NaN|nan|NAN)\b"
     r"|\bbut (?:\w{1,20} ){0,4}(?:is|are|was|were|got|found|has|have|only)\b" + CHINESE,
     re.ASCII,

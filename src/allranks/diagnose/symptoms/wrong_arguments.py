@@ -59,7 +59,11 @@ PATTERNS = (
     Pattern("Could not override", weight=94),
     Pattern("ConfigAttributeError", raised=True, weight=94),
     Pattern("ConfigKeyError", raised=True, weight=94),
-    Pattern("validation error for", r"(?:^|ValidationError: )\d{1,3} validation errors? for (?!DeepSpeed)", weight=80),
+    Pattern(
+        "validation error",
+        r"(?:^|ValidationError: )\d{1,3} validation errors? for (?!DeepSpeed)",
+        weight=80,
+    ),
     Pattern("for help", r"^Try '.{1,200} (?:--help|-h)' for help", weight=94),  # click
     Pattern("Missing option", r"(?:Error|error): Missing option", weight=94),
     Pattern("yaml", r"^yaml\.\w{1,20}\.\w{1,40}Error", weight=88),
