@@ -5,8 +5,8 @@
 
 Writes logs of several kinds into a temporary folder: 24 files of each, 500 MB together, a hundredth of them
 tracebacks. CPU time is that of the process and of its children, start included; the least of RUNS runs (3), the two
-programs in turn. Both are held on one core, because two processes on the threads of one core take more CPU time for
-the same work; the last row is without that. Our modules are compiled beforehand, as in an installed program.
+programs in turn. Both are held on one core. The last row is without that: then we use a process on each core, and they
+slow each other down. Our modules are compiled beforehand, as in an installed program.
 """
 
 from __future__ import annotations
