@@ -108,6 +108,8 @@ BULK = (
         f"17321432{n % 100:02}.5 10.0.0.{n % NODES}: iteration {n}/ 500 | lm loss: {n:.2E} | time per (ms): {n}"
     ),
     lambda n: f"plain text {n} of [rank{n % RANKS}] inside",
+    lambda n: f"[rank{n % 37:02}] plain text {n}",
+    lambda n: f"h{n % 7}: [rank{n * 7 % 131:03}] step {n} loss {n / 7:.3f}",
     lambda n: f"\x1b[32mgreen {n}\x1b[0m",
     lambda n: f"odd{n * 7919 % 10007:x}{chr(97 + n % 26)} words of no other line",
     lambda n: (
