@@ -1,6 +1,6 @@
 """What each check says beside its own cases: with one of a case's changes left out, or a number one larger or smaller.
 
-`tests/checks/said/<check>.txt` has each answer in a line. A case says what must be said; here a guard that no case
+`tests/checks/said/neighbours.txt` has each answer in a line. A case says what must be said; here a guard that no case
 needs, a limit that no case reaches and a default show as soon as they change.
 """
 
@@ -69,8 +69,9 @@ def neighbours(case: Case) -> Iterator[tuple[str, dict[Any, Any]]]:
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_what_is_said_beside_each_case(part: int) -> None:
+    told = []
     for rule_id in list(CASES)[part::PARTS]:
-        rule, told = all_rules()[rule_id], []
+        rule = all_rules()[rule_id]
         every = [
             (n, case, *one)
             for n, case in enumerate(CASES[rule_id].CASES)
@@ -88,5 +89,5 @@ def test_what_is_said_beside_each_case(part: int) -> None:
                 [one for one in rule.check(context) if one.verdict != OK] if rule.applies(context) else []
             )
             texts = "; ".join(f"{one.verdict} {one.where}: {one.saw} | {one.expected}" for one in findings)
-            told.append(f"{number} {name}: {texts or 'nothing'}")
-        said.hold(Path(__file__).parent / "said" / f"{rule_id}.txt", told)
+            told.append(f"{rule_id} {number} {name}: {texts or 'nothing'}")
+    said.hold(Path(__file__).parent / "said" / "neighbours.txt", told)
