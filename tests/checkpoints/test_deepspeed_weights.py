@@ -24,6 +24,7 @@ def saved(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     """Three tags of two ranks under ZeRO-2 and ZeRO-3."""
     folder = tmp_path_factory.mktemp(f"zero{request.param}")
     words = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    words += ["--log-dir", str(folder.parent / f"torchrun{request.param}")]
     env = {**os.environ, "STAGE": str(request.param), "DS_ACCELERATOR": "cpu", "OMP_NUM_THREADS": "1"}
     extensions = Path(sys.prefix) / "torch_extensions"
     if extensions.is_dir():

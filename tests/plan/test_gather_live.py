@@ -34,7 +34,7 @@ ZERO = {
 }
 
 
-def counted(reentrant: bool) -> dict[str, int]:
+def counted(reentrant: bool, folder: Path) -> dict[str, int]:
     job = {
         **WANTED,
         "leaf": "DeepseekV3MoE",
@@ -50,6 +50,7 @@ def counted(reentrant: bool) -> dict[str, int]:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", f"--master_port={port}"]
+    command += ["--log-dir", str(folder)]
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": "1",
@@ -72,7 +73,7 @@ def counted(reentrant: bool) -> dict[str, int]:
     "reentrant",
     [pytest.param(False, id=NON_REENTRANT), pytest.param(True, id=REENTRANT, marks=pytest.mark.seldom)],
 )
-def test_the_installed_deepspeed_gathers_as_planned(reentrant: bool) -> None:
+def test_the_installed_deepspeed_gathers_as_planned(reentrant: bool, tmp_path: Path) -> None:
     from importlib.metadata import version
 
     versions = Versions(None, parse(version("deepspeed")))
@@ -83,7 +84,7 @@ def test_the_installed_deepspeed_gathers_as_planned(reentrant: bool) -> None:
     zero = Zero(stage=3, prefetch_bucket=20_000, max_reuse=20_000, max_live=60_000)
     kind = REENTRANT if reentrant else NON_REENTRANT
     planned = replay(steps, zero, 2, kind, versions.holds_recomputed)
-    seen = counted(reentrant)
+    seen = counted(reentrant, tmp_path)
     assert seen["micro_step"] == planned.received
     assert seen["step"] - seen["micro_step"] == planned.persistent
     assert seen["reduce_scatter"] == 2 * trained.parameters

@@ -28,7 +28,7 @@ def loaded(out: Path, python: str, extensions: str) -> list[dict]:
         ALLRANKS_LOGS_DIR="", ALLRANKS_LOADER="own", TORCH_EXTENSIONS_DIR=extensions,
     )  # fmt: skip
     argv = [python, "-m", "torch.distributed.run", f"--nproc-per-node={RANKS}", "--rdzv-backend", "c10d"]
-    argv += ["--rdzv-endpoint", "127.0.0.1:0", str(WORKER), str(out)]
+    argv += ["--rdzv-endpoint", "127.0.0.1:0", "--log-dir", str(out / "torchrun"), str(WORKER), str(out)]
     with open(out / "log", "wb") as log:
         process = subprocess.Popen(argv, env=env, stdout=log, stderr=log)
         try:

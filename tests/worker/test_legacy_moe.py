@@ -38,6 +38,7 @@ def train(node, told: bool, experts: str = "leaf") -> tuple[str, bool]:
     argv += [
         "--rdzv-backend=c10d",
         "--rdzv-endpoint=127.0.0.1:0",
+        f"--log-dir={node.root / 'torchrun'}",
         str(ROOT / "examples" / "plain_deepspeed.py"),
     ]
     argv += ["--model", str(TINY / "model"), "--steps", "8", "--micro-batch", "1", "--length", "8"]

@@ -44,7 +44,8 @@ def torchrun(root: Path, out: Path, steps: int, cases: list[str], python: str = 
     extensions = binaries.parent / "torch_extensions"  # each environment has its own compiled operators
     env["TORCH_EXTENSIONS_DIR"] = str(next(extensions.glob("py3*"), extensions))
     command = [python, "-m", "torch.distributed.run", "--nproc-per-node=2", "--rdzv-backend=c10d"]
-    command += ["--rdzv-endpoint=127.0.0.1:0", str(WORKER), str(out), str(steps), "0:1", *cases]
+    command += ["--rdzv-endpoint=127.0.0.1:0", "--log-dir", str(out / "torchrun")]
+    command += [str(WORKER), str(out), str(steps), "0:1", *cases]
     done = subprocess.run(command, env=env, cwd=out, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, (done.stdout + done.stderr)[-4000:]
     return [json.loads((out / f"rank-{rank}.json").read_text()) for rank in (0, 1)]

@@ -30,7 +30,15 @@ def torchrun(root: Path, out: Path, ranks: int, *modes: str, python: str = sys.e
     if python != sys.executable:  # each environment has its own compiled operators
         env["TORCH_EXTENSIONS_DIR"] = str(Path(binaries).parent / "torch_extensions")
     command = [python, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}"]
-    command += ["--rdzv-backend", "c10d", "--rdzv-endpoint", "127.0.0.1:0", str(WORKER), str(out), *modes]
+    command += [
+        "--rdzv-backend",
+        "c10d",
+        "--rdzv-endpoint",
+        "127.0.0.1:0",
+        "--log-dir",
+        str(out / "torchrun"),
+    ]
+    command += [str(WORKER), str(out), *modes]
     with open(out / "log", "wb") as log:
         process = subprocess.Popen(command, env=env, stdout=log, stderr=log, start_new_session=True)
         try:

@@ -33,7 +33,7 @@ def torchrun(
     if not told:
         del env["ALLRANKS_RUN_ID"]
     argv = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}"]
-    argv += [f"--master-port={free_port()}", str(script), *words]
+    argv += [f"--master-port={free_port()}", "--log-dir", str(node.root / "torchrun"), str(script), *words]
     with subprocess.Popen(
         argv, env=env, cwd=node.root / "work", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:
