@@ -207,7 +207,7 @@ def test_logs_side_by_side_folded_and_searched(browser, served) -> None:
 def test_steps_come_as_they_are_told_and_a_run_is_stopped_by_its_name(browser, tmp_path) -> None:
     page = browser.page()
     with Served(tmp_path) as live:
-        run_id = live.run(live.light("--steps", 400, "--seconds", 0.05), "--detach", code=0)["id"]
+        run_id = live.run(live.light("--steps", 100_000, "--seconds", 0.05), "--detach", code=0)["id"]
         page.open(f"{live.serve(run_id)}")
         step = "Number(document.querySelector('.figures dd span')?.innerText.replace(',', '')) || 0"
         before = page.until(step, 60)
