@@ -14,7 +14,7 @@ from allranks import checks, diagnose, monitor, probe
 from allranks.core import causes
 from allranks.core.causes import AFTER_A_STEP, BLAME, END, NEVER, PASSES, REASON, Cause
 from allranks.core.pages import is_page
-from allranks.diagnose import catalogue, cause
+from allranks.diagnose import catalogue, cause, facts
 
 IDS = frozenset(diagnose.ids()) | frozenset(monitor.ids())
 RULES = frozenset(checks.ids()) | frozenset(probe.ids())
@@ -142,3 +142,15 @@ def test_whoever_asks_knows_the_detectors_too() -> None:
     code = "from allranks.runs import keeper_{0} as k; assert k.known('node-lost').restart == 'passes'"
     for part in ("restart", "spares"):
         subprocess.run([sys.executable, "-c", code.format(part)], check=True, timeout=60)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("0-3,7", [0, 1, 2, 3, 7]), ("5", [5]), ("x,2", [2]), ("3-x", []), ("4-2", []), ("", []), ("1-1", [1]),
+        ("0-4095", list(range(4096))), ("0-9999999999", list(range(4096))), ("0-4094,9,9", [*range(4095), 9]),
+    ],
+)  # fmt: skip
+def test_tasks_of_slurm_as_numbers(text, numbers):
+    """4,096 at most, whatever a log says."""
+    assert facts._numbers(text) == numbers

@@ -86,3 +86,12 @@ def test_every_value_is_one_word() -> None:
         "wandb",
         "--g=$HOME\n`id`",
     ]
+
+
+def test_a_variable_of_a_shell_script_comes_as_a_word_after_the_file() -> None:
+    """YAML would keep `$HOME` as it is; the shell fills it in where it is a word."""
+    run = run_with(a=1)
+    words, files = trainer.started(run, {"a": 1, "b": "x\0HOME\0", "c": "y"}, "/run")
+    assert words == ["/run/arguments.yaml", "b=x\0HOME\0"] and files == {"arguments.yaml": 'a: 1\nc: "y"\n'}
+    as_words = replace(run, train=replace(run.train, as_words=True))
+    assert trainer.started(as_words, {"a": 1, "c": "y"}, "/run") == (["--a=1", "--c=y"], {})
