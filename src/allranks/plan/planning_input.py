@@ -198,8 +198,8 @@ class Case:
 
     @cached_property
     def file_bytes(self) -> float:
-        """What is read of the base's files. FP8 files (DeepSeek-V3's release) hold the matrices, except embeddings, the
-        head and routers, in one byte with a float32 scale for each block (transformers 5.6,
+        """The bytes read from the base's files. FP8 files (DeepSeek-V3's release) hold the matrices, except
+        embeddings, the head and routers, in one byte with a float32 scale for each block (transformers 5.6,
         `integrations/finegrained_fp8.py`, `Fp8Dequantize`)."""
         width, blocks = self.setting.weight_bytes, self.setting.stored_blocks
         if not blocks:

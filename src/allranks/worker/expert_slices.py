@@ -1,7 +1,7 @@
 """Fused experts a few at a time: under ZeRO-3 a layer's experts, one tensor with a row for each, gathered in slices.
 
 transformers 5 holds a layer's experts in two tensors, and ZeRO-3 gathers a tensor whole. But each rank's part of a
-tensor is one contiguous range, so a few experts lie on one or two ranks, which send them to all others. The module's
+tensor is one contiguous range, so one or two ranks hold a few experts and send them to all others. The module's
 own forward runs on each slice with the tokens that go there; a slice without tokens is gathered and not run. All ranks
 gather all slices in ascending order, forward and backward, so none waits for another. The next slice is on its way
 while one is in use, so two of them are whole at once.
@@ -74,7 +74,7 @@ class Slices:
         self.outer = [one for one in model.modules() if any(id(inner) in inside for inner in one.modules())]
 
     def mark(self) -> None:
-        """Whatever holds such experts is no leaf, which DeepSpeed would gather with all that is inside."""
+        """Modules around such experts must not be leaves: DeepSpeed would gather a leaf with all that is inside."""
         for module in self.outer:
             module._z3_leaf = False
 
@@ -161,7 +161,8 @@ class Experts:
 
     def slices(self, index: Any, device: Any) -> Iterator[Tuple[Any, Any, Any]]:
         """For each slice in turn its tensors by name, the places in the flattened `index` that go there, and their
-        experts within the slice. The tensors are in a list, from which the caller takes them: what it keeps stays."""
+        experts within the slice. The tensors are in a list. The caller takes them out, so that none is kept
+        longer than needed."""
         torch = guard.loaded("torch")
         flat = index.reshape(-1)
         order = torch.argsort(flat, stable=True)
