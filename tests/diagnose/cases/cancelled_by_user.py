@@ -1,3 +1,7 @@
-FIRES = ("step 9 loss 2.1\nslurmstepd: error: *** JOB 4242 ON gpu1 CANCELLED AT 2026-01-05T10:11:12 ***\n",)
+FIRES = (
+    "step 9 loss 2.1\nslurmstepd: error: *** JOB 4242 ON gpu1 CANCELLED AT 2026-01-05T10:11:12 ***\n",
+    "step 9 loss 2.1\n[2026-01-05 10:11:12,420] [INFO] [launch.py:328:sigkill_handler] Main process received SIGINT, "
+    "exiting\n",
+)
 
 SILENT = ("slurmstepd: error: *** JOB 4242 ON gpu1 CANCELLED AT 2026-01-05T10:11:12 DUE TO TIME LIMIT ***\n",)

@@ -7,6 +7,7 @@ FIRES = (
     "[rank0]: Traceback (most recent call last):\n[rank0]: huggingface_hub.errors.GatedRepoError: "
     "401 Client Error. Cannot access "
     "gated repo for url https://huggingface.co/meta-llama/Llama-3.1-8B\n",
+    "Access to model meta-llama/Meta-Llama-3-8B is restricted\n",
 )
 
 SILENT = (

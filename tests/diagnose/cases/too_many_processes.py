@@ -1,3 +1,6 @@
-FIRES = ("[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: can't start new thread\n",)
+FIRES = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: can't start new thread\n",
+    "-bash: fork: retry: No child processes\n",
+)
 
 SILENT = ("[rank0]: Traceback (most recent call last):\n[rank0]: OSError: [Errno 24] Too many open files\n",)

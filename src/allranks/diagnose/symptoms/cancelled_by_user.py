@@ -44,5 +44,6 @@ PATTERNS = (
     Pattern("CANCELLED by", r"CANCELLED by \d{1,9}", weight=WEAK + 22),
     Pattern("ancelled by user", weight=WEAK + 22),
     Pattern("borted by user", weight=WEAK + 22),
+    Pattern("Main process received SIGINT", weight=WEAK + 22),  # DeepSpeed's launcher
     Pattern("killing job", r"mpirun: killing job", weight=42),
 )

@@ -31,5 +31,6 @@ CAUSE = Cause(__name__, explains=(DATALOADER_WORKER_KILLED,))
 PATTERNS = (
     Pattern("create new processes if CUDA is already initialized"),
     Pattern("in forked subprocess", r"(?i)re-?initialize CUDA in forked"),
+    Pattern("CUDA initialized before forking"),  # numba
     Pattern("CUDA-capable device(s) is/are busy", weight=60),
 )

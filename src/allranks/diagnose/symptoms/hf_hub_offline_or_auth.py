@@ -52,6 +52,7 @@ COMPLAINT = Complaint(
 PATTERNS = (
     Pattern("connect to", r"couldn't connect to '?https://(?:huggingface\.co|hf-mirror|www\.modelscope)"),
     Pattern("gated repo"),
+    Pattern("Access to model", r"Access to model \S{1,200} is restricted", weight=95),
     Pattern(
         "Client Error",
         r"4(?:0[1349]|29) Client Error.{0,200}(?:huggingface|hf\.co|hf-mirror|modelscope)",

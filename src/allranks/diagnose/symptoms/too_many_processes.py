@@ -43,4 +43,5 @@ PATTERNS = (
         without=("socket", "recv"),
     ),
     Pattern("pthread_create failed", weight=80),
+    Pattern("fork: retry: ", weight=92),  # bash
 )
