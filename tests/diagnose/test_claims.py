@@ -87,6 +87,28 @@ SUBJECTS = [
         "version-drift-transformers-peft",
     ),
     ("ValueError: target_modules matches nothing, please look", "lora-target-not-found"),
+    ("RuntimeError: unknown arguments ['--lora_ranks']", "wrong-arguments"),
+    ("RuntimeError: Unsupported merge kind: 3. It should be one of: a, b", "wrong-arguments"),
+    ("RuntimeError: please set --remote-path first", "wrong-arguments"),
+    ("RuntimeError: the run folder already exists, but overwrite was not set", "wrong-arguments"),
+    ("CUDA error: invalid argument", "unproven"),
+    ("FileNotFoundError: adapter_config.json not found in /data/m", "tokenizer-or-model-file-missing"),
+    ("RuntimeError: no .safetensors file in the folder of the base", "tokenizer-or-model-file-missing"),
+    ("RuntimeError: the kernels are not installed", "missing-python-module"),
+    ("RuntimeError: to do so, please install foo with pip install foo", "missing-python-module"),
+    ("RuntimeError: this kernel needs sm_90", "cuda-arch-unsupported"),
+    ("ValueError: this node has no available GPU", "no-nvidia-driver"),
+    ("RuntimeError: CPU training is not allowed here", "no-nvidia-driver"),
+    ("RuntimeError: the process group was not initialized", "launch-args-mismatch"),
+    ("KeyError: the variable MASTER_ADDR is not set", "launch-args-mismatch"),
+    ("AssertionError: 3 % 8 != 0, that is an error", "parallel-layout-error"),
+    ("RuntimeError: foo must be >= 2.3.1 to do so", "version-drift-transformers-peft"),
+    ("RuntimeError: foo must be >= 1", "rank-crashed-first"),
+    ("RuntimeError: 7 image tokens and 8 image features do not match", "dataset-format-error"),
+    ("RuntimeError: the pad_token_id has to be there", "tokenizer-setup-error"),
+    ("RuntimeError: access to the model my/model is restricted", "hf-hub-offline-or-auth"),
+    ("RuntimeError: all tensors must be on devices[0]: 0", "tensors-on-different-devices"),
+    ("RuntimeError: the reward server is not there", "inference-server-failed"),
 ]
 
 
@@ -94,6 +116,46 @@ SUBJECTS = [
 def test_its_subject_tells_the_cause_also_without_a_traceback(line, cause):
     assert diagnose(parse(f"{line}\n", "x.log")).cause == cause
     assert diagnose(parse(traceback(line, USER), "x.log")).cause == cause
+
+
+CLASSES = [
+    ("jinja2.exceptions.TemplateError: 3", "tokenizer-setup-error"),
+    ("vllm.v1.engine.exceptions.SomeError: 3", "inference-server-failed"),
+    ("openai.InternalServerError: 3", "inference-server-failed"),
+    ("huggingface_hub.errors.SomeError: 3", "hf-hub-offline-or-auth"),
+    ("mypackage.errors.SomeError: 3", "rank-crashed-first"),
+]
+
+
+@pytest.mark.parametrize(("line", "cause"), CLASSES)
+def test_the_module_of_its_class_tells_the_cause_also_without_a_traceback(line, cause):
+    assert diagnose(parse(f"{line}\n", "x.log")).cause == cause
+    assert diagnose(parse(traceback(line, USER), "x.log")).cause == cause
+
+
+VLLM = ("/e/vllm/config/parallel.py", "f")
+
+
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        ("ValueError: 40 heads must be divisible by 3", "parallel-layout-error"),
+        ("ValueError: this kernel needs compute capability 9", "cuda-arch-unsupported"),
+        ("ValueError: the samples are empty", "inference-server-failed"),
+        ("ValueError: 3", "inference-server-failed"),
+    ],
+)
+def test_in_code_that_serves_many_subjects_the_subject_may_say_more_than_the_place(line, cause):
+    assert diagnose(parse(traceback(line, USER, VLLM), "x.log")).cause == cause
+
+
+def test_the_command_that_a_launcher_repeats_is_no_subject():
+    line = "Error: failed to run torchrun --nproc_per_node=4 --nnodes=2 a.py on gpu-7, is localhost: False, exception: "
+    assert (
+        diagnose(parse(line + "No authentication methods available\n", "x.log")).cause
+        == "ssh-connection-failed"
+    )
+    assert diagnose(parse(line + "closed\n", "x.log")).cause == "rank-crashed-first"
 
 
 def test_after_a_step_a_setting_is_not_blamed_since_it_was_the_same_before():

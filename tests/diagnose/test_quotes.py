@@ -110,6 +110,11 @@ WORDS = [
     ("WARNING: FSDP cannot be used with this model", "unproven"),
     ("if FSDP cannot be used with this model, stop", "unproven"),
     ("FSDP is used with this model", "unproven"),
+    ("`mixing` must be set if the data is streamed", "wrong-arguments"),
+    ("my_option=3 is not supported by this trainer", "wrong-arguments"),
+    ("option must fit", "unproven"),
+    ("No such file or directory: '/m/weights/detector.pt'", "tokenizer-or-model-file-missing"),
+    ("CPU training not allowed", "no-nvidia-driver"),
 ]
 
 
@@ -127,6 +132,10 @@ def test_a_text_that_only_says_in_words_what_failed(line, cause):
         ("a line\n" * 99 + "[ERROR] FSDP cannot be used\n" + "a line\n" * 40, "fsdp-setup-error"),
         ("a line\n" * 99 + "[ERROR] FSDP cannot be used\n" + "a line\n" * 41, "unproven"),
         ("FSDP cannot be used\nstep 3 loss 1\n", "benign-noise"),
+        ("# A\n## B\nFSDP cannot be used\n## C\n## D\n", "fsdp-setup-error"),
+        ("# A\n## B\nFSDP cannot be used\n## C\n## D\n## E\n", "unproven"),
+        ("a\nb\n`mixing` must be set if so\n", "wrong-arguments"),
+        ("a\nb\nc\n`mixing` must be set if so\nd\n", "wrong-arguments"),
         ("FSDP cannot be used\n[ERROR] the tokenizer is missing\n", "tokenizer-setup-error"),
         ("an IndexError\nFSDP cannot be used\n", "fsdp-setup-error"),
         ("a line\n" * 24 + "an IndexError at the end\n", "unproven"),

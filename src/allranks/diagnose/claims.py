@@ -3,6 +3,7 @@
 A library refuses what it cannot do in many words, but in few places and about few subjects. A symptom's file may
 declare `CLAIM`: the places, and the subjects of complaints. The first exception of a log is offered to all claims if
 nothing else explains it. A place proves more than a subject, and a claim on a special subject more than a general one.
+Without a traceback, the module of the exception's class is the place (`jinja2.exceptions.TemplateError`).
 """
 
 from __future__ import annotations
@@ -18,12 +19,22 @@ CHINESE = (
 """Words for an error, a failure, what cannot be done, is not supported, found or there."""
 
 COMPLAINS = re.compile(
-    r"(?i)\b(?:must|should|cannot|can ?not|can't|could not|couldn't|can only|does ?n(?:ot|'t)|do not|did not|don't"
-    r"|is not|not in|isn't|are not|no longer|has no|not (?:yet )?(?:be )?(?:supported|allowed|compatible|implemented"
-    r"|available|found|recogni[sz]ed|valid|set|exist)|unsupported|incompatible|requires?|required|needs?"
-    r"|only (?:support|work)|internal|missing|invalid|unknown|undefined|unrecogni[sz]ed|unexpected"
-    r"|expect(?:s|ed)|please|mismatch|error|fail(?:ed|s|ing|ure)|crash(?:e[sd])?|occur(?:s|red)?|nan|unable|misconfigur\w{1,24}"
-    r"|no such|no \w{1,30} (?:found|were)|conflicts?|exclusive|neither|either"
+    r"(?i)\b(?:must|should|cannot|can ?not|can't|could not|couldn't|can only|does ?n(?:ot|'t)|do not|did not"
+    r"|don't"
+    r"|is not|not in|isn't|are not|aren't|was not|wasn't|were not|has not|have not|no longer|has no|have no"
+    r"|(?:has|have) to|is none"
+    r"|not (?:yet )?(?:be )?(?:supported|allowed|compatible|implemented|available|found|recogni[sz]ed|valid"
+    r"|set|exist"
+    r"|enough|specified|defined|installed|initiali[sz]ed|provided|given|permitted|equal|possible)"
+    r"|unsupported|incompatible|requires?|required|needs?|only|internal|missing|invalid|unknown|undefined"
+    r"|unrecogni[sz]ed|unexpected|illegal|wrong|incorrect|inconsisten\w{1,5}|insufficient|malformed"
+    r"|corrupt\w{0,3}"
+    r"|restricted|refus(?:es?|ed|ing)|denied|forbidden|disallowed|deprecated|duplicate[sd]?|out of range"
+    r"|exceeds?"
+    r"|differs?|expect(?:s|ed)?|please|make sure|mismatch(?:e[sd])?|mismatched|error|fail(?:ed|s|ing|ure)"
+    r"|crash(?:e[sd])?|occur(?:s|red)?|nan|unable|misconfigur\w{1,24}"
+    r"|no such|no (?:\S{1,60} ){1,4}(?:found|were|was|in|available|specified|provided|given|matche[sd])"
+    r"|conflicts?|exclusive|neither|either"
     r"|both|(?:issues?|problems?|trouble) with|too (?:small|large|few|many|long|short)|at least|empty|already"
     r"|but (?:\w{1,20} ){0,4}(?:is|are|was|were|got|found|has|have|only))\b" + CHINESE,
     re.ASCII,
@@ -32,24 +43,34 @@ COMPLAINS = re.compile(
 
 _NEUTRAL = re.compile(
     r"/lib(?:64)?/python\d\.\d{1,2}/(?!site-packages|dist-packages)|<frozen|<string>"
-    r"|/(?:numpy|pandas|pyarrow|requests|urllib3|httpx|httpcore|aiohttp|fsspec|tqdm|dill|multiprocess|typing_extensions"
+    r"|/(?:numpy|pandas|pyarrow|requests|urllib3|httpx|httpcore|aiohttp|fsspec|tqdm|dill|multiprocess"
+    r"|typing_extensions"
     r"|fire|click|hydra/_internal)/|/hydra/(?:main|core/utils)\.py"
-    r"|/torch/(?:nn/modules|_tensor|_ops|functional|autograd|utils/(?:_contextlib|_device)|amp|cuda/amp|storage)"
+    r"|/torch/(?:nn/modules|_tensor|_ops|functional|autograd|utils/(?:_contextlib|_device)|amp|cuda/amp"
+    r"|storage)"
 )
 """Frames of code that works for any caller: the one above it says whose exception it is."""
 
 _FRAME = re.compile(r'\s{0,8}File "([^"]{1,400})", line [\d?]{1,9}, in (\S{1,120})')
 _WRAPPED = re.compile(r"(?:[\w.]{1,120}: ){1,3}(?=[\w.]{1,120}(?:Error|Exception): )")
+_COMMAND = re.compile(r"(?i)\bfailed to run .{1,1000}?(?:, exception|: error|: exit code)(?=:)")
 _LONGEST = 600
+
+
+_OF_CLASS = re.compile(r"((?:[a-z_]\w{0,60}\.){1,8})([A-Z]\w{0,80})(?::|\(|$)")
+"""The class of an exception with its module."""
 
 
 class Claim(NamedTuple):
     """`frame` is searched in `path in function` of the innermost frame that is not neutral; `subject` in a message that
-    complains. `general`: any other claim on the subject wins."""
+    complains. `general`: any other claim on the subject wins. `broad`: its code serves many subjects, so that a claim
+    of `settings`, whose subject says what was refused there, wins over the place."""
 
     frame: str = ""
     subject: str = ""
     general: bool = False
+    broad: bool = False
+    settings: bool = False
 
 
 compiled = lru_cache(maxsize=None)(partial(re.compile, flags=re.ASCII))
@@ -64,17 +85,34 @@ def place_of(frames: Sequence[str]) -> Optional[str]:
     return next((place for place in places if _NEUTRAL.search(place) is None), None)
 
 
+def place_of_class(text: str) -> Optional[str]:
+    """The module of an exception's class, in the form of `place_of`; None if the line names no module."""
+    named = _OF_CLASS.match(text)
+    if named is None:
+        return None
+    return f"/{named.group(1).replace('.', '/')}__init__.py in {named.group(2)}"
+
+
 def claimants(claims: Dict[str, Claim], text: str, frames: Sequence[str], context: str = "") -> Iterator[str]:
     """The symptoms that an exception's line may belong to, the likeliest first. `context`: the words before it, or the
     next line of its message."""
-    place, message = place_of(frames) or "", _WRAPPED.sub("", text[:_LONGEST], count=1)
+    message = _without_command(_WRAPPED.sub("", text[:_LONGEST], count=1))
+    places = [place for place in (place_of(frames), place_of_class(message)) if place is not None]
     placed = [
-        name for name, one in claims.items() if place and one.frame and compiled(one.frame).search(place)
+        name for name, one in claims.items() if one.frame and any(map(compiled(one.frame).search, places))
     ]
-    yield from (name for name in placed if not claims[name].general)
+    yield from (name for name in placed if not (claims[name].general or claims[name].broad))
     about = _about(claims, message) or (_about(claims, context[:_LONGEST]) if context else [])
+    broad = [name for name in placed if claims[name].broad]
+    yield from (name for _, _, name in about if not broad or claims[name].settings)
+    yield from broad
     yield from (name for _, _, name in about)
     yield from (name for name in placed if claims[name].general)
+
+
+def _without_command(message: str) -> str:
+    """Without the command line that a launcher repeats before it says what went wrong."""
+    return _COMMAND.sub("", message, count=1)
 
 
 def _about(claims: Dict[str, Claim], message: str) -> List[Tuple[bool, int, str]]:

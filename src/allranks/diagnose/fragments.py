@@ -8,6 +8,7 @@ from typing import List, Optional
 from allranks.diagnose.catalogue import claims
 from allranks.diagnose.claims import claimants
 from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.store import MARKS
 from allranks.diagnose.streams import CLOSED, NOT_IGNORED, Raised
 from allranks.diagnose.symptom import WORDS, Case, Hit
 
@@ -19,6 +20,12 @@ NEAR_THE_END = 40
 
 SHORT = 24
 """Lines of a text that is about what its lines say."""
+
+ALONE, MESSAGE_WORDS = 3, 4
+"""Lines and words of a text that is nothing but the message of an exception, as a title is."""
+
+_OF_RUNTIMES = re.compile(r"Error|(?i:\b(?:cuda|nccl|hip|xla|errno|driver|signal|socket|connect\w{0,4})\b)")
+"""Named in other programs' messages."""
 
 _OF_CODE = re.compile(
     r"(?<![A-Za-z])(?:Assertion|Attribute|Index|Key|Name|NotImplemented|Recursion|Syntax|Type|UnboundLocal|Value"
@@ -75,18 +82,27 @@ def cut_off(seen: Evidence) -> List[Raised]:
     return sorted(told, key=lambda r: r.order)
 
 
+def _is_message(seen: Evidence, text: str) -> bool:
+    """Whether a text may be nothing but the message of an exception."""
+    if seen.count > ALONE or seen.exits or _OF_RUNTIMES.search(text) is not None:
+        return False
+    return len(text.split()) >= MESSAGE_WORDS
+
+
 def in_words(seen: Evidence, crashed: str) -> Optional[Case]:
     """The case that follows from plain words, if nothing else names a cause: from an error that a logger wrote near the
     end, or from any statement in a short text. The claims on its subject decide; else the name of an exception in a
     short text says that a program `crashed`."""
     every = [(one, told) for one in (*seen.ranks.values(), *seen.streams.values()) for told in one.stated]
-    short, named = seen.count <= SHORT and not seen.steps, None
+    short, named = seen.count <= SHORT and not seen.steps and seen.marks < MARKS, None
     for one, told in sorted(every, key=lambda pair: (not pair[1].sure, pair[1].raised.order)):
         near = told.sure and one.lines - told.number <= NEAR_THE_END and not seen.survived(told.raised)
         if seen.ended_well or not (near or short):
             continue
         raised = told.raised
         symptom = next(claimants(claims(), raised.line.text, ()), None)
+        if symptom is None and _is_message(seen, raised.line.text):
+            symptom = next(claimants(claims(), f"Error: {raised.line.text}", ()), None)
         if symptom is not None:
             hit = Hit(symptom, WORDS, raised.line, raised.order, raised.at, raised.steps)
             return Case(symptom, WORDS, (hit,), "likely")

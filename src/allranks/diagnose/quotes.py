@@ -20,12 +20,15 @@ _MARKUP = re.compile(
     r"[\s#>*_\"'`│|+-]{0,80}(?:E\s{1,20})?(?:(?:\[[^\]]{1,40}\]|Bug|BUG)[\s:]{0,4}){0,3}[\"'`*]{0,3}$"
 )
 _BLAMES = re.compile(
-    r"(?i)\b(?:errors?|exceptions?|failed|failure|fails|fatal|critical|crash(?:ed|es)?|raise[sd]|throws?|threw|got"
+    r"(?i)\b(?:errors?|exceptions?|failed|failure|fails|fatal|critical|crash(?:ed|es)?|raise[sd]|throws?"
+    r"|threw|got"
     r"|gets?|getting|encounter(?:ed|ing)?|facing|hit|met)\b|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38"
 )
 _EXCUSES = re.compile(
-    r"(?i)\b(?:warn(?:ing)?|info|debug|trace|ignor(?:e|ed|ing)|retr(?:y|ies|ying)|skip(?:ped|ping)?|handled|caught"
-    r"|expect(?:ed|s)|except|raises\(|if|avoid(?:s|ed)?|prevents?|fix(?:e[sd])?|falling back|isinstance|return)\b"
+    r"(?i)\b(?:warn(?:ing)?|info|debug|trace|ignor(?:e|ed|ing)|retr(?:y|ies|ying)|skip(?:ped|ping)?|handled"
+    r"|caught"
+    r"|expect(?:ed|s)|except|raises\(|if|avoid(?:s|ed)?|prevents?|fix(?:e[sd])?|falling back|isinstance"
+    r"|return)\b"
 )
 _LONGEST = 1000
 """Characters of a line before an exception: a longer text is not about it."""
@@ -41,9 +44,13 @@ STATED: it says in words that something failed. LOGGED: a logger does, as an err
 _STATES = re.compile(
     r"[Ee]rror|ERROR|[Ee]xception|\b[Ff]ail(?:s|ed|ure|ing)?\b|FAIL(?:ED|ING|URE)|FATAL|CRITICAL"
     r"|\b[Cc]rash(?:e[sd]|ing)?\b|\b[Cc](?:annot|an't|an not|ould not)\b"
-    r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|[Uu]ndefined|must|should|requires?)\b|mismatch"
+    r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|[Uu]ndefined|must|should"
+    r"|requires?)\b|mismatch"
     r"|\b(?:is|are|was|were|do|does|did|has|have) ?n(?:ot|'t|o longer)\b"
     r"|\b(?:[Ii]ssues?|[Pp]roblems?|[Tt]rouble) (?:with|when|while|in|on|during|loading)\b"
+    r"|\b[Nn]o (?:such|\w{1,20} (?:found|available|specified|provided|installed))\b"
+    r"|\b(?:must|should)_be\b|\b(?:restricted|forbidden|refused|denied|incompatible|incorrect|inconsistent"
+    r"|mutually exclusive)\b"
     r"|\b[Nn]ot (?:found|supported|allowed|implemented|recogni[sz]ed|available)\b|\b[Oo]ccur(?:s|red)?\b"
     r"|\b(?:becom(?:es?|ing)|became|is|gets?|got|goes|went|turns|to|found|contains?|produces?|causes?"
     r"|gives?|in) (?:NaN|nan)\b"

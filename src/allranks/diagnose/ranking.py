@@ -208,13 +208,14 @@ def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
 
 _TOLD = re.compile(
     r"(?i)(?<![a-z])(?<!from )(?<!to )(?<!with )(?<!of )(?<!local[_ ])(?<!node[_ ])(?:global[_ ])?"
-    r"rank(?:[_ ]?id)?[\"']?[ ]?[:=]?[ ]?(\d{1,6})\b"
+    r"rank(?:[_ ]?id)?[\"']?[ ]?[:=\[]?[ ]?(\d{1,6})\b"
 )
 
 
 _TOLD_NODE = re.compile(
     r"(?i)(?<![a-z-])(?:(?:compute )?node(?: ?name)?|host(?: ?name)?|machine|worker|server|instance|pod"
-    r"|(?:ip )?address|ip|ssh(?:ing)? to|connect to (?:\w{1,12} at )?(?:address )?)[ ]?[:=]?[ ]?[\"'`(]?([A-Za-z\d][\w.-]{1,80}[A-Za-z\d])(?!\w{0,20}://)"
+    r"|(?:ip )?address|ip|ssh(?:ing)? to"
+    r"|connect to (?:\w{1,12} at )?(?:address )?)[ ]?[:=]?[ ]?[\"'`(]?([A-Za-z\d][\w.-]{1,80}[A-Za-z\d])(?!\w{0,20}://)"
 )
 """A machine that a text names: `on node gpu-7`, `host: 10.0.0.5`, `SSH to worker-3`."""
 

@@ -5,6 +5,7 @@ FIRES = (
     "[rank1]: Duplicate GPU detected : rank 1 and rank 0 both on CUDA device 53000\n",
     "node1:812:990 [0] NCCL WARN Multiple Ranks are using the same GPU/Partition. "
     "Set NCCL_MULTI_RANK_GPU_ENABLE=1 to run\n",
+    "the second node says rank 8 and rank 0 both on CUDA device d000\n",
 )
 
 SILENT = (

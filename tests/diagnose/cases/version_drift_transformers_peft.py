@@ -7,6 +7,7 @@ FIRES = (
     "[rank0]: Traceback (most recent call last):\n[rank0]: ImportError: "
     "cannot import name 'EncoderDecoderCache' from "
     "'transformers' (/opt/env/lib/python3.11/site-packages/transformers/__init__.py)\n",
+    "Exception: data did not match any variant of untagged enum PreTokenizerWrapper at line 90 column 3\n",
 )
 
 SILENT = (

@@ -3,6 +3,8 @@ FIRES = (
     "Error: Missing option '--config'.\n",
     "train.py: error: unrecognized arguments: --lora_ranks 8\n",
     "Usage: train [OPTIONS] COMMAND [ARGS]...\nTry 'train --help' for help.\n\nError: No such command 'go'.\n",
+    "ValueError: remaining_argv: ['--lora_ranks', '8']\n",
+    "Got unknown args, potentially deprecated arguments: ['--lora_ranks']\n",
 )
 
 SILENT = (

@@ -28,9 +28,18 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = Claim(
+    subject=(
+        r"(?i)\bcompute[ _]capabilit(?:y|ies)\b|\bsm[ _]?\d{2,3}\w?\b|\b(?:ampere|hopper|blackwell|volta"
+        r"|turing|ada)\b"
+        r"|\bgpu arch(?:itecture)?s?\b|\bcuda arch(?:itecture)?s?\b"
+    ),
+    settings=True,
+)
 PATTERNS = (
     Pattern("no kernel image is available", weight=99),
     Pattern("is not compatible with the current PyTorch installation", weight=60),

@@ -38,7 +38,10 @@ CLAIM = Claim(
         r"|/data_collator|/collat\w{0,30}\.py in"
     ),
     subject=r"(?i)\bdata ?sets?\b|\b(?:train|eval)_dataset\b|\bcolumns?\b|(?<!config\.)(?<!index\.)\bjsonl?\b"
-    r"|\bsamples?\b|\bconversations?\b|\bschema\b|\bfield names?\b",
+    r"|\bsamples?\b(?! rate)|\bconversations?\b|\bschema\b|\bfield names?\b"
+    r"|\b(?:image|video|audio|visual|vision|media)s? (?:features?|tokens?|placeholders?)\b|\b(?:chosen"
+    r"|rejected|completion|messages?)\b"
+    r".{0,40}\bkeys?\b|\bkeys? in (?:the )?examples?\b|\bannotation files?\b",
 )
 PATTERNS = (
     Pattern(  # a column that the data set does not have

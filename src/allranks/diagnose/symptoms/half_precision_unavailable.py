@@ -36,6 +36,7 @@ CLAIM = Claim(
     ),
 )
 PATTERNS = (
+    Pattern("requires .target", r"\.b?f\w{2,4}\S{0,20}' requires \.target sm_", weight=94),  # ptxas, LLVM
     Pattern("mixed precision requires a", r"(?:fp|bf)\d{1,2} mixed precision requires"),
     Pattern("Mixed precision training with AMP", r"can only be used on"),
     Pattern("setup doesn't support bf", raised=False),

@@ -41,7 +41,11 @@ CAUSE = Cause(
 )
 CLAIM = Claim(
     frame=r"/huggingface_hub/|/datasets/(?:utils/file_utils|download/)|/modelscope/hub/",
-    subject=r"(?i)hugging ?face(?:\.co|_hub)|\bthe hub\b|\bgated\b|repo(?:sitory)?[_ ]id|client error",
+    subject=r"(?i)hugging ?face(?:\.co|_hub)|\bthe hub\b|repo(?:sitory)?[_ ]id|client error"
+    r"|\bis (?:a )?gated\b|\bgated (?:repo\w{0,6}|models?|datasets?)\b"
+    r"|\baccess to (?:the )?(?:model|dataset|repo\w{0,6})\b.{0,200}\b(?:restricted|denied|refused)"
+    r"|\b(?:hf|huggingface|access|auth\w{0,12})[_ -]tokens?\b|\b(?:not|please|must) (?:be )?log(?:ged)? ?in\b",
+    settings=True,
 )
 COMPLAINT = Complaint(
     subject=(

@@ -34,8 +34,13 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
-    frame=r"/(?:vllm|sglang|lmdeploy)/|vllm_(?:client|generation|engine)\w{0,20}\.py in",
-    subject=r"(?i)\bv?llm (?:server|engine)|\bsglang\b|inference (?:server|engine)|engine core",
+    frame=r"/(?:vllm|sglang|lmdeploy|openai)/|vllm_(?:client|generation|engine)\w{0,20}\.py in",
+    subject=(
+        r"(?i)\bv?llm[ _](?:server|engine|worker)|\bsglang\b|inference (?:server|engine)|engine core"
+        r"|(?:teacher|reward|rollout|api|model|generation) server|\bhealth check|internal server error"
+        r"|\b(?:http|status|response) (?:response )?(?:code )?(?:was |is |=|: ?)?50\d\b"
+    ),
+    broad=True,
 )
 COMPLAINT = Complaint(
     subject=(

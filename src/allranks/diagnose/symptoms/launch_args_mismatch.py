@@ -26,6 +26,7 @@ from __future__ import annotations
 
 from typing import Optional
 
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
@@ -33,6 +34,15 @@ from allranks.diagnose.symptoms.rendezvous_timeout import CAUSE as RENDEZVOUS_TI
 
 MANY = 8
 """With this many clients wanted and one joined, no launcher started the others (the signatures' 1/16)."""
+CLAIM = Claim(
+    subject=(
+        r"(?i:\b(?:process group|torch\.distributed|distributed (?:environment|backend|package)"
+        r"|torch distributed)\b.{0,60}"
+        r"(?:not|n't|un)[ -]?(?:\w{1,10} )?(?:initiali[sz]ed|set ?up|started|launched))|\binit_process_group\b"
+        r"|\b(?:MASTER_ADDR|MASTER_PORT|LOCAL_RANK|WORLD_SIZE)\b"
+    ),
+    general=True,
+)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\bworld ?size|\bnproc\w{0,12}|\bnnodes\b|\bnode_?rank|\bhostfile|\bslots\b|\blocal_?rank\b"
@@ -59,7 +69,8 @@ PATTERNS = (
     Pattern("nproc_per_node", r"(?i)nproc.{0,40}(?:exceed|greater than|larger than)"),
     Pattern(
         "environment variable",
-        r"expected, but not set.{0,20}|environment variable (?:RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT) expected",
+        r"expected, but not set.{0,20}|environment variable (?:RANK|WORLD_SIZE|MASTER_ADDR"
+        r"|MASTER_PORT) expected",
         raised=True,
     ),
 )

@@ -23,9 +23,25 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = Claim(
+    subject=(
+        r"(?i)\b(?:is|are|was|be|been) ?(?:not|n't) (?:be )?(?:yet )?(?:correctly |properly )?installed\b"
+        r"|\bpip3? install\b"
+        r"|\binstall(?:ing)? (?:it|them|one of them) (?:first|via|with|using|by|from)"
+        r"|\brequires? (?:the )?(?:install"
+        r"|\S{1,60} to be installed)|\bneeds? to be installed|\bplease (?:first )?install (?!a (?:newer"
+        r"|different))"
+        r"|\b(?:package|(?<!dynamic )(?<!shared )library|module|dependency|dependencies)\b.{0,60}(?:missing"
+        r"|required|not found|not available)"
+        r"|\b(?:missing|required|optional) (?:\w{1,20} )?(?:package|library|dependency|dependencies)\b"
+        r"|^(?:\w{1,60}\.){0,8}\w{0,40}(?:Import|Dependency)\w{0,20}(?:Error|Exception):"
+    ),
+    general=True,
+)
 PATTERNS = (
     Pattern("ModuleNotFoundError", r"No module named '?[\w.]{1,80}", raised=True),
     Pattern(

@@ -27,10 +27,25 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = Claim(
+    subject=(
+        r"(?i)\bno (?:available |usable |visible |cuda |nvidia ){0,3}(?:gpus?|cuda devices?|accelerators?)\b"
+        r"|\b(?:gpu|cuda|accelerator)s? (?:is |are |was )?(?:not|n't|un) ?(?:be )?(?:available|found|detected"
+        r"|visible)"
+        r"|\b(?:requires?|needs?) (?:at least )?(?:a|an|one|\d{1,3}) (?:usable |available |cuda |nvidia "
+        r"|cuda-capable ){0,3}"
+        r"(?:gpus?|cuda devices?)\b|\bcpu (?:training|mode|only|inference) (?:is )?not (?:allowed|supported)"
+        r"|\b(?:cannot|can't|not) (?:find|detect|see) (?:any |a |the )?(?:gpus?|cuda)\b|\bonly (?:run|runs"
+        r"|works?) on (?:a )?gpus?\b"
+        r"|torch\.cuda\.is_available\(\)|\bgpu is required"
+    ),
+    settings=True,
+)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\bnvidia[-_ ](?:smi|driver|uvm|modprobe|drm|kernel|dkms)|\bnvml\w{0,40}|\blibcuda\b"

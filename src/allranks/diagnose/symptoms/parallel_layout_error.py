@@ -32,18 +32,21 @@ from allranks.diagnose.symptom import CRASH, Pattern
 
 CAUSE = Cause(__name__)
 _DIVIDES = (
-    r"(?i)^[\w.]{1,80}(?:error|exception): .{0,200}(?:world[_ ]?size|heads|query[_ ]groups|experts|batch[_ ]?size"
+    r"(?i)^[\w.]{1,80}(?:error|exception): .{0,200}(?:world[_ ]?size|heads|query[_ ]groups|experts"
+    r"|batch[_ ]?size"
     r"|hidden_size|(?:tensor|pipeline|context)[\w -]{0,20}parallel\w{0,10}|layers|nproc|ranks)"
     r".{0,200}(?:not|be) divisible by"
 )
 CLAIM = Claim(
     frame=r"/parallel_(?:state|dims)\.py in|/torch/distributed/device_mesh\.py in|/deepspeed/utils/groups\.py in",
     subject=(
-        r"(?i)divisible|\bmultiple of|(?:tensor|pipeline|context|sequence|expert"
+        r"(?i)divisible|% ?\w{1,40} ?(?:!=|==) ?0\b|\bequal chunks?\b|\bevenly\b|\bmultiple of|(?:tensor"
+        r"|pipeline|context|sequence|expert"
         r"|data)[-_ ](?:model[-_ ])?parallel|\b(?:tp|pp|cp|ep|dp)(?:_size| size| degree)"
         r"|world[_ ]size|num(?:ber)?[_ ](?:of[_ ])?(?:gpus|processes|devices|ranks|nodes)"
         r"|\b(?:tp|pp|cp|ep|dp|sp) ?[>=]|\bmesh\b|device_?mesh|\w{1,20} parallelism"
     ),
+    settings=True,
 )
 PATTERNS = (
     Pattern(

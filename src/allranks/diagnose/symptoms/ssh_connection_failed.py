@@ -37,7 +37,7 @@ CAUSE = Cause(
     ),
 )
 COMPLAINT = Complaint(
-    subject=r"\b(?:ssh|SSH|scp|sshd|paramiko|sftp|rsync)\b",
+    subject=r"\b(?:ssh|SSH|scp|sshd|paramiko|sftp|rsync)\b|[Nn]o authentication methods",
 )
 PATTERNS = (
     Pattern("was not reachable via ssh"),

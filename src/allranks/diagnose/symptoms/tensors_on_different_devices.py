@@ -30,8 +30,11 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 CLAIM = Claim(
     subject=(
-        r"(?i)\b(?:different|same|correct|wrong|meta|single|expected) devices?\b|\bdevice_ids\b|\boutput_device\b"
-        r"|\bdevice type|\bmeta tensor"
+        r"(?i)\b(?:different|same|correct|wrong|meta|single|expected) devices?\b|\bdevice_ids\b"
+        r"|\boutput_device\b"
+        r"|\bdevice type|\bmeta tensor|\bdevices?\[\d{1,3}\]|\btensors?\b.{0,60}\bon (?:the )?(?:cpu|cuda|gpu"
+        r"|device)"
+        r"|\b(?:cpu|cuda|gpu) tensors?\b"
     ),
 )
 PATTERNS = (

@@ -26,10 +26,26 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
 
 CAUSE = Cause(__name__, explains=(DATASET_FILE_MISSING_ON_NODE,))
+CLAIM = Claim(
+    subject=(
+        r"(?i)\b(?:no|not|n't|cannot|find|missing|such|exist|open|load|unable)\b.{0,200}(?:\b(?:adapter_"
+        r"|generation_|processor_"
+        r"|preprocessor_|tokenizer_)?config\.json\b|\badapter_model\b|\bpytorch_model\b|\.(?:safetensors|gguf"
+        r"|onnx|pth|ckpt|pt"
+        r"|tiktoken)\b)"
+        r"|(?:\b(?:adapter_|generation_|processor_|preprocessor_|tokenizer_)?config\.json|\badapter_model\b"
+        r"|\bpytorch_model\b"
+        r"|\.(?:safetensors|gguf|onnx|pth|ckpt|pt|tiktoken))\b.{0,80}\b(?:not|n't|missing|no such)\b"
+        r"|\b(?:model|weights?|tokenizer|vocab\w{0,6}|adapter|merges|sentencepiece) (?:index )?(?:file|path"
+        r"|folder|dir"
+        r"|director(?:y|ies))s?\b|\bmodel_(?:name_or_)?(?:path|dir)\b"
+    ),
+)
 _HUB = ("gated repo", "401 Client", "403 Client")
 PATTERNS = (
     Pattern("Error no file named"),
@@ -44,7 +60,8 @@ PATTERNS = (
     Pattern(
         "No such file or directory",
         # PEFT prints "Can't find" if it loads an adapter, so adapter_config here means a save whose folder is missing.
-        r"(?:(?<!adapter_)config|tokenizer(?:_config)?|generation_config|\w{0,60}model-\d{1,12}-of-\d{1,12}|pytorch_model|"
+        r"(?:(?<!adapter_)config|tokenizer(?:_config)?|generation_config|\w{0,60}model-\d{1,12}-of-\d{1,12}"
+        r"|pytorch_model|"
         r"vocab|tokenizer\.model)\.?(?:json|safetensors|bin|txt|model)?\b['\"]?$",
         raised=True,
     ),

@@ -31,7 +31,7 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 CLAIM = Claim(
     frame=r"/tokenizers?/|/tokenization_|/jinja2/|chat_template\w{0,20}\.py in",
-    subject=r"(?i)tokeni[sz]er|chat[_ ]template|(?:pad|eos|bos|special)[_ ]tokens?\b|jinja",
+    subject=r"(?i)tokeni[sz]er|chat[_ ]template|(?:pad|eos|bos|special)[_ ]tokens?(?:_id)?\b|jinja",
 )
 PATTERNS = (
     Pattern("does not have a padding token"),

@@ -23,11 +23,12 @@ from __future__ import annotations
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
-from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(subject=r"(?i)\bunused[_ ]param|\bparameters? (?:\w{1,12} ){0,4}(?:un|not )used")
 PATTERNS = (
+    Pattern("did not get gradient", r"did not get gradient i", weight=WEAK),
     Pattern("finished reduction in the prior iteration"),
     Pattern("did not receive grad", r"which did not receive grad(?: for rank (?P<rank>\d{1,7}))?"),
 )

@@ -33,13 +33,21 @@ CLAIM = Claim(
     subject=(
         r"(?i)(?:requires?|needs?|at least|minimum|upgrade|update|downgrade|install|older|newer"
         r"|version).{0,80}(?:version|[<>=]=|\bv?\d{1,3}\.\d)|pip install (?:-U|--upgrade)"
+        r"|\b(?:must|should|has to) be [<>=]= ?v?\d{1,3}\.\d{1,3}\.\d|\b(?:api|arguments?|class|function"
+        r"|module) (?:has|have|was|were) (?:been "
+        r")?(?:changed|moved|removed|renamed)|\b(?:unknown|unsupported"
+        r"|unrecogni[sz]ed) (?:model[ _]?)?(?:architectures?|model[ _]type)\b"
+        r"|\b(?:model[ _]types?|architectures?)\b.{0,80}\bnot (?:yet )?(?:supported|recogni[sz]ed|known"
+        r"|implemented)"
         r"|(?:module|type object) '[\w.]{1,120}' has no attribute"
         r"|^(?:\w{1,60}\.){0,8}AttributeError: '\w{0,60}(?:Trainer|Config|Model|Tokenizer|Processor|Engine"
         r"|Accelerator|LM|Optimizer|Module|Arguments|Plugin|Cache|State|Strategy|Callback)\w{0,20}' obj"
         r"|^TypeError: .{1,160}(?:missing \d{1,2} required|takes .{1,40} positional arguments?)"
     ),
+    settings=True,
 )
 PATTERNS = (
+    Pattern("data did not match any variant", weight=92),  # a file of a newer tokenizers
     Pattern("got multiple values for", r"for (?:keyword )?argument", weight=CRASH + 4, raised=True),
     Pattern("cannot import name", raised=True),
     Pattern("is required for a normal functioning of this module"),
@@ -54,7 +62,8 @@ PATTERNS = (
     Pattern("unexpected keyword argument", weight=CRASH + 4, raised=True),
     Pattern(
         "has no attribute",
-        r"AttributeError: module '(?:transformers|peft|torch|accelerate|datasets|deepspeed|trl|numpy|tokenizers)\b",
+        r"AttributeError: module '(?:transformers|peft|torch|accelerate|datasets|deepspeed|trl|numpy"
+        r"|tokenizers)\b",
         weight=CRASH + 4,
         raised=True,
     ),

@@ -31,7 +31,7 @@ from typing import Optional
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import ECHO, Case, Hit, Pattern
+from allranks.diagnose.symptom import ECHO, WEAK, Case, Hit, Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
@@ -42,16 +42,38 @@ CLAIM = Claim(
         r"|hparams)\w{0,20}(?:/\w{1,40})?\.py in"
     ),
     subject=(
-        r"^(?:\w{1,60}\.){0,8}\w{0,20}(?:onfiguration|Argument|Validation)(?:Error|Exception):"
+        r"(?i:\b(?:unknown|unrecogni[sz]ed|unexpected|unused|remaining|extra|unsupported"
+        r"|deprecated) ?(?:\w{1,20} )?_?"
+        r"(?:args?|argv|arguments?|options?|flags?|hyper-?parameters?)\b|\b(?:invalid"
+        r"|missing) (?:\w{1,20} )?(?:options?"
+        r"|flags?|arguments?):? ['\"`-]"
+        r"|\b(?:unkn?own|unsupported|invalid|unrecogni[sz]ed|illegal) (?:[\w-]{1,30} ){1,4}.{0,200}(?:(?:must"
+        r"|should) be"
+        r" (?:one of|in)|choose|choices|(?:is|are) (?:supported|available)|available:|supported:"
+        r"|expected one of|valid"
+        r" (?:values|options|choices))"
+        r"|\b(?:must|should) be (?:one of|either|set|specified|provided|passed|positive|non-negative|between"
+        r"|in \[)"
+        r"|\bplease (?:set|specify|provide|pass|choose|use|remove|disable|enable)\b|\b(?:at least|exactly"
+        r"|only) one of\b"
+        r"|\bmutually exclusive|\bare both\b|\bboth .{1,80} (?:are|is|were) (?:set|given|specified|provided)"
+        r"|\bnot both\b"
+        r"|already exists.{0,80}overwrite|overwrite.{0,60}\bfalse\b)"
+        r"|^.{0,200}(?<![\w-])--[a-z][a-z-]{2,60}(?![\w/.])"
+        r"|^(?:\w{1,60}\.){0,8}\w{0,20}(?:onfiguration|Argument|Validation)(?:Error|Exception):"
         r"|\bMisconfigurationException\b|"
         r"^(?:\w{1,60}\.){0,8}(?:Value|Assertion|NotImplemented|\w{0,40}(?:Config|Argument|Validation)\w{0,20})"
         r"?(?:Error|Exception): (?!.{0,300}\b(?:tensors?|shapes?|dtypes?|dims?|dimensions?|numel|targets?)\b)"
-        r".{0,300}(?:`\w{3,60}`|(?<![\w-])--[a-z][\w-]{2,60}|\b[a-z][a-z0-9]{1,30}_[a-z0-9_]{2,60}\b|\b\w{3,60}=\w"
-        r"|(?i:\b(?:argument|option|config(?:uration)?|setting|flag|strategy|accelerator|optimizer|scheduler)s?\b))"
+        r".{0,300}(?:`\w{3,60}`|(?<![\w-])--[a-z][\w-]{2,60}|\b[a-z][a-z0-9]{1,30}_[a-z0-9_]{2,60}\b"
+        r"|\b\w{3,60}=\w"
+        r"|(?i:\b(?:argument|option|config(?:uration)?(?!\.)|setting|flag|strategy|accelerator|optimizer"
+        r"|scheduler)s?\b))"
     ),
     general=True,
 )
 PATTERNS = (
+    Pattern("unknown args, potentially", weight=WEAK),  # LLaMA-Factory
+    Pattern("remaining_argv: [", weight=94),  # ms-swift
     Pattern("error: unrecognized arguments"),
     Pattern("error: the following arguments are required"),
     Pattern("error: argument", r"error: argument \S{1,80}: (?:invalid|expected|not allowed|ignored)"),
