@@ -109,6 +109,18 @@ SUBJECTS = [
     ("RuntimeError: access to the model my/model is restricted", "hf-hub-offline-or-auth"),
     ("RuntimeError: all tensors must be on devices[0]: 0", "tensors-on-different-devices"),
     ("RuntimeError: the reward server is not there", "inference-server-failed"),
+    ("RuntimeError: the pages of the KV cache are fewer than the tokens", "inference-server-failed"),
+    ("NotImplementedError: Unknown reward method: 3", "wrong-arguments"),
+    ("ValueError: this trainer does not support packing", "wrong-arguments"),
+    ("AssertionError: packing cannot be combined with streaming", "wrong-arguments"),
+    ("ValueError: sparse tensors are not supported here", "rank-crashed-first"),
+    ("ValueError: path '/srv/data/shard-7.npy' does not exist", "dataset-file-missing-on-node"),
+    ("RuntimeError: not enough GPU memory for the buffers", "cuda-oom"),
+    ("RuntimeError: the loss contains a NaN", "loss-nan-fp16-overflow"),
+    ("RuntimeError: this GPU does not support bfloat16", "half-precision-unavailable"),
+    ("RuntimeError: the kernel only supports fp16 and bf16", "half-precision-unavailable"),
+    ("RuntimeError: the optimizer states are missing for 3 ranks", "checkpoint-corrupt-resume-fail"),
+    ("RuntimeError: AutoAWQ has been deprecated", "quantized-training-unsupported"),
 ]
 
 
@@ -167,6 +179,11 @@ def test_after_a_step_a_setting_is_not_blamed_since_it_was_the_same_before():
 def test_a_text_that_a_pattern_knows_is_not_claimed():
     text = traceback("OSError: [Errno 28] No space left on device", USER, DATASETS)
     assert diagnose(parse(text, "x.log")).cause == "disk-full-checkpoint"
+
+
+def test_an_exception_whose_pattern_proves_too_little_is_still_an_exception():
+    text = traceback("FileNotFoundError: '/srv/here' is a folder", USER)
+    assert diagnose(parse(text, "x.log")).cause == "rank-crashed-first"
 
 
 def test_frames_of_an_earlier_traceback_do_not_count():

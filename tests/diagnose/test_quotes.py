@@ -115,6 +115,8 @@ WORDS = [
     ("option must fit", "unproven"),
     ("No such file or directory: '/m/weights/detector.pt'", "tokenizer-or-model-file-missing"),
     ("CPU training not allowed", "no-nvidia-driver"),
+    ("'QwenModel' object has no attribute 'layers'", "version-drift-transformers-peft"),
+    ("shapes (3 and 4) cannot be multiplied", CRASHED),
 ]
 
 

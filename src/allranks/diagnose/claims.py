@@ -32,10 +32,11 @@ COMPLAINS = re.compile(
     r"|restricted|refus(?:es?|ed|ing)|denied|forbidden|disallowed|deprecated|duplicate[sd]?|out of range"
     r"|exceeds?"
     r"|differs?|expect(?:s|ed)?|please|make sure|mismatch(?:e[sd])?|mismatched|error|fail(?:ed|s|ing|ure)"
-    r"|crash(?:e[sd])?|occur(?:s|red)?|nan|unable|misconfigur\w{1,24}"
+    r"|crash(?:e[sd])?|occur(?:s|red)?|nans?|detected|unable|misconfigur\w{1,24}"
     r"|no such|no (?:\S{1,60} ){1,4}(?:found|were|was|in|available|specified|provided|given|matche[sd])"
     r"|conflicts?|exclusive|neither|either"
     r"|both|(?:issues?|problems?|trouble) with|too (?:small|large|few|many|long|short)|at least|empty|already"
+    r"|(?:larger|smaller|greater|less|longer|shorter|lower|higher|more|fewer|older|newer) than|no attribute"
     r"|but (?:\w{1,20} ){0,4}(?:is|are|was|were|got|found|has|have|only))\b" + CHINESE,
     re.ASCII,
 )

@@ -28,13 +28,19 @@ _OF_RUNTIMES = re.compile(r"Error|(?i:\b(?:cuda|nccl|hip|xla|errno|driver|signal
 """Named in other programs' messages."""
 
 _OF_CODE = re.compile(
-    r"(?<![A-Za-z])(?:Assertion|Attribute|Index|Key|Name|NotImplemented|Recursion|Syntax|Type|UnboundLocal|Value"
-    r"|ZeroDivision)Error(?![A-Za-z])"
+    r"(?<![A-Za-z])(?:Assertion|Attribute|Index|Key|Name|NotImplemented|Recursion|Syntax|Type|UnboundLocal"
+    r"|Value"
+    r"|ZeroDivision)Error(?![A-Za-z])|\bshapes? .{0,40}\b(?:cannot|can't|mismatch|not match)|\bshape mismatch"
+    r"|\bsizes? of tensor"
+    r"|\b(?:list )?index (?:\d{1,9} is )?out of (?:bounds|range)|' object (?:is not|has no attribute)"
+    r"|\bpositional arguments?\b"
+    r"|\bmust match the (?:size|shape)"
 )
-"""Exceptions that only a program's own code raises."""
+"""Exceptions that only a program's own code raises, by their names or their usual messages."""
 
 _OF_OTHERS = re.compile(
-    r"/torch/distributed/(?:elastic/(?!multiprocessing/errors/)|run\.py|launch|distributed_c10d)|/accelerate/commands/|deepspeed/launcher/"
+    r"/torch/distributed/(?:elastic/(?!multiprocessing/errors/)|run\.py|launch|distributed_c10d)"
+    r"|/accelerate/commands/|deepspeed/launcher/"
     r"|/ray/(?:_private|dashboard|scripts)"
 )
 _BEGINS = re.compile(r"/bin/|\.exe/|runpy\.py|/launcher\.py")

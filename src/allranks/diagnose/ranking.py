@@ -26,6 +26,8 @@ from allranks.diagnose.signals import Signal, Texts, order, ranked
 from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import ECHO, HEARD, HINTED, STALE, Case, Hit
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
+from allranks.diagnose.symptoms.rank_crashed_first import judge as crashed
+from allranks.diagnose.symptoms.rank_crashed_first import taken
 
 EVIDENCE_LINES = 8
 NEVER = float("inf")
@@ -74,6 +76,9 @@ def find_cases(seen: Evidence) -> List[Case]:
             if seen.ended_well and not outlasts and case.hits and all(map(seen.survived, case.hits)):
                 case = case._replace(weight=min(case.weight, STALE))
             found[symptom] = case
+    if RANK_CRASHED_FIRST.id not in found:
+        case = crashed(seen, found)
+        found.update({} if case is None else {case.symptom: case})
     _claim(seen, found)
     _hear(seen, found)
     for symptom, case in list(found.items()):
@@ -94,7 +99,7 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     first = crash.hits[0]
     every = [r for _, r in seen.raised()] + quoted(seen) + cut_off(seen)
     raised = next((r for r in every if r.order == first.order and r.line is first.line), None)
-    if raised is None or set(raised.known) - {RANK_CRASHED_FIRST.id}:
+    if raised is None or taken(raised, found):
         return
     told = raised.line.text
     likely = claimants(claims(), told, raised.frames, raised.context)

@@ -15,6 +15,7 @@ FIRES = (
     "[rank1]: Traceback (most recent call last):\n[rank1]: RuntimeError: DDP "
     "expects same model across all ranks, but Rank 1 "
     "has 12 params, while rank 0 has inconsistent 10 params.\n",
+    "Traceback (most recent call last):\naccelerate.utils.operations.DistributedOperationException: shapes differ\n",
 )
 
 SILENT = (

@@ -13,6 +13,7 @@ FIRES = (
     "srun: error: node3: task 7: Out Of Memory\n",
     "[ 4823.1] Memory cgroup out of memory: Killed process 9455 (python) total-vm:214748364kB\n"
     "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -9) local_rank: 2 (pid: 9455) of binary: python3\n",
+    "RuntimeError: One of the subprocesses has abruptly died during map operation.\n",
 )
 
 SILENT = (

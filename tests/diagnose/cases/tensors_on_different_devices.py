@@ -3,6 +3,7 @@ FIRES = (
     "[rank1]: Traceback (most recent call last):\n"
     "[rank1]: RuntimeError: Expected all tensors to be on the same device, but found at least "
     "two devices, cuda:0 and cuda:1!\n",
+    "Traceback (most recent call last):\nRuntimeError: expected scalar type Float but found BFloat16\n",
 )
 
 SILENT = ("All tensors are on the same device now\nstep 1 loss 2.0\n",)

@@ -60,7 +60,7 @@ PATTERNS = (
     Pattern("DLL load failed while importing flash_attn"),
     Pattern(
         "FlashAttention",
-        r"(?i)error.{0,80}FlashAttention.{0,40}(?:only supports|not compiled|was not compiled)",
+        r"(?i)error.{0,80}FlashAttention.{0,40}(?:not compiled|was not compiled)",
         raised=True,
     ),
     Pattern(

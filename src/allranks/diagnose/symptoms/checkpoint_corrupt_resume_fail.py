@@ -35,9 +35,12 @@ CAUSE = Cause(__name__, restart=PASSES, explains=(DATASET_FILE_MISSING_ON_NODE,)
 CLAIM = Claim(
     frame=(
         r"/torch/serialization\.py in|/safetensors/|/checkpoint\w{0,20}\.py in \w{0,20}load"
-        r"|in (?:_|\w{1,40}_)?(?:load_(?:checkpoint|optimizer\w{0,30}|from_checkpoint|rng_state)|resume\w{0,30})$"
+        r"|in (?:_|\w{1,40}_)?(?:load_(?:checkpoint|optimizer\w{0,30}|from_checkpoint|rng_state)"
+        r"|resume\w{0,30})$"
     ),
-    subject=r"(?i)checkpoint(?!ing)|state_?dict|\bresum(?:e|ing)|\btorch\.load\b|\bweights[_ ]only\b|\bunpickl",
+    subject=r"(?i)checkpoint(?!ing)|state[_ ]?dict|\boptimizer (?:states?|shards?)\b"
+    r"|\bparam(?:eter)? groups?\b.{0,60}\b(?:size|missing|saved|match)|\bresum(?:e|ing)|\btorch\.load\b"
+    r"|\bweights[_ ]only\b|\bunpickl",
 )
 PATTERNS = (
     Pattern("failed finding central directory"),

@@ -50,6 +50,7 @@ CLAIM = Claim(
     ),
 )
 PATTERNS = (
+    Pattern("DistributedOperationException", raised=True, weight=90),  # accelerate
     Pattern("Unable to unpickle data from other workers", weight=96),  # fairseq
     Pattern("gradients are inconsistent between workers", weight=96),
     Pattern("mismatch between collectives"),

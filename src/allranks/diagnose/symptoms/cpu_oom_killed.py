@@ -57,6 +57,7 @@ COMPLAINT = Complaint(
     ),
 )
 PATTERNS = (
+    Pattern("has abruptly died", r"subprocess\w{0,2} has abruptly died", weight=80),  # datasets
     Pattern("was low on resource", r"low on resource: memory"),  # Kubernetes
     Pattern("TERM_MEMLIMIT"),  # LSF
     Pattern("PBS: job killed", r"v?mem \d{1,15}\w{0,4} exceeded limit"),

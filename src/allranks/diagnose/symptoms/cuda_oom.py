@@ -26,10 +26,21 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import AFTER_A_STEP, Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__, restart=AFTER_A_STEP)
+CLAIM = Claim(
+    subject=(
+        r"(?i)\b(?:cuda|gpu|device|hbm|vram|npu|hip)\b.{0,60}out of memory|\bout of (?:gpu|device|cuda"
+        r"|hbm) memory"
+        r"|\b(?:no|not|n't|insufficient|enough|negligible|little|exceeds?)\b.{0,40}\b(?:gpu|device|cuda|hbm"
+        r"|vram) memory\b"
+        r"|\b(?:gpu|device|cuda|hbm|vram) memory\b.{0,40}\b(?:exhausted|insufficient|not enough|exceed\w{0,3}"
+        r"|too small)\b"
+    ),
+)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:cuda|gpu|device|hbm|vram|npu|hip|gpu device)\b.{0,60}out of memory|\bout of (?:gpu"

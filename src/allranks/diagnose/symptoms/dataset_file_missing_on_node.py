@@ -28,17 +28,31 @@ from __future__ import annotations
 from typing import Optional
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import CRASH, STRONG, Case, Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = Claim(
+    subject=(
+        r"(?i)\b(?:file|path|data|shard|folder|director(?:y|ies))\b.{0,300}\.(?:bin|idx|jsonl|parquet|arrow"
+        r"|csv|tsv|npy|npz|h5|tar|zst)"
+        r"\b.{0,60}\b(?:not|n't|missing)\b|\b(?:no such file|not found|not exist|missing)\b.{0,300}\.(?:idx"
+        r"|jsonl|parquet|arrow|csv"
+        r"|tsv|npy|npz|h5|tar|zst)\b|\b(?:data(?:set)?|shard|manifest) (?:file|path|folder|dir|director(?:y"
+        r"|ies))s?\b.{0,200}\b(?:not|n't"
+        r"|missing)\b|\b(?:not|n't|cannot|missing|unable)\b.{0,60}\b(?:data(?:set)?|shard|manifest) (?:file"
+        r"|path|folder|dir)s?\b"
+    ),
+)
 _DATA = (
     r": ['\"](?i:[^'\"]{0,400}?(?:\.(?:bin|idx|jsonl?|parquet|arrow|csv|tsv|"
     r"txt|tar|npy|npz|h5|hdf5|lmdb|tfrecord|zst|gz"
     r"|mds|jpe?g|png|wav|flac|mp4)\b|\bdata(?:set)?s?\b))"
 )
 _NAMED = (
-    r"(?i)\b(?:file|path|data(?:set)?)\b.{0,400}?(?:\.(?:bin|idx|jsonl?|parquet|arrow|csv|tsv|npy|npz|h5|tar|zst|gz|jpe?g|png"
+    r"(?i)\b(?:file|path|data(?:set)?)\b.{0,400}?(?:\.(?:bin|idx|jsonl?|parquet|arrow|csv|tsv|npy|npz|h5|tar"
+    r"|zst|gz|jpe?g|png"
     r"|wav|mp4)|\bdata(?:set)?s?/[^'\" ]{1,200})['\"]?\)? "
 )
 _NO_DATA = ("/checkpoint-", "/output", "/logs/", "/runs/", "logging.jsonl", "trainer_")

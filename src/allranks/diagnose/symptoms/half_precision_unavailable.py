@@ -32,7 +32,9 @@ CAUSE = Cause(__name__)
 CLAIM = Claim(
     subject=(
         r"(?i)\b(?:bf16|fp16|bfloat16|fp8|tf32|half precision|mixed[_ ]precision)\b.{0,120}(?:gpu"
-        r"|cuda|cpu|device|support|available|hardware)"
+        r"|cuda|cpu|device|support|available|hardware|data type)|\b(?:gpu|device|hardware"
+        r"|accelerator)\b.{0,80}\b(?:bf16|fp16"
+        r"|bfloat16|float16|fp8|tf32)\b|\bonly supports? .{0,30}\b(?:fp16|float16|bf16|bfloat16)\b"
     ),
 )
 PATTERNS = (

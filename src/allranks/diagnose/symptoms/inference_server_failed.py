@@ -37,7 +37,8 @@ CLAIM = Claim(
     frame=r"/(?:vllm|sglang|lmdeploy|openai)/|vllm_(?:client|generation|engine)\w{0,20}\.py in",
     subject=(
         r"(?i)\bv?llm[ _](?:server|engine|worker)|\bsglang\b|inference (?:server|engine)|engine core"
-        r"|(?:teacher|reward|rollout|api|model|generation) server|\bhealth check|internal server error"
+        r"|(?:teacher|reward|rollout|api|model|generation) server|\bhealth check|\bkv[- _]?cache\b"
+        r"|\bserver (?:task|process|failed|exited|died|crashed)\b|internal server error"
         r"|\b(?:http|status|response) (?:response )?(?:code )?(?:was |is |=|: ?)?50\d\b"
     ),
     broad=True,

@@ -38,10 +38,10 @@ CLAIM = Claim(
     subject=(
         r"(?i:\b(?:process group|torch\.distributed|distributed (?:environment|backend|package)"
         r"|torch distributed)\b.{0,60}"
-        r"(?:not|n't|un)[ -]?(?:\w{1,10} )?(?:initiali[sz]ed|set ?up|started|launched))|\binit_process_group\b"
+        r"(?:not|n't|un)[ -]?(?:\w{1,10} )?(?:initiali[sz]ed|set ?up|started|launched)"
+        r"|\bprocess group\b.{0,20}must be initiali[sz]ed)|\binit_process_group\b"
         r"|\b(?:MASTER_ADDR|MASTER_PORT|LOCAL_RANK|WORLD_SIZE)\b"
     ),
-    general=True,
 )
 COMPLAINT = Complaint(
     subject=(

@@ -39,7 +39,9 @@ _NORM = r"(?i)\bgrad[_ ]norm['\"]?\s{0,3}[:=]\s{0,3}['\"]?nan\b"
 _OF_A_STEP = re.compile(f"{_LOSS}|{_NORM[4:]}")
 CLAIM = Claim(
     subject=(
-        r"(?i)\b(?:loss|grad\w{0,60}|param\w{0,12}|weights?|logits|outputs?)\b.{0,40}\b(?:nan|inf)\b|\bnan\b.{0,40}\b(?:loss|grad|value|tensor)"
+        r"(?i)\bnans? (?:\w{1,20} ){0,3}(?:detected|found|encountered|in)\b|\breturned nan\b|\b(?:loss"
+        r"|grad\w{0,60}|param\w{0,12}|weights?|logits|outputs?)\b.{0,40}\b(?:nan|inf)\b"
+        r"|\bnan\b.{0,40}\b(?:loss|grad|value|tensor)"
         r"|\bloss[_ -]scale\b|\bgrad\w{0,20}[ _]overflow"
     ),
 )

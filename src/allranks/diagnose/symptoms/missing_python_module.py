@@ -29,7 +29,8 @@ from allranks.diagnose.symptom import WEAK, Pattern
 CAUSE = Cause(__name__)
 CLAIM = Claim(
     subject=(
-        r"(?i)\b(?:is|are|was|be|been) ?(?:not|n't) (?:be )?(?:yet )?(?:correctly |properly )?installed\b"
+        r"(?i)\b(?:but|and) not installed\b|\b(?:is|are|was|be|been) ?(?:not"
+        r"|n't) (?:be )?(?:yet )?(?:correctly |properly )?installed\b"
         r"|\bpip3? install\b"
         r"|\binstall(?:ing)? (?:it|them|one of them) (?:first|via|with|using|by|from)"
         r"|\brequires? (?:the )?(?:install"

@@ -33,7 +33,7 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 CLAIM = Claim(
     frame=r"/(?:bitsandbytes|auto_gptq|gptqmodel|awq|hqq|transformers/quantizers)/",
-    subject=r"(?i)quanti[sz]|bitsandbytes|\bbnb\b|\b[48][- ]?bit\b|\b(?:gptq|awq)\b|load_in_[48]bit",
+    subject=r"(?i)quanti[sz]|bitsandbytes|\bbnb\b|\b[48][- ]?bit\b|\b(?:auto_?)?(?:gptq|awq)\b|load_in_[48]bit",
 )
 PATTERNS = (
     Pattern("fine-tuning on purely quantized models"),

@@ -25,7 +25,7 @@ Topic: ends
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Collection, Optional
 
 from allranks.core.causes import AFTER_A_STEP, END, Cause
 from allranks.diagnose.complaints import Complaint
@@ -69,14 +69,15 @@ PATTERNS = (
 )
 
 
-def judge(seen: Evidence) -> Optional[Case]:
-    """The earliest exception over all ranks that no other symptom knows and that is not a communication error."""
+def judge(seen: Evidence, others: "Optional[Collection[str]]" = None) -> Optional[Case]:
+    """The earliest exception over all ranks that no other symptom knows and that is not a communication error.
+    `others`: the symptoms that have a case; None: any may."""
     id_ = "rank-crashed-first"
-    raised = [(rank, r) for rank, r in seen.raised() if not r.communication and not set(r.known) - {id_}]
+    raised = [(rank, r) for rank, r in seen.raised() if not r.communication and not taken(r, others)]
     hits = [Hit(id_, _weight(seen, r), r.line, r.order, r.at, r.steps) for _, r in raised]
     weight = max((h.weight for h in hits), default=STALE)
     if weight <= STALE:
-        other = _by_signal(seen) or _by_text(seen)
+        other = _by_signal(seen) or _by_text(seen, others)
         if other is not None or not hits:
             return other
     hits = sorted((h for h in hits if h.weight == weight), key=lambda h: (_time(seen, h), h.order))
@@ -90,11 +91,17 @@ def judge(seen: Evidence) -> Optional[Case]:
     return Case(id_, weight, tuple(same), "certain" if named else "likely", notes=notes)
 
 
-def _by_text(seen: Evidence) -> Optional[Case]:
+def taken(raised: Raised, others: "Optional[Collection[str]]") -> bool:
+    """Whether an exception belongs to another symptom: to one whose pattern knows it, and that has a case."""
+    known = set(raised.known) - {RANK_CRASHED_FIRST}
+    return bool(known if others is None else known.intersection(others))
+
+
+def _by_text(seen: Evidence, others: "Optional[Collection[str]]") -> Optional[Case]:
     """The crash is known from a text alone: of an interpreter, of an exception that is quoted without its traceback, of
     a traceback without its exception, or of a launcher's exit code."""
     case, told = seen.case(RANK_CRASHED_FIRST), quoted(seen)
-    if (case is not None and case.weight >= BARE) or any(r.known or r.communication for r in told):
+    if (case is not None and case.weight >= BARE) or any(taken(r, others) or r.communication for r in told):
         return case
     if told:
         hits = [Hit(RANK_CRASHED_FIRST, BARE, r.line, r.order, r.at, r.steps) for r in told]

@@ -46,5 +46,6 @@ PATTERNS = (
     ),
     Pattern("copy out of meta tensor", weight=84),
     Pattern("must have the same dtype", weight=80, raised=True),
+    Pattern("expected scalar type", r"expected scalar type \w{1,20} but found \w", weight=80, raised=True),
     Pattern("to have the same dtype", weight=80, raised=True),
 )

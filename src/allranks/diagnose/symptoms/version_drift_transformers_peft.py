@@ -40,7 +40,7 @@ CLAIM = Claim(
         r"|\b(?:model[ _]types?|architectures?)\b.{0,80}\bnot (?:yet )?(?:supported|recogni[sz]ed|known"
         r"|implemented)"
         r"|(?:module|type object) '[\w.]{1,120}' has no attribute"
-        r"|^(?:\w{1,60}\.){0,8}AttributeError: '\w{0,60}(?:Trainer|Config|Model|Tokenizer|Processor|Engine"
+        r"|^(?:(?:\w{1,60}\.){0,8}AttributeError: )?'\w{0,60}(?:Trainer|Config|Model|Tokenizer|Processor|Engine"
         r"|Accelerator|LM|Optimizer|Module|Arguments|Plugin|Cache|State|Strategy|Callback)\w{0,20}' obj"
         r"|^TypeError: .{1,160}(?:missing \d{1,2} required|takes .{1,40} positional arguments?)"
     ),
