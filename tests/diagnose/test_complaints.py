@@ -36,6 +36,12 @@ SUBJECTS = [
     ("**Killed**", "rank-sigkilled"),
     ("ORTE_ERROR_LOG: Not found in file base/x.c at line 99", "mpi-ssh-orted-failure"),
     ("the file system at /tmp/x is full", "disk-full-checkpoint"),
+    (
+        "/tmp/ray/session_3 is over 95% full; creation will fail if spilling is required",
+        "disk-full-checkpoint",
+    ),
+    ("custom call 'xla.gpu.cublas.lt.matmul' failed", "cublas-or-cudnn-error"),
+    ("/opt/x/third_party/gloo/transport/tcp/pair.cc:9 connection refused", "data-ports-blocked"),
     ("TimeOutError when ray::Worker.init", "ray-worker-died"),
     ("Waiting for placement group to be scheduled", "job-refused"),
     ("\u4ece\u8282\u70b9\u65e0\u6cd5\u8fde\u63a5\u5230\u4e3b\u8282\u70b9", "master-unreachable-firewall"),

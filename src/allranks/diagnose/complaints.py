@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
+from allranks.diagnose import tongues
 from allranks.diagnose.claims import compiled
 from allranks.diagnose.lines import Line
 from allranks.diagnose.streams import CODE, Seen
@@ -24,6 +25,7 @@ _STEMS = (
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
     "sigsegv", "sigkill", "sigbus", "exceeds", "exceed", "corruption", "stops", "stopped", "quota", "capacity",
     "out", "loses", "losing", "disappeared", "disappears", "disappear", "gone", "exclusive", "waiting", "full",
+    *tongues.WORDS,
 )  # fmt: skip
 
 WORDS: Tuple[str, ...] = tuple(form for stem in _STEMS for form in (stem, stem.capitalize(), stem.upper()))
@@ -35,13 +37,18 @@ all forms of the words."""
 
 _KEYS: FrozenSet[bytes] = frozenset(word.encode() for word in WORDS)
 _SAYS = re.compile(
-    r"(?i)(?<![a-z])(?:\w{0,40}(?:error|exception)s?|err(?:no)?s?|fail(?:s|ed|ing|ures?)?|fatal|panic|cannot|can ?not"
+    r"(?i)(?<![a-z])(?:\w{0,40}(?:error|exception)s?|err(?:no)?s?|fail(?:s|ed|ing|ures?)?|fatal|panic"
+    r"|cannot|can ?not"
     r"|can ?[’']t|unable"
-    r"|could ?n[’o]?[’']?t|refused|denied|unreachable|time ?-?outs?|timed out|lost|dead|died|killed|crash(?:e[sd]|ing)?"
+    r"|could ?n[’o]?[’']?t|refused|denied|unreachable|time ?-?outs?|timed out|lost|dead|died|killed"
+    r"|crash(?:e[sd]|ing)?"
     r"|insufficient|unschedulable|evicted|preempted|exceed(?:ed|s)?|corrupt(?:ed|ion)?|invalid|unavailable"
-    r"|abort(?:ed|ing|s)?|unexpected(?:ly)?|missing|expired|hang(?:s|ing)?|hung|stuck|exhausted|terminated|rejected|unhealthy"
-    r"|abnormally|exception|critical|faults?|exit(?:s|ed) with|dropped|stalled|broken|disconnected|uncorrectable"
-    r"|not (?:be )?(?:found|supported|exist|available|allowed|responding|ready|initiali[sz]ed|permitted|running)"
+    r"|abort(?:ed|ing|s)?|unexpected(?:ly)?|missing|expired|hang(?:s|ing)?|hung|stuck|exhausted|terminated"
+    r"|rejected|unhealthy"
+    r"|abnormally|exception|critical|faults?|exit(?:s|ed) with|dropped|stalled|already in use|too many open"
+    r"|broken|disconnected|uncorrectable"
+    r"|not (?:be )?(?:found|supported|exist|available|allowed|responding|ready|initiali[sz]ed|permitted"
+    r"|running)"
     r"|no such|does ?n[o’']t exist|busy|closed|unknown|detected|double free|shut ?down"
     r"|out of (?:quota|capacity|memory|resources?|space|disk)"
     r"|retry loop|leaked|denies|loses|losing|disappear(?:s|ed)?|gone|mutually exclusive"
@@ -53,20 +60,28 @@ _SAYS = re.compile(
     "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa|\u5360\u7528|\u7206|\u6389\u5361|\u6302\u8d77|\u4e22\u5931|\u65ad\u8fde"
 )
 _EXCUSES = re.compile(
-    r"(?i)(?<![a-z])(?:info|debug|(?-i:TRACE)|verbose|ignor(?:e|ed|ing)|skip(?:ped|ping)?|deprecat\w{0,6}|no errors?"
-    r"|0 (?:errors?|failed)|errors?[ =:]{1,3}0|without errors?|using default|succe(?:ss|eded)\w{0,4}|recovered|passed"
+    r"(?i)(?<![a-z])(?:info|debug|(?-i:TRACE)|verbose|ignor(?:e|ed|ing)|skip(?:ped|ping)?|deprecat\w{0,6}"
+    r"|no errors?"
+    r"|(?!\S{0,40}(?:llm|sglang|inference|api|model))\S{1,40} server at (?:localhost|127)"
+    r"|/sys/module/amdgpu|amdgpu not found in modules|NET/Plugin\b.{0,20}not find"
+    r"|(?<!\S)--?\w[\w-]{1,60}: command not found|libnccl-net[\w.-]{0,20} ?: cannot open shared object file"
+    r"|register cu\w{2,8} (?:factory|plugin)|0 (?:errors?|failed)|errors?[ =:]{1,3}0|without errors?"
+    r"|using default|succe(?:ss|eded)\w{0,4}|recovered|passed"
     r"|on_?error|(?-i:error_?(?:rate|file|handler|log)s?)|libibverbs|lib wrapper|flight recorder|no need"
     r"|not (?:need|requir)\w{0,4})(?![a-z])"
 )
 _SOFTENS = re.compile(
-    r"(?i)(?<![a-z])(?:retry(?:ing)?|fall(?:s|ing)? ?back|fallback|optional|\w{0,30}warning:|\w{0,30}warn:?|if you"
-    r"|will (?:be )?(?:use|try|ignore|disable|not)\w{0,2}|instead|to avoid|may (?:cause|lead|fail)|might|can lead"
+    r"(?i)(?<![a-z])(?:retry(?:ing)?|fall(?:s|ing)? ?back|fallback|optional|\w{0,30}warning:|\w{0,30}warn:?"
+    r"|if you"
+    r"|will (?:be )?(?:use|try|ignore|disable|not)\w{0,2}|instead|to avoid|may (?:cause|lead|fail)|might"
+    r"|can lead"
     r"|expected|note|no|not|please|should|waiting)(?![a-z])"
 )
 """A program that goes on writes so; a thread that quotes one line does it because that line was the last."""
 
 _HARD = re.compile(
-    r"(?i)(?<![a-z])(?:err(?:or)?|fail(?:ed|ure|s)|fatal|cannot|can ?not|unable|refused|denied|died|crash(?:ed|es)"
+    r"(?i)(?<![a-z])(?:err(?:or)?|fail(?:ed|ure|s)|fatal|cannot|can ?not|unable|refused|denied|died"
+    r"|crash(?:ed|es)"
     r"|killed|aborted|NCCL WARN|not (?:found|responding|supported|initiali[sz]ed|available|permitted|running)"
     r"|no (?:such|route|space|\w{1,20} (?:found|devices?|available)))(?![a-z])"
 )
@@ -79,7 +94,8 @@ _OF_LAUNCHERS = re.compile(
 """Launchers repeat that another process failed, debuggers list the code that ran, and programs print themselves."""
 
 _GUESSES = re.compile(
-    r"(?i)(?<![a-z])(?:(?:possible|potential|common|likely) (?:\w{1,10} )?(?:reasons?|causes?)|some (?:of the )?reasons"
+    r"(?i)(?<![a-z])(?:(?:possible|potential|common|likely) (?:\w{1,10} )?(?:reasons?|causes?)"
+    r"|some (?:of the )?reasons"
     r"|either|this (?:may|can|could|might|usually|often) )"
 )
 """The rest of such a line guesses at reasons."""
@@ -95,8 +111,8 @@ _LOST = re.compile(
 _SCRIPTS = re.compile(r"(?<=[^\x00-\x7f])(?=[\x00-\x7f])|(?<=[\x00-\x7f])(?=[^\x00-\x7f])")
 """Between a Chinese word and an English one, which no blank separates."""
 
-_PATH = re.compile(r"(?<![\w:])(?:/[\w.@+-]{1,80}){3,20}")
-"""The names of folders are a subject only if there is no other."""
+_PATH = re.compile(r"(?<![\w:])(?:/[\w.@+-]{1,80}){2,20}(?=/[\w.@+-])")
+"""The names of folders are a subject only if there is no other. That of a file is one."""
 
 _LONGEST = 1000
 KEPT = 8
@@ -129,9 +145,10 @@ NO, MENTIONED, SAID = range(3)
 def complains(text: str, words: Iterable[bytes]) -> int:
     """How a line reports a failure; `words` are its runs of letters. No digit's value matters."""
     named = "Error" in text or "Exception" in text
-    if _KEYS.isdisjoint(words) and not named and (text.isascii() or _SAYS.search(text[:_LONGEST]) is None):
+    if _KEYS.isdisjoint(words) and not named and text.isascii():
         return NO
     text = text[:_LONGEST]
+    text = tongues.english(text) if tongues.may_be_foreign(text, words) else text
     if _SAYS.search(text) is None or _EXCUSES.search(text) is not None:
         return NO
     if _OF_LAUNCHERS.search(text) is not None or CODE.match(text) is not None:
@@ -157,6 +174,7 @@ def complainants(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, 
     the likeliest first."""
     guess = _GUESSES.search(text)
     text = text[: min(guess.start() if guess is not None else _LONGEST, _LONGEST)]
+    text = tongues.english(text)
     if not text.isascii():
         text = _SCRIPTS.sub(" ", text)
     return _about(subjects, _PATH.sub("/", text)) or _about(subjects, text)

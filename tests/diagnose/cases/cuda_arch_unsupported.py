@@ -3,6 +3,8 @@ FIRES = (
     "[rank0]: RuntimeError: CUDA error: no kernel image is available for execution on the "
     "device\n",
     "ptxas fatal   : Value 'sm_120' is not defined for option 'gpu-name'\n",
+    "ERROR: No supported GPU(s) detected to run this container\n",
+    "WARNING: Detected GPU 5, which is not yet supported in this version of the container\n",
 )
 
 SILENT = ("RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n",)

@@ -2,6 +2,7 @@ FIRES = (
     "srun: error: Unable to create step for job 812: Memory required by task is not available\n",
     "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified\n",
     "srun: error: Task launch for StepId=36.0 failed on node gpu-7: Invalid job credential\n",
+    'error: unable to recognize "job.yaml": no matches for kind "PyTorchJob" in version "kubeflow.org/v1"\n',
 )
 
 SILENT = (

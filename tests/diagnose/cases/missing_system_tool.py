@@ -8,4 +8,5 @@ SILENT = (
     "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'ssh'\n",
     "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No "
     "such file or directory: '/data/train.jsonl'\n",
+    "  --lr: command not found\n",
 )

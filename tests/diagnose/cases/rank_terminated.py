@@ -4,7 +4,11 @@ _ROW = (
     "  time      : 2026-11-20_13:02:58\n  rank      : {r} (local_rank: {r})\n  exitcode  : {c} (pid: {p})\n"
 )
 
-FIRES = (_CLOSING.format(7119) + _ROW.format(r=1, c=-15, p=7120),)
+FIRES = (
+    _CLOSING.format(7119) + _ROW.format(r=1, c=-15, p=7120),
+    " 6%|#   | 37/625 [04:47<1:10:53, 13.8it/s]Terminated\n",
+    " 6%|#   | 37/625 [04:47<1:10:53, 13.8it/s] Terminated\n",
+)
 
 SILENT = (
     _CLOSING.format(7119) + _ROW.format(r=0, c=-15, p=7119),

@@ -7,6 +7,7 @@ FIRES = (
     "unexpectedly exits with a connection error code 2. Some common causes "
     "include: (1) the process was killed by the OOM "
     "killer due to high memory usage\n",
+    "ray.exceptions.ActorUnavailableError: The actor 3 is unavailable: Socket closed\n",
 )
 
 SILENT = (

@@ -8,6 +8,7 @@ FIRES = (
     "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError\n",
     'Traceback (most recent call last):\n  File "/e/elastic/rendezvous/c10d_rendezvous_backend.py", line 3, in '
     "_call_store\nRuntimeError: Connection reset by peer\n",
+    "torch.distributed: RuntimeError: Socket Timeout\n",
 )
 
 SILENT = ("[rank0] process group ready\n[rank0] step 1 loss 3.0\n",)

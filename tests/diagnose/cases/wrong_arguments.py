@@ -1,4 +1,5 @@
 FIRES = (
+    "run.sh: line 9: --lr: command not found\n",
     "failed (exitcode: 2) local_rank: 0 (pid: 3623) of binary: /opt/env/bin/python\n",
     "Error: Missing option '--config'.\n",
     "train.py: error: unrecognized arguments: --lora_ranks 8\n",

@@ -45,6 +45,8 @@ PATTERNS = (
     Pattern("is not compatible with the current PyTorch installation", weight=60),
     Pattern("ptxas fatal", r"ptxas fatal.{0,40}Value 'sm_\w{2,8}'"),
     Pattern("is not defined for option", r"sm_\w{2,8}' is not defined for option 'gpu-name'"),
+    Pattern("No supported GPU(s) detected", weight=96),  # NVIDIA's containers
+    Pattern("yet supported in this version of the container", weight=90),
     Pattern("Unsupported gpu architecture"),
     Pattern("not supported on .target", r"not supported on \.target 'sm_\w{2,8}'"),
     Pattern("only supports Ampere GPUs", weight=99),

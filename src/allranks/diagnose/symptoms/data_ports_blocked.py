@@ -33,7 +33,7 @@ from typing import Optional
 from allranks.core.causes import Cause
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import WEAK, Case, Pattern
+from allranks.diagnose.symptom import ENDED, WEAK, Case, Pattern
 
 CAUSE = Cause(__name__)
 _UNREACHABLE = r"(?:No route to|[Tt]imed out|[Tt]imeout|Network is unreachable|refused by)"
@@ -65,6 +65,7 @@ PATTERNS = (
         weight=90,
         without=_OWN,
     ),
+    Pattern("Call to connect returned", r"Connection (?:refused|timed out), retrying", weight=ENDED),
     Pattern(
         "failed with error",
         r"ollConnect to \S{1,120} failed with error.{0,40}(?:110|113|" + _UNREACHABLE + ")",

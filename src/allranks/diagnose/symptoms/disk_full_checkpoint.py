@@ -35,7 +35,7 @@ COMPLAINT = Complaint(
     subject=(
         r"(?i)\bdisk (?:is |was )?(?:full|space|quota|pressure)|emptydir|\bfile ?system\b.{0,80}\bfull\b"
         r"|\bvolume\b.{0,40}(?:exceed|limit|full)|\bno (?:free |more )?(?:disk )?space|\binodes?\b|ENOSPC"
-        r"|DiskPressure|ephemeral[- ]storage|\bquota exceeded|out of (?:disk|space)"
+        r"|DiskPressure|is over \d{1,3}% full|ephemeral[- ]storage|\bquota exceeded|out of (?:disk|space)"
         r"|\u78c1\u76d8(?:\u7a7a\u95f4)?(?:\u4e0d\u8db3|\u5df2?\u6ee1)"
     ),
 )

@@ -56,6 +56,7 @@ PATTERNS = (
     Pattern("Application launch failed", weight=96),
     Pattern("Task launch for", r"Task launch for \S{1,40} failed on node (?P<node>[\w.-]{1,80})", weight=98),
     Pattern("Invalid job credential", weight=98),
+    Pattern("no matches for kind", r"no matches for kind \W{0,2}\w{2,60}", weight=90),  # Kubernetes
     Pattern("FailedScheduling", weight=90),
     Pattern("can fulfill resource request", weight=84),
     Pattern("Total available GPUs", r"is less than total desired GPUs"),

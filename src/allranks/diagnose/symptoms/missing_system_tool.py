@@ -49,7 +49,12 @@ PATTERNS = (
         without=_OTHERS,
     ),
     Pattern("install the", r"(?i)please install the [\w.+-]{1,80} package", weight=90),
-    Pattern("command not found", weight=80, without=("pdsh", "orted", "prted", "ssh: command")),
+    Pattern(
+        "command not found",
+        r"^(?!.{0,200}(?<!\S)--?\w[\w-]{0,60}: command not found)",  # the rest of a command, after a lost backslash
+        weight=80,
+        without=("pdsh", "orted", "prted", "ssh: command"),
+    ),
     Pattern(
         "not found",
         r"\bsh: (?:line )?\d{1,6}: [\w.+-]{1,60}: not found",

@@ -26,23 +26,28 @@ Topic: ends
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import List, Optional
 
 from allranks.core.causes import END, PASSES, Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.store import Exit
-from allranks.diagnose.symptom import CRASH, Case, Hit, Pattern
+from allranks.diagnose.symptom import CRASH, WEAK, Case, Hit, Pattern
 from allranks.diagnose.symptoms.rank_sigkilled import only_rank
 
 CAUSE = Cause(__name__, kind=END, hearsay=True, restart=PASSES, repeats_on="rank")
-PATTERNS: Tuple[Pattern, ...] = ()
+PATTERNS = (
+    Pattern(
+        "]Terminated", r"(?:it/s|s/it)[^\]]{0,80}\]Terminated\s{0,4}$", weight=WEAK
+    ),  # behind a progress bar
+    Pattern("] Terminated", r"(?:it/s|s/it)[^\]]{0,80}\] Terminated\s{0,4}$", weight=WEAK),
+)
 
 
 def judge(seen: Evidence) -> Optional[Case]:
     """The first process that ended by a SIGTERM which its own launcher did not send, if nothing else failed."""
     ended = _terminated(seen)
     if not ended:
-        return None
+        return seen.case("rank-terminated")
     first = min(ended, key=lambda e: (e.at if e.at is not None else float("inf"), e.order))
     hits = tuple(Hit("rank-terminated", CRASH, e.line, e.order, e.at, 0) for e in [first, *ended][:4])
     rank = first.rank if first.rank is not None else only_rank(seen, first.local)

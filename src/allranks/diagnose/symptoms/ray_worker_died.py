@@ -38,6 +38,7 @@ COMPLAINT = Complaint(
 PATTERNS = (
     Pattern("ActorDiedError", weight=ENDED),
     Pattern("RayActorError", weight=ENDED),
+    Pattern("ActorUnavailableError", weight=ENDED),
     Pattern("Worker exit type: SYSTEM_ERROR", weight=ENDED),
     Pattern("WorkerCrashedError", weight=ENDED),
     Pattern("A worker died or was killed", weight=ENDED),

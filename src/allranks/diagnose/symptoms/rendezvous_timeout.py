@@ -57,6 +57,7 @@ PATTERNS = (
     Pattern("RendezvousConnectionError", weight=ENDED, without=_TEARDOWN),
     Pattern("RendezvousClosedError", weight=ENDED, without=_TEARDOWN),
     Pattern("d_rendezvous_backend.py", r"c10d_rendezvous_backend\.py\W{1,3}line \d{1,6}", weight=ECHO - 8),
+    Pattern("Socket Timeout", weight=ECHO),
     Pattern("client socket has failed to connect", r"errno: 111 - Connection refused", weight=ECHO),
 )
 _DIALLED = re.compile(r"connect to \(?([A-Za-z\d][\w.-]{0,80})[,:]")
@@ -68,6 +69,8 @@ def judge(seen: Evidence) -> Optional[Case]:
     case = seen.case("rendezvous-timeout")
     if case is None:
         return None
+    if case.hits[0].steps and "Socket Timeout" in case.hits[0].line.text:
+        return None  # after a step of training, a rank waited in a collective
     waiting = {h.line.node for h in case.hits if _DIALLED.search(h.line.text) is None}
     absent = seen.nodes - waiting
     if waiting - {None} and len(absent) == 1:

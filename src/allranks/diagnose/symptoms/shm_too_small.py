@@ -58,6 +58,7 @@ PATTERNS = (
     Pattern("posix_fallocate failed"),
     Pattern("No space left on device", r"/dev/shm|</torch_"),
     Pattern("insufficient shared memory"),
+    Pattern("shmget", r"shmget\b.{0,160}(?:[Ff]ail|No space|Cannot allocate|ipcs -l)", weight=92),
     Pattern("killed by signal: Bus error"),
     Pattern("Bus error", r"Bus error \(core dumped\)|Signal 7 \(SIGBUS\)", weight=WEAK),
 )

@@ -89,6 +89,9 @@ CLAIM = Claim(
     general=True,
 )
 PATTERNS = (
+    Pattern(
+        "command not found", r"(?<!\S)--?\w[\w-]{0,60}: command not found", weight=WEAK
+    ),  # the shell took the rest of a command for the next one: a backslash or a blank is wrong
     Pattern("unknown args, potentially", weight=WEAK),  # LLaMA-Factory
     Pattern("remaining_argv: [", weight=94),  # ms-swift
     Pattern("error: unrecognized arguments"),
