@@ -20,6 +20,7 @@ SUBJECTS = [
     ("[gpu-7:4411] PMIX ERROR: UNREACHABLE in file ptl_tcp.c", "mpi-ssh-orted-failure"),
     ("UCX  ERROR failed to create UD QP", "ib-transport-error"),
     ("hsa_init() failed, no HSA devices", "rocm-runtime-error"),
+    ("'torchrun' is not recognized as an internal or external command", "missing-system-tool"),
     ("*** double free or corruption detected ***", "rank-crashed-first"),
     ("GPU_IS_LOST: failed to read remapped rows", "xid-gpu-fault"),
     ("the wandb backend process has shut down", "tracker-unreachable"),

@@ -48,7 +48,7 @@ _SAYS = re.compile(
     r"|abnormally|exception|critical|faults?|exit(?:s|ed) with|dropped|stalled|already in use|too many open"
     r"|broken|disconnected|uncorrectable"
     r"|not (?:be )?(?:found|supported|exist|available|allowed|responding|ready|initiali[sz]ed|permitted"
-    r"|running)"
+    r"|running|recogni[sz]ed)"
     r"|no such|does ?n[o’']t exist|busy|closed|unknown|detected|double free|shut ?down"
     r"|out of (?:quota|capacity|memory|resources?|space|disk)"
     r"|retry loop|leaked|denies|loses|losing|disappear(?:s|ed)?|gone|mutually exclusive"

@@ -21,7 +21,7 @@ NEAR_THE_END = 40
 SHORT = 24
 """Lines of a text that is about what its lines say."""
 
-ALONE, MESSAGE_WORDS = 3, 4
+ALONE, MESSAGE_WORDS = 3, 3
 """Lines and words of a text that is nothing but the message of an exception, as a title is."""
 
 _OF_RUNTIMES = re.compile(r"Error|(?i:\b(?:cuda|nccl|hip|xla|errno|driver|signal|socket|connect\w{0,4})\b)")

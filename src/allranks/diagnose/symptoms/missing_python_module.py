@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
-from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptom import CRASH, WEAK, Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
@@ -36,12 +36,10 @@ CLAIM = Claim(
         r"|\brequires? (?:the )?(?:install"
         r"|\S{1,60} to be installed)|\bneeds? to be installed|\bplease (?:first )?install (?!a (?:newer"
         r"|different))"
-        r"|\b(?:package|(?<!dynamic )(?<!shared )library|module|dependency|dependencies)\b.{0,60}(?:missing"
+        r"|\b(?:package|(?<!dynamic )(?<!shared )library|dependency|dependencies)\b.{0,60}(?:missing"
         r"|required|not found|not available)"
         r"|\b(?:missing|required|optional) (?:\w{1,20} )?(?:package|library|dependency|dependencies)\b"
-        r"|^(?:\w{1,60}\.){0,8}\w{0,40}(?:Import|Dependency)\w{0,20}(?:Error|Exception):"
     ),
-    general=True,
 )
 PATTERNS = (
     Pattern("ModuleNotFoundError", r"No module named '?[\w.]{1,80}", raised=True),
@@ -55,6 +53,13 @@ PATTERNS = (
     Pattern("seems to be not installed", weight=90, raised=True),
     Pattern("but it was not found in your environment", raised=True),
     Pattern("No module named", weight=WEAK),
+    Pattern(
+        "ImportError: ",
+        r"^ImportError: (?!.{0,300}(?i:version|upgrade|update|undefined|\.so\b|\.dll\b|DLL|cannot import name"
+        r"|attribute|[<>]=))",
+        weight=CRASH + 1,
+        raised=True,
+    ),
     Pattern(
         "ImportError",
         r"(?:requires|Using|Please install|needs to be installed|is not installed|pip install)",

@@ -31,8 +31,10 @@ CAUSE = Cause(__name__)
 _OTHERS = ("'ssh'", "'pdsh'", "orted", "prted", "/ssh'", "/pdsh'")
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\bcommand not found|\bexecutable (?:file )?not found|\bno such (?:command|program"
+        r"(?i)\bcommand not found|\bis not recogni[sz]ed as an internal or external"
+        r"|\bexecutable (?:file )?not found|\bno such (?:command|program"
         r"|executable)|^\S{0,60}sh: .{1,120}not found"
+        "|\u4e0d\u662f\u5185\u90e8\u6216\u5916\u90e8\u547d\u4ee4"
     ),
 )
 PATTERNS = (
