@@ -25,13 +25,14 @@ _STEMS = (
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
     "sigsegv", "sigkill", "sigbus", "exceeds", "exceed", "corruption", "stops", "stopped", "quota", "capacity",
     "out", "loses", "losing", "disappeared", "disappears", "disappear", "gone", "exclusive", "waiting", "full",
+    "prohibited", "unprotected", "forbidden", "untolerated", "unbound", "unauthorized", "didn", "unplugged", "reset",
     *tongues.WORDS,
 )  # fmt: skip
 
 WORDS: Tuple[str, ...] = tuple(form for stem in _STEMS for form in (stem, stem.capitalize(), stem.upper()))
 """A complaint has one of these words."""
 
-EXPRESSION = r"(?i)(?:^|[^a-z])(?:" + "|".join(_STEMS) + r")(?:[^a-z]|$)"
+EXPRESSION = r"(?i)(?:^|[^a-z])(?:" + "|".join(_STEMS) + r")(?:[^a-z]|$)|NCCL WARN"
 """For a matcher: every line that complains matches it. Hyperscan compiles it in a third of the time that it takes for
 all forms of the words."""
 
@@ -46,6 +47,8 @@ _SAYS = re.compile(
     r"|abort(?:ed|ing|s)?|unexpected(?:ly)?|missing|expired|hang(?:s|ing)?|hung|stuck|exhausted|terminated"
     r"|rejected|unhealthy"
     r"|abnormally|exception|critical|faults?|exit(?:s|ed) with|dropped|stalled|already in use|too many open"
+    r"|prohibited|unprotected|forbidden|untolerated|unbound|(?:closed|reset) by|unauthorized"
+    r"|didn[’']t match|unplugged|NCCL WARN"
     r"|broken|disconnected|uncorrectable"
     r"|not (?:be )?(?:found|supported|exist|available|allowed|responding|ready|initiali[sz]ed|permitted"
     r"|running|recogni[sz]ed)"
@@ -144,7 +147,7 @@ NO, MENTIONED, SAID = range(3)
 
 def complains(text: str, words: Iterable[bytes]) -> int:
     """How a line reports a failure; `words` are its runs of letters. No digit's value matters."""
-    named = "Error" in text or "Exception" in text
+    named = "Error" in text or "Exception" in text or "NCCL WARN" in text
     if _KEYS.isdisjoint(words) and not named and text.isascii():
         return NO
     text = text[:_LONGEST]

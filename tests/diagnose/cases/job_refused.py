@@ -3,6 +3,7 @@ FIRES = (
     "sbatch: error: Batch job submission failed: Invalid account or account/partition combination specified\n",
     "srun: error: Task launch for StepId=36.0 failed on node gpu-7: Invalid job credential\n",
     'error: unable to recognize "job.yaml": no matches for kind "PyTorchJob" in version "kubeflow.org/v1"\n',
+    "Warning  UnexpectedAdmissionError  kubelet  Allocate failed due to requested number of devices\n",
 )
 
 SILENT = (

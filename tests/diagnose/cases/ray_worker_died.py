@@ -8,6 +8,8 @@ FIRES = (
     "include: (1) the process was killed by the OOM "
     "killer due to high memory usage\n",
     "ray.exceptions.ActorUnavailableError: The actor 3 is unavailable: Socket closed\n",
+    "ray.exceptions.RuntimeEnvSetupError: Failed to set up runtime environment.\n",
+    "Exception: The current node timed out during startup.\n",
 )
 
 SILENT = (

@@ -33,7 +33,8 @@ CAUSE = Cause(__name__, explains=(SLURM_PREEMPT_OR_TIMEOUT,))
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\bcancell?ed (?:by|due to|job)|\bkeyboard ?interrupt|\bctrl[-+ ]c\b|\bscancel|\bqdel|\bbkill"
-        r"|\bSIGINT\b|\bjob (?:was )?(?:cancell?ed|stopped|killed) by (?:the )?user"
+        r"|\bSIGINT\b|\bTERM_OWNER\b|\bkilled by (?:its )?owner|\bjob (?:was )?(?:cancell?ed|stopped"
+        r"|killed) by (?:the )?user"
     ),
     general=True,
 )

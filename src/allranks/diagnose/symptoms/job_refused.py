@@ -43,6 +43,8 @@ COMPLAINT = Complaint(
         r"|instance types?|(?:pods?|jobs?|vcjob)\b.{0,80}\b(?:pending|queued)|launch failed requeued"
         r"|sbatch|salloc|(?:batch )?job (?:submission|submit|credential)|invalid (?:partition|account|qos"
         r"|generic resource)|gres|gang|podgroup|pod group|FailedScheduling|QOSMax\w{2,40}"
+        r"|untolerated taints?|didn[’']t match pod|requested number of devices|unbound immediate|is forbidden"
+        r"|admission webhook|error from server|slurm controller|[qb]sub: \w{1,40}|condor_submit|job rejected"
         r"|requested node configuration|placement group)\b"
     ),
 )
@@ -57,6 +59,7 @@ PATTERNS = (
     Pattern("Task launch for", r"Task launch for \S{1,40} failed on node (?P<node>[\w.-]{1,80})", weight=98),
     Pattern("Invalid job credential", weight=98),
     Pattern("no matches for kind", r"no matches for kind \W{0,2}\w{2,60}", weight=90),  # Kubernetes
+    Pattern("UnexpectedAdmissionError", weight=90),  # Kubernetes
     Pattern("FailedScheduling", weight=90),
     Pattern("can fulfill resource request", weight=84),
     Pattern("Total available GPUs", r"is less than total desired GPUs"),

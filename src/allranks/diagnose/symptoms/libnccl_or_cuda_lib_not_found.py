@@ -47,6 +47,7 @@ PATTERNS = (
             "libnccl-profiler",
             "NCCL INFO",
             "ofi_rccl",
+            "nvidia-container-cli",
         ),
     ),
     Pattern("undefined symbol", r"undefined symbol: (?!nccl)", weight=90),

@@ -48,7 +48,7 @@ QUIET_SECONDS = 5.0
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\blink (?:is |went )?(?:down|flap\w{0,4})|\bnetwork (?:is )?(?:down|failure|partition|error)"
-        r"|\bpacket loss|\bswitch port"
+        r"|\bpacket loss|\bswitch port|\bcable (?:is )?unplugged"
     ),
     general=True,
 )

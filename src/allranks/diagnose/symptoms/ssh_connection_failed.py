@@ -37,7 +37,11 @@ CAUSE = Cause(
     ),
 )
 COMPLAINT = Complaint(
-    subject=r"\b(?:ssh|SSH|scp|sshd|paramiko|sftp|rsync)\b|[Nn]o authentication methods",
+    subject=(
+        r"\b(?:ssh|SSH|scp|sshd|paramiko|sftp|rsync)\b|[Nn]o authentication methods"
+        r"|(?i:\bauthentication fail|\bhost key\b|\bunprotected private key|\bbanner exchange"
+        r"|\badministratively prohibited)|[Cc]onnection (?:closed|reset) by (?:\S{1,60} )?[\d.]{7,15} port \d"
+    ),
 )
 PATTERNS = (
     Pattern("was not reachable via ssh"),
