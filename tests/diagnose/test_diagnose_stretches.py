@@ -228,10 +228,20 @@ def test_lines_that_say_nothing_are_counted_together(make):
     assert same([("x.log", "\n".join(make(n % 100) for n in range(400)).encode())]) > 300
 
 
+STATEMENTS = (
+    "x only supports y", "please do so", "x has been removed", "x already exists", "it returned nan", "an incorrect x",
+    "x is inconsistent", "x and y are incompatible", "x is restricted", "x is forbidden", "x was refused",
+    "x is denied", "x and y are mutually exclusive", "x is larger than y", "no x available",
+)  # fmt: skip
+
+
 @pytest.mark.parametrize(
-    "text", ["[rank3] x", "[rank0] x", "  node-0: x", "Foo: x", "0: x", "x loss=0", "a [rank0]: b"]
+    "text",
+    ["[rank3] x", "[rank0] x", "  node-0: x", "Foo: x", "0: x", "x loss=0", "a [rank0]: b", *STATEMENTS],
 )
 def test_the_matcher_finds_what_makes_a_line_more_than_plain_text(text):
     find = suspects()
-    assert find is not None and find(b"plain\n" + text.translate({n: "0" for n in range(48, 58)}).encode())
+    assert find is not None and find(
+        b"alpha beta00 of any rank\n" + text.translate({n: "0" for n in range(48, 58)}).encode()
+    )
     assert not find(b"alpha beta00 of any rank\nand nothing else")

@@ -45,6 +45,8 @@ _ANYWHERE = (
     r"[Ee]rror|ERROR|[Ee]xception|[Ff]ail|FAIL|FATAL|CRITICAL|[Cc]rash|[Cc]an|[Cc]ould not|[Uu]n(?:able|expected|supp"
     r"|known)|[Ii]nvalid|[Mm]issing|must|should|require|mismatch|\b[Nn]ot\b|[Nn][Aa][Nn]|[Oo]ccur|\bbut |o longer|n't"
     r"|what\(\)|\.py",
+    r"[Nn]o |only |[Pp]lease|has been |already |returned nan|[Ii]n(?:compat|correct|consist)|[Rr]estricted"
+    r"|forbidden|[Rr]efused|[Dd]enied|exclusive|(?:larger|greater|smaller|less|longer|more|fewer) than",
     r"\x1b", r"\]\(", r"[;{][ \t]*$", r"[\x80-\xff]", r"#000", r"%\|", r"\[?(?:PG |[Rr]ank)[^\n]{0,90}0",
     r"(?:^|[^A-Za-z])(?:" + "|".join(sorted(word.decode() for word in QUANTITIES)) + r")(?:[^A-Za-z]|$)",
 )  # fmt: skip

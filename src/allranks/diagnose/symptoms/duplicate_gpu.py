@@ -32,7 +32,7 @@ from allranks.diagnose.symptoms.cuda_oom import CAUSE as CUDA_OOM
 
 CAUSE = Cause(__name__, explains=(CUDA_OOM,))
 PATTERNS = (
-    Pattern("both on CUDA device", r"(?i)rank \d{1,6} and rank \d{1,6} both on CUDA device"),
+    Pattern("both on CUDA device", r"(?i)rank \d{1,6} and rank \d{1,6} both on CUDA device", weight=98),
     Pattern("Duplicate GPU detected"),
     Pattern("Ranks are using the same GPU"),
     Pattern("ranks on the same GPU"),
