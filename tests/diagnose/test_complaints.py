@@ -46,6 +46,10 @@ SUBJECTS = [
     ("0/5 nodes are available: 5 node(s) had untolerated taint {gpu: present}", "job-refused"),
     ("pod has unbound immediate claims", "job-refused"),
     ("qsub: Unknown queue", "job-refused"),
+    ("toomanyrequests: You have exceeded your pull rate limit", "container-not-started"),
+    ("exec /usr/bin/bash: exec format error", "container-not-started"),
+    ("Cannot create container for service t: Conflict", "container-not-started"),
+    ("No devices were found", "no-nvidia-driver"),
     ("Connection reset by 10.0.0.5 port 22", "ssh-connection-failed"),
     ("channel 0: open failed: administratively prohibited", "ssh-connection-failed"),
     ("TERM_OWNER: job killed by owner.", "cancelled-by-user"),
@@ -133,3 +137,15 @@ def test_the_node_is_named_from_the_text_or_its_prefix(text, node):
 def test_open_mpi_names_the_first_process_that_failed():
     text = "The first process to do so was:\n\n  Process name: [[17350,1],4]\n  Exit code:    3\n"
     assert (of(text).cause, of(text).where.rank) == ("rank-crashed-first", 4)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'time="2024-01-02T03:04:05Z" level=error msg="failed to update the sandbox_state"',
+        "slurmstepd: error: drop_privileges: failed",
+        "FATAL:   while writing configuration file",
+    ],
+)
+def test_a_daemon_does_not_refuse_an_argument(line):
+    assert of(line + "\n").cause != "wrong-arguments"

@@ -47,6 +47,13 @@ _BEGINS = re.compile(r"/bin/|\.exe/|runpy\.py|/launcher\.py")
 """Frames that programs of all kinds begin with: they say nothing if none follows."""
 
 
+_OF_DAEMONS = re.compile(
+    r"(?:slurm\w{0,10}|s(?:run|batch|alloc)|[a-z][\w-]{1,30}_(?:mom|daemon|verbs|pm\w{0,10}))[:;]"
+    r"|time=\S{1,60} level=\w|(?:FATAL|ERROR):\s{2}"
+)
+"""The beginning of a line of a scheduler, a container's runtime or a driver, which has no arguments of a trainer."""
+
+
 def quoted(seen: Evidence) -> List[Raised]:
     """Exceptions without a traceback that no training and not much else followed, in order. One that is only mentioned
     counts in a short text."""
@@ -90,7 +97,7 @@ def cut_off(seen: Evidence) -> List[Raised]:
 
 def _is_message(seen: Evidence, text: str) -> bool:
     """Whether a text may be nothing but the message of an exception."""
-    if seen.count > ALONE or seen.exits or _OF_RUNTIMES.search(text) is not None:
+    if seen.count > ALONE or seen.exits or _OF_RUNTIMES.search(text) or _OF_DAEMONS.match(text):
         return False
     return len(text.split()) >= MESSAGE_WORDS
 

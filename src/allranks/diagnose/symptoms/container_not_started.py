@@ -41,7 +41,8 @@ COMPLAINT = Complaint(
         r"|nvidia-ctk|shim task|ContainerCreating|FailedMount|FailedAttachVolume|FailedCreatePodSandBox"
         r"|\w{0,10} ?namespace|containers? (?:\w{1,10}[ '’]){0,3}(?:start|launch)\w{0,3}|(?:container"
         r"|image) (?:pull|create|creation|start|image|registry|runtime)|(?:pull|unpack)(?:ing"
-        r"|ed)? (?:the )?image|FailedPullImage|squashfs)\b|\u5bb9\u5668|\u955c\u50cf"
+        r"|ed)? (?:the )?image|FailedPullImage|toomanyrequests|pull rate limit|matching manifest"
+        r"|exec format error|create container|squashfs)\b|\u5bb9\u5668|\u955c\u50cf"
     ),
 )
 PATTERNS = (
@@ -61,7 +62,8 @@ PATTERNS = (
     Pattern("OCI runtime", r"(?:crun|runc)\b.{0,200}OCI runtime", weight=96),
     Pattern(
         "Error response from daemon",
-        r"daemon: (?!could not select device driver).{0,200}(?i:manifest|not found|unauthorized|invalid|denied|failed"
+        r"daemon: (?!could not select device driver).{0,200}(?i:manifest|not found|unauthorized|invalid"
+        r"|denied|failed"
         r"|conflict|cannot|no such|already)",
         weight=92,
     ),

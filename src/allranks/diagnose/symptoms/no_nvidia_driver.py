@@ -51,7 +51,7 @@ COMPLAINT = Complaint(
         r"(?i)\bnvidia[-_ ](?:smi|driver|uvm|modprobe|drm|kernel|dkms)|\bnvml\w{0,40}|\blibcuda\b"
         r"|\bcuda (?:driver|devices?|capable|gpus?)\b|\bno (?:cuda |nvidia )?gpus?\b|cudaGetDeviceCount"
         r"|cuInit|CUDA_ERROR_NO_DEVICE|\bgpus? (?:is |are |was )?not (?:be )?(?:found|available|detected)"
-        r"|\bgpu driver"
+        r"|\bgpu driver|^no devices were found"
     ),
 )
 PATTERNS = (
