@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from allranks.core import cache_folder
-from allranks.worker import activation, weight_files
+from allranks.worker import activation, partition_plan, weight_files
 
 activation.activate()
 
@@ -77,6 +77,12 @@ def make(out: Path) -> None:
         copy(out, "older-1") / shard,
         metadata={"format": "pt"},
     )
+    index = json.loads((out / "dense" / "model.safetensors.index.json").read_text())
+    lost = next(name for name, file in sorted(index["weight_map"].items()) if file == shard)
+    del older[lost]
+    save_file(older, copy(out, "index-1") / shard, metadata={"format": "pt"})
+    other = copy(out, "config-1") / "config.json"
+    other.write_text(json.dumps({**json.loads(other.read_text()), "num_hidden_layers": 2}))
     copy(out, "cached")
 
 
@@ -143,7 +149,7 @@ def main() -> None:
     told: dict = {}
     for case in ("dense", "tied", "moe", "head", "pickle", "shape"):
         told[case] = {loader: load(out, case, loader, rank, sent) for loader in ("stock", "own")}
-    for case in ("cut", "missing", "older", "wrong", "touched", "mixed"):
+    for case in ("cut", "missing", "older", "index", "config", "wrong", "touched", "mixed", "plans"):
         told[case] = {"own": load(out, case, "own", rank, sent)}
     told["cached"] = cached(out, rank, sent)
     if int(transformers.__version__.split(".")[0]) >= 5:
@@ -210,8 +216,11 @@ def register() -> None:
 
 @contextlib.contextmanager
 def spoilt(case: str, folder: Path, rank: int):
-    """`wrong`: rank 2 gets a wrong bit from the disk; `touched`: rank 1's files are written to meanwhile."""
-    read = weight_files.Files.read
+    """`wrong`: rank 2 gets a wrong bit from the disk; `touched`: rank 1's files are written to meanwhile; `plans`: on
+    rank 1 one module loads in a way of its own."""
+    read, special = weight_files.Files.read, partition_plan.names_of_special_modules
+    if case == "plans" and rank == 1:
+        partition_plan.names_of_special_modules = lambda model: {"model.layers.0.mlp.up_proj"}
 
     def wrong(self, name: str, first: int, target: memoryview) -> None:
         read(self, name, first, target)
@@ -225,15 +234,16 @@ def spoilt(case: str, folder: Path, rank: int):
         yield
     finally:
         weight_files.Files.read = read
+        partition_plan.names_of_special_modules = special
 
 
 def load(out: Path, case: str, loader: str, rank: int, sent: dict, **more) -> dict:
     os.environ["ALLRANKS_LOADER"] = "stock" if case == "mixed" and rank == 1 else loader
     torch.manual_seed(7)
     folder = out / case
-    if case in ("cut", "missing", "older"):  # rank 1's own copy is the bad one
+    if case in ("cut", "missing", "older", "index", "config"):  # rank 1's own copy is the bad one
         folder = out / (f"{case}-1" if rank == 1 else "dense")
-    if case in ("wrong", "touched", "mixed"):
+    if case in ("wrong", "touched", "mixed", "plans"):
         folder = out / "dense"
     kind, folder = (
         (AutoModelForSequenceClassification, out / "dense")

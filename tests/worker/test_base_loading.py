@@ -92,6 +92,8 @@ def test_a_doubt_begins_anew_in_the_stock_way(told: list[dict]) -> None:
         ("cut", "00002-of-00003.safetensors has "),
         ("missing", "00002-of-00003.safetensors: No such file"),
         ("older", "The base model that rank 1 reads ("),
+        ("index", "model-00002-of-00003.safetensors"),
+        ("config", "its config.json or its libraries build other parameters"),
         ("wrong", "layers.1.mlp.up_proj.weight is not what its file holds"),
         ("touched", "00001-of-00003.safetensors was replaced or written to while it was read"),
     ],
@@ -104,13 +106,21 @@ def test_a_bad_copy_on_one_node_is_the_same_error_on_every_rank(
     (error,) = errors
     assert error.startswith("BaseUnreadable: ") and said in error
     # whoever looks after the touch sees it, on this machine rank 0 too
-    assert case in ("older", "touched") or f"Rank {2 if case == 'wrong' else 1} (" in error
+    assert case in ("older", "config", "touched") or f"Rank {2 if case == 'wrong' else 1} (" in error
 
 
 def test_a_rank_that_shall_load_in_the_stock_way_brings_all_others_to_it(told: list[dict]) -> None:
     for number, rank in enumerate(told):
         assert rank["mixed"]["own"]["digests"] == rank["dense"]["stock"]["digests"]
         assert len(rank["mixed"]["own"]["notes"]) == (number != 1)
+
+
+def test_ranks_that_would_read_in_different_ways_go_the_stock_way(told: list[dict]) -> None:
+    for rank in told:
+        assert rank["plans"]["own"]["digests"] == rank["dense"]["stock"]["digests"]
+        assert rank["plans"]["own"]["notes"] == [
+            "loader stock: rank 1 would lay the model out in another way than rank 0"
+        ]
 
 
 def test_the_cache_gives_the_same_bytes_and_never_wrong_ones(told: list[dict]) -> None:
@@ -149,7 +159,7 @@ def test_transformers_4_which_loads_file_by_file(tmp_path: Path) -> None:
         for step in ("written", "read", "damaged"):
             assert rank["cached"][step]["digests"] == rank["dense"]["stock"]["digests"]
         assert "; cache: read from it: " in rank["cached"]["again"]["notes"][-1]
-        for case in ("cut", "missing", "older"):
+        for case in ("cut", "missing", "older", "config"):
             assert rank[case]["own"]["error"].startswith("BaseUnreadable: ")
         # separate experts: one more exchange for each file, and the routers, which have a buffer beside their weight
         assert rank["moe"]["own"]["sent"] < rank["moe"]["stock"]["sent"] / 50

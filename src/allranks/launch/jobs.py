@@ -187,16 +187,23 @@ def environment(
         merged[extensions.CACHE] = str(PurePosixPath(places.home) / "cache")
         if plan.run.train.experts == LOCKSTEP:
             merged[lockstep.VARIABLE] = f"lockstep:{plan.run.train.experts_at_once}"
+        merged.update(loading(plan.run))
     merged["ALLRANKS_OUTPUT_DIR"] = output_dir
-    if plan.run.environment.loader != "stock":
-        merged["ALLRANKS_LOADER"] = plan.run.environment.loader
-        if plan.run.environment.readers is not None:
-            merged[read_turns.VARIABLE] = str(plan.run.environment.readers)
-        if plan.run.prepare.cache is not None:
-            merged[cache_folder.PATH] = plan.run.prepare.cache
-            if plan.run.prepare.cache_limit is not None:
-                merged[cache_folder.LIMIT] = str(plan.run.prepare.cache_limit)
     return {name: str(value) for name, value in merged.items()}
+
+
+def loading(run: Run) -> dict[str, str]:
+    """What tells the ranks how to read the base model."""
+    if run.environment.loader == "stock":
+        return {}
+    told = {"ALLRANKS_LOADER": run.environment.loader}
+    if run.environment.readers is not None:
+        told[read_turns.VARIABLE] = str(run.environment.readers)
+    if run.prepare.cache is not None:
+        told[cache_folder.PATH] = run.prepare.cache
+        if run.prepare.cache_limit is not None:
+            told[cache_folder.LIMIT] = str(run.prepare.cache_limit)
+    return told
 
 
 def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any]:

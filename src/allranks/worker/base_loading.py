@@ -115,6 +115,7 @@ class Attempt:
     def agreed_plan(self, model: Any, tensors: Dict[str, Any], *config: Any) -> Plan:
         plan, told = None, {"host": socket.gethostname()[:60]}
         try:
+            told["outline"] = partition_plan.outline(model)
             if self.doubt is None and self.fault is None:
                 plan = self.plan(model, tensors, *config)
                 self.content = self.files.sample(self.stored_names(tensors))
@@ -129,15 +130,13 @@ class Attempt:
             told["doubt"] = self.doubt[:400]
         answers = collective.texts_of_all(told, ANSWER_BYTES)
         raise_faults(answers)
+        raise_other_models(answers, "outline", "its config.json or its libraries build other parameters")
         for number, answer in enumerate(answers):
             if "doubt" in answer:
                 raise Doubt("rank %d: %s" % (number, answer["doubt"]))
-        first = answers[0]
+        raise_other_models(answers, "content", "its files differ")
         for number, answer in enumerate(answers):
-            if answer.get("content") != first.get("content"):
-                text = "The base model that rank %d reads (%s) is not the one that rank 0 reads (%s): its files differ."
-                raise BaseUnreadable(text % (number, answer.get("host"), first.get("host")))
-            if answer.get("plan") != first.get("plan"):
+            if answer.get("plan") != answers[0].get("plan"):
                 raise Doubt("rank %d would lay the model out in another way than rank 0" % number)
         if plan is None:
             raise Doubt("this rank has no plan")
@@ -250,6 +249,16 @@ def raise_faults(answers: List[Dict[str, Any]]) -> None:
             raise BaseUnreadable(
                 "Rank %d (%s) cannot read the base model: %s." % (number, answer.get("host"), answer["fault"])
             )
+
+
+def raise_other_models(answers: List[Dict[str, Any]], what: str, why: str) -> None:
+    """If a rank's answer differs from rank 0's: the stock way would hang on it, or train from rank 0's model in
+    silence."""
+    first = answers[0]
+    for number, answer in enumerate(answers):
+        if answer.get(what) != first.get(what):
+            text = "The base model that rank %d reads (%s) is not the one that rank 0 reads (%s): %s."
+            raise BaseUnreadable(text % (number, answer.get("host"), first.get("host"), why))
 
 
 def group_of(parameter: Any) -> Tuple[int, int]:

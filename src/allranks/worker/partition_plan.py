@@ -83,6 +83,14 @@ def plan(model: Any, tensors: Dict[str, Any], files: Files, group: Any, special:
     return Plan(own, stock, {one.name for one in own}, told.hexdigest())
 
 
+def outline(model: Any) -> str:
+    """A digest of all parameters' names, whole shapes and types. Under ZeRO-3 it must be the same on every rank."""
+    told = hashlib.sha256()
+    for name, one in model.named_parameters(remove_duplicate=False):
+        told.update(repr((name, tuple(getattr(one, "ds_shape", one.shape)), str(one.dtype))).encode("utf-8"))
+    return told.hexdigest()
+
+
 def place_of(own: Own, files: Files) -> Tuple[int, int]:
     """Where its values begin: the files are read from begin to end."""
     if not own.stretches:

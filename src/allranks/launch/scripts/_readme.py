@@ -68,7 +68,13 @@ def besides(job: ScriptJob) -> str:
             "in mismatched collectives under ZeRO-3 until the MoE block is a leaf: `allranks run` makes it one, these "
             "scripts do not. Call `deepspeed.utils.set_z3_leaf_modules` in the training script, or use transformers 5."
         )
+    if job.run.train.experts == LOCKSTEP:
+        lines.append(
+            "Without `train.experts: lockstep` every GPU holds all experts of a layer at once: "
+            "`allranks plan --set train.experts=leaf` tells how much memory that takes."
+        )
     left = [
+        ("environment.loader", job.run.environment.loader != "stock"),
         ("launch.restarts", job.run.launch.restarts),
         ("launch.spares", job.run.launch.spares),
         ("train.experts", job.run.train.experts == LOCKSTEP),
