@@ -191,6 +191,10 @@ def test_the_same_is_kept_of_tracebacks_that_are_cut_and_mixed(prefixes, pieces,
         same([("x.log", (text + "\n").encode() * 2)])
 
 
+def test_a_class_without_a_colon_does_not_end_a_traceback_without_a_heading():
+    same([("x.log", f"{OWN}\nqueue.Empty\nFutureWarning: old\n".encode() * 2)])
+
+
 ODD = (
     "a\r", "\r\n", "\n", "==> h2/x.log <==\n", "---------\n", "node7\n", "> [rank2]: q\n", "\xff", "foo: bar\n",
     "[rank1]: Traceback (most recent call last):\n", "ValueError: x\n", "step 7 loss 2.5\n" * 5, "a" * 70000,

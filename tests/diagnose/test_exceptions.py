@@ -75,14 +75,14 @@ def test_a_frame_is_evidence(told: Told, cause: str) -> None:
 
 
 def test_a_class_of_any_name_and_a_message_that_looks_like_a_log_are_one_exception() -> None:
-    assert judged(Told("gaierror", "[Errno -5] No address", [USER]))[0] == "rank-crashed-first"
+    assert judged(Told("orange", "[Errno -5] No apple", [USER]))[0] == "rank-crashed-first"
     misleading = "bad batch:\nTraceback (most recent call last):\n[rank1]: KeyError: 'x'"
     assert judged(Told("ValueError", misleading, [USER])) == ("rank-crashed-first", "certain", 3, "b")
 
 
 def test_the_rank_knows_the_base_classes_better_than_the_text() -> None:
     for known, cause in ((True, "unproven"), (False, "rank-crashed-first"), (None, "rank-crashed-first")):
-        assert judged(Told("Gone", "the store is closed", [USER], known))[0] == cause
+        assert judged(Told("Gone", "the drawer is closed", [USER], known))[0] == cause
 
 
 def test_the_collective_of_a_frame_is_compared() -> None:

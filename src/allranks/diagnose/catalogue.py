@@ -6,16 +6,18 @@ The folders are `symptoms/` here and those that `include` adds: `monitor/detecto
 from __future__ import annotations
 
 from types import ModuleType
-from typing import Dict, List, Tuple
+from typing import Dict, List, Optional, Tuple
 
 from allranks.core.causes import NOTHING, UNPROVEN, Cause
 from allranks.core.pages import FOUND, Page
 from allranks.core.rules import modules as modules_of
 from allranks.core.rules import page_of
 from allranks.diagnose import symptoms as _package
+from allranks.diagnose import wordings
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.wordings import Nearest
 
 SOURCE = "The logs of the ranks, of their launcher and of the node's kernel."
 """The source of a cause outside `symptoms/` that does not name another one. A symptom must name the program and the
@@ -87,6 +89,13 @@ def complaints() -> Dict[str, Complaint]:
         found = {name: getattr(module, "COMPLAINT", None) for name, module in modules().items()}
         _complaints.update((name, one) for name, one in found.items() if one is not None)
     return _complaints
+
+
+def nearest(text: str) -> Optional[Nearest]:
+    """The cause whose sentences come nearest to an error that nothing else knows; None if none leads clearly, or if
+    the sentences that come nearest explain nothing."""
+    found = wordings.read(_package.__name__, [*modules(), UNPROVEN]).vote(text)
+    return None if found is None or found.lead < wordings.LEAD or found.cause == UNPROVEN else found
 
 
 def ids() -> List[str]:

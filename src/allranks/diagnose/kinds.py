@@ -13,7 +13,7 @@ from allranks.diagnose.lines import LINE_LIMIT
 from allranks.diagnose.prefixes import Spans
 from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
 from allranks.diagnose.shapes import Shape, Shapes
-from allranks.diagnose.streams import LOOSE, opens
+from allranks.diagnose.streams import FRAMES, LOOSE, opens
 from allranks.diagnose.suspects import Suspects
 
 KINDS_BYTES = 1 << 24
@@ -21,7 +21,9 @@ UNLIKE = 50_000
 """Bytes of lines like none before, from which on a matcher is made."""
 
 STEP, PLAIN, MUTE, SPEAKS = range(4)
-NOTHING, OPENS, CLOSES = range(3)
+NOTHING, OPENS, GOES_ON, CLOSES, MAY_CLOSE = range(5)
+"""The effects of a line on a traceback. A frame goes on with one, or opens one whose heading is missing; a class
+without a colon only closes one that has its heading."""
 
 
 class Layout:
@@ -57,10 +59,12 @@ SPEAKING = Kind(Layout(SPEAKS), NOTHING, True, -1, PLAIN_SHAPE)
 def effect_of(shape: Shape, text: str) -> int:
     """How a line changes the traceback of its stream."""
     if shape.heading:
+        if shape.heading in FRAMES:
+            return GOES_ON
         return OPENS if opens(shape.heading) else CLOSES
-    if shape.progress or shape.exception or (shape is PLAIN_SHAPE and LOOSE.match(text) is not None):
+    if shape.progress or shape.exception:
         return CLOSES
-    return NOTHING
+    return MAY_CLOSE if shape is PLAIN_SHAPE and LOOSE.match(text) is not None else NOTHING
 
 
 def stream_of(place: Origin, source: "str | None") -> Any:

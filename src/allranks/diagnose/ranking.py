@@ -28,6 +28,7 @@ from allranks.diagnose.symptom import ECHO, HEARD, HINTED, STALE, Case, Hit
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.diagnose.symptoms.rank_crashed_first import judge as crashed
 from allranks.diagnose.symptoms.rank_crashed_first import taken
+from allranks.diagnose.unknown_errors import by_words, likeliest
 
 EVIDENCE_LINES = 8
 NEVER = float("inf")
@@ -40,6 +41,8 @@ def conclude(seen: Evidence) -> Diagnosis:
     claim = claims().get(case.symptom) if case is not None else None
     if case is not None and found.weight > STALE and (claim is None or claim.general):
         case = None  # a complaint on a general subject says no less
+    if case is None and found.diagnosis.cause == UNPROVEN:
+        case = by_words(seen, RANK_CRASHED_FIRST.id)
     return found.diagnosis if case is None else _diagnosis(seen, case, False)
 
 
@@ -104,7 +107,8 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     told = raised.line.text
     likely = claimants(claims(), told, raised.frames, raised.context)
     of_runtimes = of_exception(complaints(), raised.kind, told) if raised.kind else ()
-    for symptom in chain(likely, of_runtimes):
+    nearest = likeliest(RANK_CRASHED_FIRST.id, told, raised.context)
+    for symptom in chain(likely, of_runtimes, nearest):
         if symptom in found and found[symptom].weight > crash.weight:
             return
         if first.steps and cause(symptom).restart == NEVER_AGAIN:

@@ -15,6 +15,8 @@ from allranks.diagnose.blocks import Lines, lines_of
 from allranks.diagnose.digits import ALIKE, ALIKE_TEXT
 from allranks.diagnose.kinds import (
     CLOSES,
+    GOES_ON,
+    MAY_CLOSE,
     MUTE,
     NOTHING,
     OPENS,
@@ -87,6 +89,9 @@ class _Scanner:
         self.cases: Dict[Any, Case] = {}
         self.closed: Set[Any] = set()
         """Ranks and streams that are surely in no traceback. That of any other may have begun in another log."""
+        self.headless: Set[Any] = set()
+        """Those in a traceback whose heading is missing."""
+        self.headed: Set[Any] = set()
 
     def block(self, data: bytes) -> Iterator[Union[Line, Stretch, Frames]]:
         text = data.translate(ALIKE)
@@ -257,7 +262,7 @@ class _Scanner:
         texts = [lines[number][kinds[number].start :].decode("utf-8", "replace") for number in numbers]
         own = next((text for text in reversed(texts) if is_own_frame(text)), "")
         case, told, last = self._case_of(kinds[begun], raws[begun]), self.number + 1 - begun, numbers[-1]
-        self._follow(case.stream, OPENS)
+        self._follow(case.stream, GOES_ON)
         self.number += end - begun
         rank, node, local, task = case.place
         time = self._time(raws, kinds, begun, end)
@@ -298,9 +303,17 @@ class _Scanner:
 
     def _follow(self, stream: Any, effect: int) -> None:
         if effect == OPENS:
+            self.headed.add(stream)
+            self.headless.discard(stream)
             self.closed.discard(stream)
-        elif effect == CLOSES:
+        elif effect == GOES_ON:
+            if stream not in self.headed:
+                self.headless.add(stream)
+            self.closed.discard(stream)
+        elif effect == CLOSES or (effect == MAY_CLOSE and stream not in self.headless):
             self.closed.add(stream)
+            self.headed.discard(stream)
+            self.headless.discard(stream)
 
     def _case_of(self, kind: Kind, raw: bytes) -> Case:
         layout = kind.layout

@@ -10,6 +10,7 @@ from allranks.diagnose.lines import Line
 from allranks.diagnose.stretches import Frames
 
 _TRACEBACK, _IGNORED, CHAINED, A_FRAME, _SHOWN = "traceback", "ignored", "chained", "frame", "shown"
+FRAMES = (A_FRAME, _SHOWN)
 HEADINGS = (
     ("Traceback (mo", _TRACEBACK),  # also if it was cut off
     ("Exception ignored ", _IGNORED),
@@ -194,7 +195,7 @@ def frame_of(text: str) -> str:
 def head(seen: Seen, heading: str, text: str) -> None:
     """Notes a line that comes before an exception. If Python ignores an exception, it ignores the exceptions that are
     chained to it too."""
-    if heading in (A_FRAME, _SHOWN):
+    if heading in FRAMES:
         text = frame_of(text) if heading == _SHOWN else text
         if seen.traceback == CLOSED:
             seen.frames, seen.own = (), ""

@@ -6,6 +6,7 @@ A file under `symptoms/` is a module with
 - `PATTERNS`, and if lines of several ranks must be compared `judge(evidence)`;
 - `CLAIM`, if exceptions that no pattern knows belong to it (`claims.py`);
 - `COMPLAINT`, if other programs' complaints that no pattern knows belong to it (`complaints.py`);
+- sentences in which others could report it, in a text file of its name beside it (`wordings.py`);
 - `CAUSE`, if it is more than a text (`core/causes.py`): the causes that it explains, whether a restart helps;
 Its id is the file's name with `-` for `_`. Its cases are in `tests/diagnose/cases/`.
 """

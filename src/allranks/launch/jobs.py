@@ -193,7 +193,7 @@ def environment(
 
 
 def loading(run: Run) -> dict[str, str]:
-    """What tells the ranks how to read the base model."""
+    """The variables by which the ranks know how to read the base model."""
     if run.environment.loader == "stock":
         return {}
     told = {"ALLRANKS_LOADER": run.environment.loader}

@@ -20,7 +20,7 @@ ROOMS = ("core", "node", "worker", "monitor", "diagnose", "checkpoints")
 PARTS = (("runs", ("__init__", "keeper")), ("output", ("__init__", "report")))
 """Of these rooms only the modules whose names begin so travel."""
 
-DATA = (".py", ".json", ".md")
+DATA = (".py", ".json", ".md", ".txt")
 STAMP = (1980, 1, 1, 0, 0, 0)
 
 MISSING_CODE = 75

@@ -1,0 +1,57 @@
+"""Errors that no pattern, claim or subject knows: the cause whose sentences come nearest (`wordings.py`)."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, Optional, Tuple
+
+from allranks.diagnose.catalogue import cause, nearest
+from allranks.diagnose.complaints import near_the_end
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.fragments import SHORT, quoted
+from allranks.diagnose.lines import Line
+from allranks.diagnose.symptom import WORDS, Case, Hit
+
+_NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
+"""An exception that is only mentioned: if it ended something, it is among those that are quoted."""
+
+NOTE = "No pattern matches this error. Its words are most like those of this cause."
+
+
+def likeliest(crashed: str, *texts: str) -> Iterator[str]:
+    """The cause that the first of these texts comes near to, if it says more than that a program `crashed`."""
+    for text in texts:
+        found = nearest(text) if text else None
+        if found is not None:
+            if found.cause != crashed and not cause(found.cause).healthy:
+                yield found.cause
+            return
+
+
+def by_words(seen: Evidence, crashed: str) -> Optional[Case]:
+    """The case of the error near the end, or of any line of a short text, whose words say most."""
+    if seen.ended_well or seen.is_document:
+        return None
+    found = [
+        (one, place) for one, place in ((nearest(place[0].text), place) for place in _places(seen)) if one
+    ]
+    if not found:
+        return None
+    told, (line, order, steps) = max(found, key=lambda pair: (pair[0].lead, -pair[1][1]))
+    if cause(told.cause).healthy or told.cause == crashed:
+        return None
+    hit = Hit(told.cause, WORDS, line, order, seen.now(line), steps)
+    return Case(told.cause, WORDS, (hit,), "likely", notes=(NOTE,))
+
+
+def _places(seen: Evidence) -> List[Tuple[Line, int, int]]:
+    """(line, its number over all sources, the steps before it) of what may be the reason of the end."""
+    streams = (*seen.ranks.values(), *seen.streams.values())
+    heard = [one for one in near_the_end(streams, seen.count) if _NAMED.search(one.line.text) is None]
+    found = [(one.line, one.order, one.steps) for one in heard]
+    raised = quoted(seen)
+    if seen.count <= SHORT and not seen.steps:
+        raised += [told.raised for stream in streams for told in stream.stated]
+    found += [(one.line, one.order, one.steps) for one in raised if not seen.survived(one)]
+    ends = {id(one.line) for one in seen.exits}  # what the end of a process proves is judged elsewhere
+    return [place for place in found if id(place[0]) not in ends]
