@@ -149,3 +149,8 @@ def test_open_mpi_names_the_first_process_that_failed():
 )
 def test_a_daemon_does_not_refuse_an_argument(line):
     assert of(line + "\n").cause != "wrong-arguments"
+
+
+def test_the_absent_plugin_of_nccl_is_no_cause():
+    line = "Unable to load libnccl-net.so : libnccl-net.so: cannot open shared object file: No such file\n"
+    assert of(line).cause == "unproven"

@@ -28,12 +28,18 @@ def likeliest(crashed: str, *texts: str) -> Iterator[str]:
             return
 
 
+ABSENT_PLUGIN = "libnccl-net.so"
+"""NCCL has its own network and goes on without it."""
+
+
 def by_words(seen: Evidence, crashed: str) -> Optional[Case]:
     """The case of the error near the end, or of any line of a short text, whose words say most."""
     if seen.ended_well or seen.is_document:
         return None
     found = [
-        (one, place) for one, place in ((nearest(place[0].text), place) for place in _places(seen)) if one
+        (one, place)
+        for one, place in ((nearest(place[0].text), place) for place in _places(seen))
+        if one and ABSENT_PLUGIN not in place[0].text
     ]
     if not found:
         return None
