@@ -15,7 +15,7 @@ from allranks.diagnose.symptom import WORDS, Case, Hit
 _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
 """An exception that is only mentioned: if it ended something, it is among those that are quoted."""
 
-NOTE = "No pattern matches this error. Its words are most like those of this cause."
+NOTE = "No pattern matches this error. It reads most like this cause."
 
 
 def likeliest(crashed: str, *texts: str) -> Iterator[str]:

@@ -43,8 +43,8 @@ _LONGEST = 700
 
 
 def words(text: str) -> List[str]:
-    """The words in small letters, of names too (`ncclSystemError`, `out_of_memory`), without their endings. Of numbers
-    only short ones are told apart: a code means something, a size does not."""
+    """The words in small letters, of names too (`ncclSystemError`, `out_of_memory`), without their endings. Short
+    numbers keep their value: a code means something, a size does not."""
     found = []
     for word in _WORD.findall(text[:_LONGEST]):
         word = word.lower()
