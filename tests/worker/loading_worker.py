@@ -173,7 +173,7 @@ def main() -> None:
         told["converted"] = {
             loader: load(out, "converted", loader, rank, sent) for loader in ("stock", "own")
         }
-    told["config"] = bool(config)
+    told["active"] = bool(config)
     (out / f"rank-{rank}.json").write_text(json.dumps(told))
     torch.distributed.barrier()
     torch.distributed.destroy_process_group()

@@ -40,7 +40,7 @@ _OF_CODE = re.compile(
 
 _OF_OTHERS = re.compile(
     r"/torch/distributed/(?:elastic/(?!multiprocessing/errors/)|run\.py|launch|distributed_c10d)"
-    r"|/accelerate/commands/|deepspeed/launcher/"
+    r"|/accelerate/commands/|deepspeed/launcher/|/horovod/runner/"
     r"|/ray/(?:_private|dashboard|scripts)"
 )
 _BEGINS = re.compile(r"/bin/|\.exe/|runpy\.py|/launcher\.py")

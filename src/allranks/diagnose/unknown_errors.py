@@ -15,6 +15,8 @@ from allranks.diagnose.symptom import WORDS, Case, Hit
 _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
 """An exception that is only mentioned: if it ended something, it is among those that are quoted."""
 
+_WARNS = re.compile(r"(?:^|[\s:\[])W(?:\d{3,4})?[ ]")
+
 NOTE = "No pattern matches this error. It reads most like this cause."
 
 
@@ -60,4 +62,6 @@ def _places(seen: Evidence) -> List[Tuple[Line, int, int]]:
         raised += [told.raised for stream in streams for told in stream.stated]
     found += [(one.line, one.order, one.steps) for one in raised if not seen.survived(one)]
     ends = {id(one.line) for one in seen.exits}  # what the end of a process proves is judged elsewhere
-    return [place for place in found if id(place[0]) not in ends]
+    return [
+        place for place in found if id(place[0]) not in ends and _WARNS.search(place[0].text, 0, 80) is None
+    ]

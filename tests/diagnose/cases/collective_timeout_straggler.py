@@ -33,6 +33,8 @@ FIRES = (
     "ran for 600123 milliseconds before timing out.\n",
     (_silent(4), 0),
     (_silent(5), 5),  # too many to blame one: the first that waited
+    "[0]<stderr>: W stall_inspector.cc:105] One or more tensors were submitted to be reduced by a subset of the ranks "
+    "for more than 60 seconds.\n",
 )
 
 SILENT = ("[rank0] step 1 loss 3.0\n[rank1] step 1 loss 3.0\n",)

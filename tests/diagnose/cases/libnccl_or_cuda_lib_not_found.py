@@ -7,4 +7,7 @@ SILENT = (
     "node1:3:3 [0] NCCL INFO NET/Plugin: Could not find: libnccl-net.so: "
     "cannot open shared object file: No such file\n"
     "[rank0] step 1 loss 3\n",
+    "2026-01-05 10:11:12: W tensorflow/stream_executor/platform/default/dso_loader.cc:64] Could"
+    " not load dynamic library 'libcudart.so.11.0'; dlerror: libcudart.so.11.0: cannot open sha"
+    "red object file\n",
 )

@@ -14,6 +14,9 @@ FIRES = (
     "[rank0] step 7 loss nan\n[rank0] step 8 loss nan\n[rank0] step 9 loss nan\n[rank0] step 10 loss nan\n",
     "".join(f"[rank0] step {n} loss nan\n" for n in range(3)),
     "| WARNING: overflow detected, setting loss scale to: 0.0004\nTraceback (most recent call last):\n",
+    "".join(f"step {n} - loss        nan - mean loss        nan\n" for n in range(4)),
+    "".join(f"iter {n} lr: 0.001 loss_a: nan loss_b: nan losses: nan\n" for n in range(4)),
+    "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 1.5e-320\n" * 4,
 )
 
 SILENT = (
@@ -30,4 +33,6 @@ SILENT = (
     "[deepspeed] OVERFLOW! Rank 0 Skipping step. Attempted loss scale: 65536, reducing to 32768\n"
     + "".join(f"[rank0] step {n} loss 3.0\n" for n in range(20)),
     "".join(f"[rank0] step {n} loss nan\n" for n in range(2)),
+    "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 32768.0\n"
+    + "".join(f"step {n} loss 3.0\n" for n in range(20)),
 )

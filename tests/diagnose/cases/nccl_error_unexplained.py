@@ -10,4 +10,5 @@ SILENT = (
     "[rank1]: Traceback (most recent call last):\n"
     "[rank1]: torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1691, NCCL version 2.21.5\n"
     "[rank1]: ncclRemoteError: A call failed possibly due to a network error or a remote process exiting.\n",
+    "nccl_default_timeout_minutes: null\n",
 )

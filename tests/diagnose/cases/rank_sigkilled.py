@@ -10,6 +10,7 @@ FIRES = (
     "['python', 't.py'] exits with return code = -9\n",
     _ROW.format(t="02:50", r=1, c=1) + _ROW.format(t="02:59", r=0, c=-9),
     "loss: 0.57\n  6%|###      | 3787/62565 [04:47<1:10:53, 13.82it/s]Killed\n",
+    "Process 2 exit with status code 137.\n",
 )
 
 SILENT = (

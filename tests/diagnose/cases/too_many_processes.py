@@ -3,4 +3,7 @@ FIRES = (
     "-bash: fork: retry: No child processes\n",
 )
 
-SILENT = ("[rank0]: Traceback (most recent call last):\n[rank0]: OSError: [Errno 24] Too many open files\n",)
+SILENT = (
+    "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: [Errno 24] Too many open files\n",
+    "node1: proxy.cc:1458 NCCL WARN [Service thread] Accept failed Resource temporarily unavailable\n",
+)

@@ -56,6 +56,7 @@ COMPLAINT = Complaint(
 PATTERNS = (
     Pattern("Timed out waiting", r"Timed out waiting \d{1,12} ?ms", weight=ECHO),
     Pattern("collective operation timeout", weight=ECHO),
+    Pattern("One or more tensors were submitted to be reduced", weight=ECHO),  # Horovod's stall inspector
     Pattern("milliseconds before timing out", weight=ECHO),
     Pattern("failed to pass monitoredBarrier", weight=ECHO),
     Pattern("Heartbeat monitor timed out", weight=ECHO),

@@ -37,6 +37,7 @@ PATTERNS = (
     Pattern("CUBLAS_STATUS", r"CUBLAS_STATUS_(?!ALLOC_FAILED|SUCCESS)[A-Z_]{4,40}", weight=88),
     Pattern("CUDNN_STATUS", r"CUDNN_STATUS_(?!SUCCESS)[A-Z_]{4,60}", weight=88),
     Pattern("cusolver error", weight=88),
+    Pattern("cublas runtime error", weight=86),  # torch before 1.8
     Pattern("unable to find an engine", weight=86),
     Pattern("CUSOLVER_STATUS", weight=88),
 )

@@ -36,7 +36,7 @@ COMPLAINT = Complaint(
     subject=(
         r"\b(?:NET/IB|ibv_\w{3,40}|mlx[45]_?\w{0,12}|[Rr]o[Cc][Ee]|[Ii]nfini[Bb]and|rdma\w{0,20}|RDMA|HCA"
         r"|libibverbs|ib_uverbs|rdma-core|UCX|ucx|ucp_\w{2,40}|uct_\w{2,40}|QP|GID|nvidia.peermem"
-        r"|GPUDirect|nv_peer_mem|UD QP|[Cc]ompletion [Qq]ueues?)\b"
+        r"|GPUDirect|nv_peer_mem|UD QP|[Cc]ompletion [Qq]ueues?|fi_cq_readerr|prov_err)\b"
     ),
 )
 PATTERNS = (

@@ -32,7 +32,7 @@ from allranks.diagnose.symptoms.missing_python_module import CAUSE as MISSING_PY
 CAUSE = Cause(__name__, explains=(MISSING_PYTHON_MODULE,))
 COMPLAINT = Complaint(
     subject=(
-        r"\b(?:lib[\w.+-]{2,40}\.so[.\d]{0,12}|GLIBC\w{0,12}|CXXABI\w{0,12}|LD_LIBRARY_PATH"
+        r"\b(?:lib[\w.+-]{2,40}\.so[.\d]{0,12}|(?<!@)GLIBC\w{0,12}|CXXABI\w{0,12}|LD_LIBRARY_PATH"
         r"|shared (?:object|librar))"
     ),
     general=True,
@@ -48,6 +48,7 @@ PATTERNS = (
             "NCCL INFO",
             "ofi_rccl",
             "nvidia-container-cli",
+            "dso_loader",
         ),
     ),
     Pattern("undefined symbol", r"undefined symbol: (?!nccl)", weight=90),

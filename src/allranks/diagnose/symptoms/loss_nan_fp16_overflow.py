@@ -34,8 +34,9 @@ from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
 
 CAUSE = Cause(__name__, outlasts_the_end=True)
 BAD_STEPS = 3
-_LOSS = r"(?i)\bloss['\"]?\s{0,3}[:=]?\s{0,3}['\"]?(?:nan|-?inf)\b"
+_LOSS = r"(?i)(?:\b|_)loss(?:es|_\w{1,12})?['\"]?\s{0,12}[:=]?\s{0,12}['\"]?(?:nan|-?inf)\b"
 _NORM = r"(?i)\bgrad[_ ]norm['\"]?\s{0,3}[:=]\s{0,3}['\"]?nan\b"
+_FLOOR = r"(?i)loss scale to:? {0,3}(?:0\.00|[\d.]{1,20}e-)"
 _OF_A_STEP = re.compile(f"{_LOSS}|{_NORM[4:]}")
 CLAIM = Claim(
     subject=(
@@ -66,9 +67,10 @@ PATTERNS = (
     Pattern("Minimum loss scale reached"),
     Pattern(  # below 1 in 256: nothing is left to halve
         "overflow detected",
-        r"(?i)loss scale to:? {0,3}(?:0\.00|[\d.]{1,12}e-)",
+        _FLOOR,
         weight=WEAK,
     ),
+    Pattern("reducing loss scale to", _FLOOR, weight=WEAK),  # apex
     Pattern("in local forward loss", r"found (?:NaN|Inf)"),
     Pattern("in local grad norm", r"found (?:NaN|Inf)"),
 )
@@ -84,7 +86,7 @@ def judge(seen: Evidence) -> Optional[Case]:
         return Case(
             "loss-nan-fp16-overflow", weight, tuple(strong), "certain" if weight >= STRONG else "likely"
         )
-    floor = [h for h in hits if "overflow detected" in h.line.text and not seen.survived(h)]
+    floor = [h for h in hits if re.search(_FLOOR, h.line.text) and not seen.survived(h)]
     if floor:
         return Case("loss-nan-fp16-overflow", WEAK, tuple(floor), "likely")
     losses = [h for h in hits if re.search(_LOSS, h.line.text)]

@@ -31,7 +31,8 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 COMPLAINT = Complaint(
     subject=(
-        r"NET/OFI|aws.ofi|\b(?:libfabric|EFA|efa|fi_(?:cq|send|recv|domain|endpoint|mr|getinfo)\w{0,20}"
+        r"NET/OFI|aws.ofi|\b(?:libfabric(?!.{0,200}(?:cq_readerr|prov_err))|EFA|efa"
+        r"|fi_(?:cq|send|recv|domain|endpoint|mr|getinfo)\w{0,20}"
         r"|OFI|libnccl-net|gpudirecttcpx\w{0,3}|NET/FasTrak|FasTrak|GPUDirectTCPX\w{0,2})\b"
     ),
 )
@@ -43,7 +44,7 @@ PATTERNS = (
         weight=96,
     ),
     Pattern("aws-ofi-nccl initialization failed", weight=60),
-    Pattern("libfabric", r"(?i)libfabric.{0,40}(?:error|failed)", weight=94),
+    Pattern("libfabric", r"(?i)libfabric.{0,40}(?:error(?!\(\))|failed)", weight=94),
     Pattern("Unhandled error while", r"fi_(?:cq_read|send|recv|domain|endpoint)\w{0,20}", weight=94),
     Pattern("NET/UCX", r"WARN NET/UCX.{0,300}(?i:error|fail)", weight=96),
 )

@@ -24,10 +24,12 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = Claim(subject=r"(?i)\bneff\b|\bneuronx?[-_]cc\b|\bNEURON_CC")
 COMPLAINT = Complaint(
     subject=(
         r"\b(?:NRT\w{0,40}|nrt_\w{2,40}|[Nn]euron\w{0,20}|neuronx?-cc|NEFF|neff|trn\d\w{0,4}|inf2|nccom"

@@ -46,6 +46,7 @@ PATTERNS = (
     Pattern("EXIT CODE: ", r"^=\s{1,9}EXIT CODE: (?:9|137)\s{0,9}$", weight=CRASH),  # MPICH
     Pattern("Signals.SIGKILL", r"died with <Signals\.SIGKILL", weight=CRASH, without=("forcefully",)),
     Pattern("exit code", r"exit(?:ed with exit)? code:? 137\b", weight=CRASH),
+    Pattern("exit with status code", r"exit with status code 137\b", weight=CRASH),  # Horovod
     Pattern("Killed", r"^[\s*`]{0,4}Killed[\s*`]{0,4}$", weight=WEAK),
     Pattern("]Killed", r"(?:it/s|s/it)[^\]]{0,80}\]Killed\s{0,4}$", weight=WEAK),  # behind a progress bar
     Pattern("Killed", r"line \d{1,12}:\s{1,9}\d{1,12} Killed\b", weight=CRASH),

@@ -40,7 +40,7 @@ PATTERNS = (
         "Resource temporarily unavailable",
         r"(?i)fork|pthread|BlockingIOError|spawn|thread",
         weight=92,
-        without=("socket", "recv"),
+        without=("socket", "recv", "Accept failed"),
     ),
     Pattern("pthread_create failed", weight=80),
     Pattern("fork: retry: ", weight=92),  # bash
