@@ -70,6 +70,7 @@ def pytest_collection():
     return result
 
 
+PRIORITY = os.getpriority(os.PRIO_PROCESS, 0)
 RERUNS = 2
 """So many tests of a suite may pass at a second try in CI; see docs/decisions/second-try.md."""
 
@@ -118,6 +119,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
             if os.environ.get("CI"):
                 pytest.fail(f"{marker}: {reason}", pytrace=False)
             pytest.skip(reason)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item):
+    """A test that lowers the priority of this process slows down all tests after it: ten times on a busy machine."""
+    result = yield
+    if os.getpriority(os.PRIO_PROCESS, 0) != PRIORITY:
+        os.setpriority(os.PRIO_PROCESS, 0, PRIORITY)
+        pytest.fail(f"{item.nodeid} changed the priority of the tests' own process", pytrace=False)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)

@@ -207,6 +207,9 @@ def test_where_its_own_python_cannot_read_it_pyspy_does(
     spy.chmod(0o700 if installed else 0o600)
     environ = {"PATH": f"{tmp_path}:/bin:/usr/bin", "RANK": "0", "WORLD_SIZE": "2"}
     monkeypatch.setattr(stacks, "not_here", lambda *_: "it runs in a container")
+    monkeypatch.setattr(
+        os, "nice", lambda _: 0
+    )  # else this process of the tests is nice to all others from now on
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], env=environ)
     try:
         until(lambda: processes.read_environ(child.pid) == environ)
