@@ -63,4 +63,4 @@ def test_scripts_run_without_lockstep_and_are_planned_so(root: Path, tmp_path: P
     assert "too close: 80.7 GiB" in capsys.readouterr().out
     written = json.loads((out / "deepspeed.json").read_text())
     assert written["zero_optimization"]["stage3_allgather_sequential"], "a leaf's tensors one by one"
-    assert "no effect here: `train.experts`" in (out / "README.md").read_text()
+    assert "no effect here: `environment.loader`, `train.experts`" in (out / "README.md").read_text()

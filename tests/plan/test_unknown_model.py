@@ -127,6 +127,7 @@ def test_without_its_pins_the_image_is_not_judged_yet(machines: Path, tmp_path: 
     file = tmp_path / "deepseek-v3-24xa100.yaml"
     lines = EXAMPLE.read_text().splitlines()
     text = "\n".join(line for line in lines if not line.startswith("  pip:"))
+    text = text.replace("loader: own", "loader: stock")  # with `own` no version needs much memory of the host
     file.write_text(text.replace("    bf16: true", "    bf16: true\n    save_safetensors: true"))
     config = EXAMPLE.with_name("deepseek-v3-24xa100.config.json")
     (tmp_path / config.name).write_text(config.read_text())

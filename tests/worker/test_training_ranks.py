@@ -33,7 +33,8 @@ def torchrun(
     if not told:
         del env["ALLRANKS_RUN_ID"]
     argv = [sys.executable, "-m", "torch.distributed.run", f"--nproc-per-node={ranks}"]
-    argv += [f"--master-port={free_port()}", "--log-dir", str(node.root / "torchrun"), str(script), *words]
+    argv += ["--rdzv-backend=c10d", "--rdzv-endpoint=127.0.0.1:0"]  # torchrun takes a port that is free
+    argv += ["--log-dir", str(node.root / "torchrun"), str(script), *words]
     with subprocess.Popen(
         argv, env=env, cwd=node.root / "work", stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     ) as process:

@@ -252,8 +252,8 @@ def raise_faults(answers: List[Dict[str, Any]]) -> None:
 
 
 def raise_other_models(answers: List[Dict[str, Any]], what: str, why: str) -> None:
-    """If a rank's answer differs from rank 0's: the stock way would hang on it, or train from rank 0's model in
-    silence."""
+    """Raises BaseUnreadable if a rank's answer differs from rank 0's. The stock way compares nothing: it would train
+    from rank 0's files, or gather parameters that other ranks do not have."""
     first = answers[0]
     for number, answer in enumerate(answers):
         if answer.get(what) != first.get(what):

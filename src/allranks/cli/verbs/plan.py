@@ -78,8 +78,12 @@ def call(options: argparse.Namespace) -> int:
         raise BadInput(
             Problem(f"{options.probe} is not a readable JSON object.", do="allranks probe FILE --json > JSON")
         )
-    # The scripts cannot run the experts in lockstep, so they are planned and written with a leaf.
-    goes = replace(run, train=replace(run.train, experts=LEAF)) if options.render else run
+    goes = run
+    if (
+        options.render
+    ):  # the scripts have neither experts in lockstep nor a loader of ours, and are planned so
+        stock = replace(run.environment, loader="stock")
+        goes = replace(run, train=replace(run.train, experts=LEAF), environment=stock)
     plan = planned(goes, samples=options.samples, price=options.price, probe=probe)
     findings = [*run.notes, *plan.findings, *script_findings(run)]
     code = verdict_code(findings, run.accept)
