@@ -40,7 +40,7 @@ CONFIGS: dict[tuple[str, str], dict[str, Any]] = {
         **MOE, "hidden_size": 1024, "intermediate_size": 2816, "moe_intermediate_size": 512, "num_hidden_layers": 9,
     },
     ("moe", "large"): {
-        **MOE, "hidden_size": 2048, "intermediate_size": 5632, "moe_intermediate_size": 768, "num_hidden_layers": 12,
+        **MOE, "hidden_size": 2048, "intermediate_size": 5632, "moe_intermediate_size": 768, "num_hidden_layers": 11,
     },
 }  # fmt: skip
 TARGETS = {"dense": "q_proj,v_proj", "moe": "q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj"}

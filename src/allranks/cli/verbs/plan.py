@@ -81,7 +81,7 @@ def call(options: argparse.Namespace) -> int:
     goes = run
     if (
         options.render
-    ):  # the scripts have neither experts in lockstep nor a loader of ours, and are planned so
+    ):  # the scripts have neither experts in lockstep nor the loader that reads a rank's own bytes
         stock = replace(run.environment, loader="stock")
         goes = replace(run, train=replace(run.train, experts=LEAF), environment=stock)
     plan = planned(goes, samples=options.samples, price=options.price, probe=probe)
