@@ -93,7 +93,7 @@ _OF_LAUNCHERS = re.compile(
     r"|Exited with exit code|returned (?:a )?non-zero exit|one or more processes exited"
     r"|Primary job|^\s{0,80}[\w.]{1,80}\(.{0,400}=.{0,400}\)$"
     r"|socket has failed to connect to \[|Plugin load returned|^\[?W(?:\d{3,4})? "
-    r"|Service thread\] Accept failed|\.py FAILED$"
+    r"|Service thread\] Accept failed|\.py FAILED$|Failed to sample metric|^[ ]{0,8}\|?[ ]?\*\*[\w.]{1,60}\*\* \|"
     r"|^[ -]{0,40}[\w./-]{1,80}[ ]?[:=][ ]?(?:null|~|true|false|none|-?[\d.]{1,20}\w{0,3}),?[ ]{0,4}$"
 )
 """Launchers repeat that another process failed, debuggers list the code that ran, and programs print themselves and

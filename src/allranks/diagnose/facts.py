@@ -81,8 +81,8 @@ def _launch_exit(seen: Store, line: Line, match: Any) -> None:
 
 
 def _srun_exit(seen: Store, line: Line, match: Any) -> None:
-    code = match.group("code")
-    value = int(code) if code else -9
+    code, crash = match.group("code"), match.group("crash")
+    value = int(code) if code else {"Aborted": -6, "Segmentation fault": -11}.get(crash, -9)
     for task in _numbers(match.group("tasks")):
         _exit(seen, line._replace(node=match.group("host") or line.node), value, task, None, None)
 
@@ -297,7 +297,7 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         Pattern(
             " task",
             r"(?:error|srun): (?:(?P<host>[\w.-]{1,80}): )?tasks? (?P<tasks>[\d,-]{1,400}): "
-            r"(?:Killed|Exited with exit code (?P<code>\d{1,3})|Out Of Memory)",
+            r"(?:Killed|Exited with exit code (?P<code>\d{1,3})|Out Of Memory|(?P<crash>Aborted|Segmentation fault))",
         ),
         _srun_exit,
     ),

@@ -4,4 +4,8 @@ FIRES = (
     "exiting\n",
 )
 
-SILENT = ("slurmstepd: error: *** JOB 4242 ON gpu1 CANCELLED AT 2026-01-05T10:11:12 DUE TO TIME LIMIT ***\n",)
+SILENT = (
+    "slurmstepd: error: *** JOB 4242 ON gpu1 CANCELLED AT 2026-01-05T10:11:12 DUE TO TIME LIMIT ***\n",
+    "srun: error: n2: task 39: Aborted (core dumped)\nslurmstepd: error: *** STEP 27.0 ON n"
+    "2 CANCELLED AT 2023-11-03T01:03:07 ***\n",
+)

@@ -8,6 +8,8 @@ FIRES = (
     "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: "
     "PytorchStreamReader failed reading zip archive: "
     "failed finding central directory.\n",
+    "OpError: file is too short to be an sstable\n",
+    "NotFoundError: Key conv/beta not found in checkpoint\n",
 )
 
 SILENT = (

@@ -6,6 +6,7 @@ FIRES = (
     "[rank2]: RuntimeError: [enforce fail at inline_container.cc:671] . unexpected pos 832 vs 726\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: [Errno "
     "122] Disk quota exceeded: 'out/optimizer.pt'\n",
+    "luajit: File.lua:210: write error: wrote 39776036 blocks instead of 41251350\n",
 )
 
 SILENT = (

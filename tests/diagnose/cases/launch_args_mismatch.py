@@ -16,6 +16,11 @@ FIRES = (
     "node2: torch.distributed.DistStoreError: Timed out after 601 seconds "
     "waiting for clients. 9/16 clients joined.\n",
     _JOINED.format(8),
+    'Traceback (most recent call last):\n  File "a.py", line 1, in f\nValueError: Hostfile c'
+    "ontains a bad entry: node1, unable to proceed\n",
+    'Traceback (most recent call last):\n  File "a.py", line 1, in f\nMissingEnvironmentErro'
+    "r: environment variable NODE_RANK is not set.\n",
+    "There are not enough slots available in the system to satisfy the 3\nslots that were requested\n",
 )
 
 SILENT = (

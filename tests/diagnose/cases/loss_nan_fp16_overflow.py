@@ -17,6 +17,9 @@ FIRES = (
     "".join(f"step {n} - loss        nan - mean loss        nan\n" for n in range(4)),
     "".join(f"iter {n} lr: 0.001 loss_a: nan loss_b: nan losses: nan\n" for n in range(4)),
     "Gradient overflow.  Skipping step, loss scaler 0 reducing loss scale to 1.5e-320\n" * 4,
+    'Traceback (most recent call last):\n  File "a.py", line 1, in f\nRuntimeError: probabil'
+    "ity tensor contains either `inf`, `nan` or element < 0\n",
+    "Loss is nan, stopping training\n",
 )
 
 SILENT = (

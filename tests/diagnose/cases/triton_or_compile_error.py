@@ -10,6 +10,7 @@ FIRES = (
         "'['g++', '/tmp/torchinductor_u/a/b.cpp', '-D', 'X']' returned non-zero exit status 1.\n",
         2,
     ),
+    'Traceback (most recent call last):\n  File "a.py", line 1, in f\nRuntimeError: Backend compile failed: Invalid\n',
 )
 
 SILENT = ("torch.compile took 12 s\nstep 1 loss 2.0\n",)

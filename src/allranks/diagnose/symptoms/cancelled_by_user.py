@@ -24,9 +24,12 @@ Topic: ends
 
 from __future__ import annotations
 
+from typing import Optional
+
 from allranks.core.causes import Cause
 from allranks.diagnose.complaints import Complaint
-from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import ECHO, WEAK, Case, Pattern
 from allranks.diagnose.symptoms.slurm_preempt_or_timeout import CAUSE as SLURM_PREEMPT_OR_TIMEOUT
 
 CAUSE = Cause(__name__, explains=(SLURM_PREEMPT_OR_TIMEOUT,))
@@ -48,3 +51,13 @@ PATTERNS = (
     Pattern("Main process received SIGINT", weight=WEAK + 22),  # DeepSpeed's launcher
     Pattern("killing job", r"mpirun: killing job", weight=42),
 )
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """SLURM cancels a step also because one of its tasks failed before."""
+    case = seen.case("cancelled-by-user")
+    if case is None or not all("STEP" in hit.line.text for hit in case.hits):
+        return case
+    first = min(hit.order for hit in case.hits)
+    failed = [end for end in seen.exits if end.code not in (0, -9, -15) and end.order < first]
+    return case._replace(weight=min(case.weight, ECHO)) if failed else case

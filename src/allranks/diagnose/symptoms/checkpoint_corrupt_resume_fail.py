@@ -47,6 +47,8 @@ PATTERNS = (
     Pattern("PytorchStreamReader failed"),
     Pattern("Ran out of input"),
     Pattern("invalid load key"),
+    Pattern("file is too short to be an sstable", weight=90),  # TensorFlow
+    Pattern("not found in checkpoint", r"\bKey \S{1,200} not found in checkpoint", weight=90),
     Pattern("UnpicklingError", r"UnpicklingError(?!.{0,400}weights_only)", raised=True),
     Pattern("pickle data was truncated"),
     Pattern("file not fully covered"),

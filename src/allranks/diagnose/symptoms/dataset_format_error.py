@@ -44,6 +44,7 @@ CLAIM = Claim(
     r".{0,40}\bkeys?\b|\bkeys? in (?:the )?examples?\b|\bannotation files?\b",
 )
 PATTERNS = (
+    Pattern("corrupted record at", weight=88),  # a TFRecord
     Pattern(  # a column that the data set does not have
         "formatting.py",
         r"datasets/formatting/formatting\.py\W{1,3}line \d{1,6},? in (?:__getitem__|_check_valid_column_key)",

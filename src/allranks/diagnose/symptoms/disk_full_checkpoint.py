@@ -43,6 +43,7 @@ PATTERNS = (
     Pattern("was low on resource", r"low on resource: ephemeral-storage"),  # Kubernetes
     Pattern("No space left on device", without=_SHM),
     Pattern("Disk quota exceeded"),
+    Pattern("blocks instead of", r"write error: wrote \d{1,15} blocks", weight=86),  # Torch7
     # Without the reason these only make it likely: I/O errors and quotas are reported in the same words.
     Pattern("unexpected pos", r"unexpected pos \d{1,12} vs \d{1,12}", weight=92),
     Pattern("PytorchStreamWriter failed writing", weight=92),

@@ -32,6 +32,7 @@ COMPLAINT = Complaint(
 )
 PATTERNS = (
     Pattern("system not yet initialized"),
+    Pattern("NVLink fabric is no", weight=94),
     Pattern("Cuda failure", r"Cuda failure (?:802\b|'system not)"),
     Pattern("Error", r"\bError 802\b"),
     Pattern("Fabric", r"(?i)fabric ?manager.{0,60}(?:not running|failed|mismatch|inactive)"),

@@ -36,6 +36,8 @@ COMPLAINT = Complaint(
 PATTERNS = (
     Pattern("synStatus", r"synStatus\s{0,2}=?\s{0,2}(?!0\b|synSuccess)\w{1,40}", weight=94),
     Pattern("Device acquire failed", weight=94),
+    Pattern("Habana exception raised", weight=94),
+    Pattern("MODULE:PT_", r"FATAL ERROR :: MODULE:PT_", weight=92),
     Pattern("synapse_error", weight=94),
     Pattern("Graph compile failed", weight=92),
     Pattern("habana_frameworks", r"(?i)habana_frameworks.{0,200}error", weight=60),

@@ -52,6 +52,14 @@ COMPLAINT = Complaint(
     general=True,
 )
 PATTERNS = (
+    Pattern("Hostfile contains a bad entry", weight=92),  # DeepSpeed
+    Pattern(
+        "environment variable",
+        r"environment variable `?'?(?:(?:NODE_|LOCAL_)?RANK|(?:LOCAL_)?WORLD_SIZE|MASTER_(?:ADDR|PORT))\b.{0,20}"
+        r"\bnot set",
+        weight=90,
+    ),
+    Pattern("not enough slots available in the system", weight=90),  # Open MPI: -np against the host file
     Pattern("node_rank is not set correctly"),
     Pattern("run.py: error:", r"\brun\.py: error: .{1,300}"),
     Pattern("no extra nodes available via hostfile"),

@@ -30,7 +30,7 @@ from typing import Optional
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
+from allranks.diagnose.symptom import CRASH, STRONG, WEAK, Case, Pattern
 
 CAUSE = Cause(__name__, outlasts_the_end=True)
 BAD_STEPS = 3
@@ -53,6 +53,8 @@ PATTERNS = (
         weight=STRONG - 2,
     ),  # its summary
     Pattern("loss scale already at minimum"),
+    Pattern("probability tensor contains", r"either `?inf`?, `?nan`?", weight=88),  # torch.multinomial
+    Pattern("oss is", r"(?i)\bloss is (?:nan|-?inf|not finite)\b.{0,30}\b(?:stop|abort|exit)", weight=90),
     Pattern("nan", _LOSS, weight=WEAK),
     Pattern("nan", _NORM, weight=WEAK),
     Pattern("NaN", _LOSS, weight=WEAK),
@@ -80,7 +82,7 @@ def judge(seen: Evidence) -> Optional[Case]:
     """NaN steps are progress lines, so no later step clears them; one of them alone proves nothing. A gradient that is
     NaN now and then is a step that the loss scaler skipped: only if the last step has one, too, it counts."""
     hits = seen.hits.get("loss-nan-fp16-overflow", [])
-    strong = [h for h in hits if h.weight >= STRONG - 2]
+    strong = [h for h in hits if h.weight > CRASH]
     if strong:
         weight = max(h.weight for h in strong)
         return Case(

@@ -56,7 +56,6 @@ PATTERNS = (
     Pattern("orted", r"orted.{0,40}(?:No such file|not found)"),
     Pattern("daemon has unexpectedly failed", r"(?:ORTE|PRTE)"),
     Pattern("route a message to the specified", weight=90),
-    Pattern("not enough slots available in the system"),
     Pattern("unable to complete a TCP connection", weight=94),
     Pattern("unable to launch the specified application", weight=88),
 )

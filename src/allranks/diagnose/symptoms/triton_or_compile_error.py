@@ -40,6 +40,7 @@ CLAIM = Claim(
     subject=r"(?i)\btriton|torch\.compile|\b(?:dynamo|inductor)\b|\b(?:nvcc|ptxas|PTX|MLIR)\b|\bPassManager\b",
 )
 PATTERNS = (
+    Pattern("ackend compile failed", weight=88),
     Pattern("ptxas", r"CalledProcessError: .{0,400}ptxas|ptxas fatal", weight=94),
     Pattern(  # the compiler that torch or Triton started
         "CalledProcessError",

@@ -23,7 +23,7 @@ Topic: checkpoints
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptom import CRASH, Pattern
 from allranks.diagnose.symptoms.checkpoint_corrupt_resume_fail import CAUSE as CHECKPOINT_CORRUPT_RESUME_FAIL
 from allranks.diagnose.symptoms.distributed_checkpoint_mismatch import (
     CAUSE as DISTRIBUTED_CHECKPOINT_MISMATCH,
@@ -31,6 +31,7 @@ from allranks.diagnose.symptoms.distributed_checkpoint_mismatch import (
 
 CAUSE = Cause(__name__, explains=(CHECKPOINT_CORRUPT_RESUME_FAIL, DISTRIBUTED_CHECKPOINT_MISMATCH))
 PATTERNS = (
+    Pattern("must match the size of tensor", r"size of tensor [ab] \(0\)", weight=CRASH + 8, raised=True),
     Pattern("shape in current model is torch.Size", r"current model is torch\.Size\(\[0\]\)"),
     Pattern(  # a placeholder of DeepSpeed's first versions in place of a matrix
         "copying a param with shape",
