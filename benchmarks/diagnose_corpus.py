@@ -9,7 +9,7 @@ these as `texts/ID`, and `threads.jsonl` (failures: also `label`, `accept`, `ran
 decided from each thread, not from the answer.
 
 `half` says when a case was drawn: `seen` while patterns were written; `apart` then too, and kept apart until a later
-round looked at it; `fresh` to `sixth` after the patterns were written, so their first run is the figure that counts.
+round looked at it; `fresh` to `eighth` after the patterns were written, so their first run is the figure that counts.
 `--record` keeps what was said then in `benchmarks/results/diagnose.jsonl`; without it, the second form prints what is
 wrong in that half now.
 """
@@ -30,7 +30,7 @@ TITLE = "Naming causes in public logs"
 ON_REQUEST = True
 SURE = ("certain", "likely", "unproven")
 FIRST = Path(__file__).resolve().parent / "results" / "diagnose.jsonl"
-HALVES = ("sixth", "fifth", "fourth", "third", "second", "fresh", "apart", "seen")
+HALVES = ("eighth", "seventh", "sixth", "fifth", "fourth", "third", "second", "fresh", "apart", "seen")
 
 
 class Said(NamedTuple):
