@@ -57,7 +57,9 @@ def written(folder: Path) -> Path:
     """The example's run file with this base, and the loader that reads a rank's own bytes."""
     run = yaml.safe_load(start_time.RUN_FILE.read_text())
     run["environment"] = {"loader": "own"}
-    run["accept"] = ["host-memory"]  # three ranks on one machine of 24 GiB: it is close, and ends after three steps
+    run["accept"] = [
+        "host-memory"
+    ]  # three ranks on one machine of 24 GiB: it is close, and ends after three steps
     run["train"]["llamafactory"].update(
         model_name_or_path=str(folder / "base" / "model"),
         dataset_dir=str(folder / "base" / "data"),
