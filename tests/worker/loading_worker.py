@@ -17,7 +17,7 @@ import sys
 from pathlib import Path
 
 from allranks.core import cache_folder
-from allranks.worker import activation, partition_plan, weight_files
+from allranks.worker import activation, partition_plan, weight_files, zero_construction
 
 activation.activate()
 
@@ -26,6 +26,7 @@ import torch  # noqa: E402
 import transformers.modeling_utils  # noqa: E402  (with the hooks, on every rank)
 from safetensors.torch import load_file, save_file  # noqa: E402
 from transformers import (  # noqa: E402
+    AutoModel,
     AutoModelForCausalLM,
     AutoModelForSequenceClassification,
     DeepseekV3Config,
@@ -37,6 +38,7 @@ from benchmarks import _load_rank  # noqa: E402
 
 DTYPE = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
 BF16 = {DTYPE: torch.bfloat16}
+zero_construction.BLANK_BYTES = 4096  # these models have nothing large
 LLAMA = {
     "hidden_size": 64, "intermediate_size": 253, "num_hidden_layers": 3, "num_attention_heads": 4,
     "num_key_value_heads": 4, "vocab_size": 1000,
@@ -84,6 +86,19 @@ def make(out: Path) -> None:
     other = copy(out, "config-1") / "config.json"
     other.write_text(json.dumps({**json.loads(other.read_text()), "num_hidden_layers": 2}))
     copy(out, "cached")
+    lost_head(out)
+
+
+def lost_head(out: Path) -> None:
+    """Files that are complete by their index, without the model's large head."""
+    folder = copy(out, "lost")
+    path = folder / "model.safetensors.index.json"
+    index = json.loads(path.read_text())
+    file = folder / index["weight_map"].pop("lm_head.weight")
+    path.write_text(json.dumps(index))
+    tensors = load_file(file)
+    del tensors["lm_head.weight"]
+    save_file(tensors, file, metadata={"format": "pt"})
 
 
 def copy(out: Path, name: str) -> Path:
@@ -147,7 +162,7 @@ def main() -> None:
         {"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": True}, "zero_optimization": {"stage": 3}}
     )
     told: dict = {}
-    for case in ("dense", "tied", "moe", "head", "pickle", "shape"):
+    for case in ("dense", "tied", "moe", "head", "body", "lost", "pickle", "shape"):
         told[case] = {loader: load(out, case, loader, rank, sent) for loader in ("stock", "own")}
     for case in ("cut", "missing", "older", "index", "config", "wrong", "touched", "mixed", "plans"):
         told[case] = {"own": load(out, case, "own", rank, sent)}
@@ -221,6 +236,8 @@ def spoilt(case: str, folder: Path, rank: int):
     read, special = weight_files.Files.read, partition_plan.names_of_special_modules
     if case == "plans" and rank == 1:
         partition_plan.names_of_special_modules = lambda model: {"model.layers.0.mlp.up_proj"}
+    if case == "body":
+        partition_plan.names_of_special_modules = lambda model: {"layers.0.mlp.up_proj"}
 
     def wrong(self, name: str, first: int, target: memoryview) -> None:
         read(self, name, first, target)
@@ -245,11 +262,9 @@ def load(out: Path, case: str, loader: str, rank: int, sent: dict, **more) -> di
         folder = out / (f"{case}-1" if rank == 1 else "dense")
     if case in ("wrong", "touched", "mixed", "plans"):
         folder = out / "dense"
-    kind, folder = (
-        (AutoModelForSequenceClassification, out / "dense")
-        if case == "head"
-        else (AutoModelForCausalLM, folder)
-    )
+    kind = {"head": AutoModelForSequenceClassification, "body": AutoModel}.get(case, AutoModelForCausalLM)
+    if kind is not AutoModelForCausalLM:
+        folder = out / "dense"
     sent["bytes"] = 0
     notes = activation.ACTIVE.notes
     del notes[:]

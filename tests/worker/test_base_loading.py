@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LEGACY = ROOT / ".venvs" / "legacy"
 WORKER = Path(__file__).parent / "loading_worker.py"
 RANKS = 3
-OWN_BYTES = 3 * 1024 + 1  # what a rank hands over: one vote, and two or three answers
+OWN_BYTES = 4 * 1024 + 2  # what a rank hands over: two votes, and two to four answers
 
 
 def loaded(out: Path, python: str, extensions: str) -> list[dict]:
@@ -51,7 +51,7 @@ def told(tmp_path_factory) -> list[dict]:
     return loaded(tmp_path_factory.mktemp("loading"), sys.executable, os.environ["TORCH_EXTENSIONS_DIR"])
 
 
-@pytest.mark.parametrize("case", ["dense", "tied", "moe", "head", "converted", "fp8", "fp8-asked"])
+@pytest.mark.parametrize("case", ["dense", "tied", "moe", "head", "body", "converted", "fp8", "fp8-asked"])
 def test_each_rank_has_what_the_stock_way_gives_it(told: list[dict], case: str) -> None:
     for rank in told:
         stock, own = rank[case]["stock"], rank[case]["own"]
@@ -72,6 +72,7 @@ def test_what_is_no_plain_sequence_is_counted(told: list[dict]) -> None:
     notes = {case: told[0][case]["own"]["notes"][-1] for case in ("dense", "moe", "converted")}
     assert "30 parameters its own part, 0 tensors the stock way" in notes["dense"]
     assert ", 2 tensors the stock way" in notes["moe"]  # the two routers' correction bias, a buffer
+    assert ", 1 tensors the stock way" in told[0]["body"]["own"]["notes"][-1]
     assert "27 parameters its own part, 3 tensors the stock way" in notes["converted"]
 
 
@@ -84,6 +85,13 @@ def test_a_doubt_begins_anew_in_the_stock_way(told: list[dict]) -> None:
         assert own["error"] == stock["error"]  # of rank 0 alone, as transformers has it
         assert "is (64, 252) in the model, (64, 253) in the files" in own["notes"][0]
     assert told[0]["shape"]["own"]["error"] is not None
+
+
+def test_a_large_parameter_that_no_file_holds_gets_the_librarys_values(told: list[dict]) -> None:
+    for rank in told:
+        stock, own = rank["lost"]["stock"], rank["lost"]["own"]
+        assert stock["error"] is None and own["error"] is None and own["digests"] == stock["digests"]
+        assert own["notes"] == ["loader stock: rank 0: lm_head.weight is not in the files"]
 
 
 @pytest.mark.parametrize(
@@ -151,11 +159,12 @@ def test_the_cache_gives_the_same_bytes_and_never_wrong_ones(told: list[dict]) -
 def test_transformers_4_which_loads_file_by_file(tmp_path: Path) -> None:
     told = loaded(tmp_path, str(LEGACY / "bin" / "python"), str(LEGACY / "torch_extensions"))
     for rank in told:
-        for case in ("dense", "tied", "moe", "head", "pickle"):
+        for case in ("dense", "tied", "moe", "head", "body", "lost", "pickle"):
             stock, own = rank[case]["stock"], rank[case]["own"]
             assert stock["error"] is None and own["error"] is None
             assert own["digests"] == stock["digests"] and own["buffers"] == stock["buffers"]
-            assert own["notes"][-1].startswith("loader stock: " if case == "pickle" else "loader own: read ")
+            whole = case in ("lost", "pickle")
+            assert own["notes"][-1].startswith("loader stock: " if whole else "loader own: read ")
         for step in ("written", "read", "damaged"):
             assert rank["cached"][step]["digests"] == rank["dense"]["stock"]["digests"]
         assert "; cache: read from it: " in rank["cached"]["again"]["notes"][-1]

@@ -18,7 +18,15 @@ import time
 from typing import Any, Dict, List, Optional, Tuple
 
 from allranks.core.rank_events import BASE_BYTES
-from allranks.worker import block_scales, collective, partition_plan, partition_reading, tensor_origin
+from allranks.core.text import printable
+from allranks.worker import (
+    block_scales,
+    collective,
+    partition_plan,
+    partition_reading,
+    tensor_origin,
+    zero_construction,
+)
 from allranks.worker.block_scales import Scales
 from allranks.worker.byte_origin import ByteOrigin
 from allranks.worker.cached_reading import CACHE, CachedReading
@@ -28,6 +36,7 @@ from allranks.worker.weight_files import CannotRead, Files
 from allranks.worker.zero_construction import CONSTRUCTION
 
 ANSWER_BYTES = 1024
+SAID_LENGTH = 400
 STOCK_BYTES = 512 << 20
 """Of stored tensors that the library's own function gets at a time."""
 
@@ -48,7 +57,7 @@ class Attempt:
         self.depth = 1
         self.doubt: Optional[str] = None
         self.fault: Optional[str] = None
-        self.random = torch.get_rng_state()
+        self.random = zero_construction.random_states()
         self.done_bytes, self.total_bytes, self.seconds = 0, 0, 0.0
         self.origin = ByteOrigin()
         self.cached = CachedReading(self.files, rank.place)
@@ -69,9 +78,9 @@ class Attempt:
             names = self.files.add(str(path))
             return {name: self.traced(name) for name in names if not self.is_scale(name)}
         except CannotRead as error:
-            self.fault = str(error)
+            self.fault = told_as(error)
         except Exception as error:
-            self.doubt = "%s: %s" % (type(error).__name__, error)
+            self.doubt = told_as(error)
         return {}
 
     def traced(self, name: str) -> Any:
@@ -102,7 +111,11 @@ class Attempt:
         self.check_all(fault)
         self.own_count += len(plan.own)
         self.stock_count += len(plan.stock)
-        return self.load_others(original, model, plan, *config)
+        CONSTRUCTION.were_given(one.parameter for one in plan.own)
+        result = self.load_others(original, model, plan, *config)
+        every = model.named_parameters(remove_duplicate=False)
+        CONSTRUCTION.were_given(one for name, one in every if name in plan.stock)
+        return result
 
     @property
     def note(self) -> str:
@@ -121,13 +134,13 @@ class Attempt:
                 self.content = self.files.sample(self.stored_names(tensors))
                 told.update(plan=plan.digest, content=self.content)
         except CannotRead as error:
-            self.fault = str(error)
+            self.fault = told_as(error)
         except Exception as error:  # Doubt, and whatever else is not as it is expected here
-            self.doubt = str(error) if isinstance(error, Doubt) else "%s: %s" % (type(error).__name__, error)
+            self.doubt = told_as(error)
         if self.fault is not None:
-            told["fault"] = self.fault[:400]
+            told["fault"] = self.fault
         elif self.doubt is not None:
-            told["doubt"] = self.doubt[:400]
+            told["doubt"] = self.doubt
         answers = collective.texts_of_all(told, ANSWER_BYTES)
         raise_faults(answers)
         raise_other_models(answers, "outline", "its config.json or its libraries build other parameters")
@@ -155,8 +168,16 @@ class Attempt:
         """After reading: every rank's fault on every rank."""
         told = {"host": socket.gethostname()[:60]}
         if fault is not None:
-            told["fault"] = fault[:400]
+            told["fault"] = fault
         raise_faults(collective.texts_of_all(told, ANSWER_BYTES))
+
+    def check_given(self, loaded: Any) -> None:
+        """At the end, on all ranks. Raises Doubt if a parameter was left blank and no file had its values."""
+        if not CONSTRUCTION.is_agreed:
+            return
+        left = CONSTRUCTION.left_blank(loaded[0] if isinstance(loaded, tuple) else loaded)
+        if any(collective.of_all(left is not None)):
+            raise Doubt("%s is not in the files" % (left or "another rank's parameter"))
 
     # -- this rank's own work --
 
@@ -171,9 +192,14 @@ class Attempt:
             special |= partition_plan.modules_with_buffers(model, found)
         plan = partition_plan.plan(model, found, self.files, group_of, special)
         tied = set(getattr(model, "all_tied_weights_keys", None) or {})
-        left = [name for name, _ in model.named_parameters() if name not in found and name not in tied]
+        left = {name: one for name, one in model.named_parameters() if name not in found and name not in tied}
         if left and config:  # else the library goes on with random values, and a warning
             self.files.check_index()
+            blank = [name for name, one in left.items() if CONSTRUCTION.is_blank(one)]
+            if blank:  # only the library makes values for what is in no file
+                raise Doubt("%s is not in the files" % blank[0])
+        if not config:
+            check_whole(plan)
         if CONSTRUCTION.draws and (
             left or not config
         ):  # one file of several: the other tensors are not known
@@ -189,7 +215,7 @@ class Attempt:
                 one.parameter._is_hf_initialized = True
             self.files.check_unchanged()
         except Exception as error:
-            return str(error) if isinstance(error, CannotRead) else "%s: %s" % (type(error).__name__, error)
+            return told_as(error)
         return None
 
     def tell(self, count: int) -> None:
@@ -204,28 +230,39 @@ class Attempt:
 
     def load_others(self, original: Any, model: Any, plan: Plan, *config: Any) -> Any:
         """Parameters that are not a plain sequence go through the library's function, about STOCK_BYTES at a time."""
-        results = [
-            original(model, {n: self.stored(n) for n in names}, *config) for names in self.batches(plan)
-        ]
+        results = []
+        for batch in self.batches(plan, bool(config)):
+            tensors: Dict[str, Any] = {}
+            fault = None
+            try:
+                tensors = {name: self.stored(stored) for name, stored in batch.items()}
+                self.files.check_unchanged()
+            except Exception as error:
+                fault = told_as(error)
+            if batch:
+                self.check_all(fault)
+            results.append(original(model, tensors, *config))
         if not config:
             return [error for errors in results for error in errors]
         missing = set(results[0][1]).intersection(*(left for _, left in results))
         return [error for errors, _ in results for error in errors], missing - plan.filled
 
-    def batches(self, plan: Plan) -> List[List[str]]:
-        """Stored tensors, those of one module together. At least one batch, so that the library does what it does
-        besides."""
-        modules: Dict[str, Dict[str, None]] = {}
+    def batches(self, plan: Plan, converts: bool) -> List[Dict[str, str]]:
+        """{name that the library's function knows: stored name}, those of one module together. If it `converts`, it
+        knows the stored names (transformers 5), else the model's (transformers 4). At least one batch, so that the
+        library does what it does besides."""
+        modules: Dict[str, Dict[str, str]] = {}
         for name in sorted(plan.stock):
-            modules.setdefault(name.rpartition(".")[0], {}).update(dict.fromkeys(sorted(plan.stock[name])))
-        found: List[List[str]] = [[]]
+            for stored in sorted(plan.stock[name]):
+                modules.setdefault(name.rpartition(".")[0], {})[stored if converts else name] = stored
+        found: List[Dict[str, str]] = [{}]
         size = 0
         for names in modules.values():
-            more = sum(self.files.tensors[name].bytes for name in names)
+            more = sum(self.files.tensors[stored].bytes for stored in names.values())
             if found[-1] and size + more > STOCK_BYTES:
-                found.append([])
+                found.append({})
                 size = 0
-            found[-1].extend(names)
+            found[-1].update(names)
             size += more
         return found
 
@@ -241,6 +278,20 @@ class Attempt:
                 .to(self.torch.bfloat16)
             )
         return tensor
+
+
+def told_as(error: Exception) -> str:
+    """An error as one printable line. Names and types in it come from files that somebody else wrote."""
+    known = isinstance(error, (CannotRead, Doubt))
+    return printable(str(error) if known else "%s: %s" % (type(error).__name__, error), SAID_LENGTH)
+
+
+def check_whole(plan: Plan) -> None:
+    """transformers 4 gives its function each tensor by the model's name. Raises Doubt if one that goes through it is
+    not exactly one stored tensor."""
+    for name, stored in plan.stock.items():
+        if len(stored) != 1:
+            raise Doubt("%s is made of %d stored tensors" % (name, len(stored)))
 
 
 def raise_faults(answers: List[Dict[str, Any]]) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from typing import Any, Dict, Optional
 
 from allranks.core.rank_events import CACHE_NOTE
-from allranks.worker import block_scales, guard
+from allranks.core.text import printable
+from allranks.worker import block_scales, guard, zero_construction
 from allranks.worker.base_loading import Attempt
 from allranks.worker.block_scales import Scales
 from allranks.worker.partition_plan import Doubt
@@ -16,6 +18,7 @@ from allranks.worker.zero_construction import CONSTRUCTION
 
 VARIABLE = "ALLRANKS_LOADER"
 OWN, STOCK = "own", "stock"
+NOTE_LENGTH = 1000
 NOT_AT_IT = "loader stock: not every rank asked for its own bytes, or the model is not built under zero.Init"
 KNOWN = frozenset({
     "GatheredParameters", "Module", "_apply_weight_conversions_to_state_dict", "_is_hf_initialized",
@@ -51,9 +54,11 @@ class Loader:
 
         def load_state_dict(checkpoint_file: Any, *args: Any, **kwargs: Any) -> Any:
             attempt = self.active()
-            if attempt is None:
-                self.check_plain()
             place = kwargs.get("map_location", args[0] if args else "cpu")
+            if (
+                attempt is None and place != "meta"
+            ):  # `meta`: only the type is asked for, before a model is built
+                self.check_plain()
             if attempt is None or place not in places:
                 return read(checkpoint_file, *args, **kwargs)
             return attempt.load_state_dict(checkpoint_file)
@@ -78,6 +83,7 @@ class Loader:
 
     def note(self, text: str) -> None:
         """Told with the settings, and in the rank's log."""
+        text = printable(text, NOTE_LENGTH)
         self.rank.notes.append(text)
         sys.stderr.write("allranks: %s\n" % text)
 
@@ -117,21 +123,23 @@ class Loader:
                 self.attempt.depth -= 1
         if not self.is_due(kwargs):
             return original(cls, *args, **kwargs)
-        attempt = Attempt(self.rank)
+        attempt, loaded = Attempt(self.rank), None
         try:
             self.attempt = attempt
             with CONSTRUCTION.skipping():
                 loaded = original(cls, *args, **kwargs)
+                attempt.check_given(loaded)
             self.rank.notes.extend(CACHE_NOTE + text for text in attempt.cached.unused)
             self.note(attempt.note if attempt.own_count else NOT_AT_IT)
             return loaded
         except Doubt as doubt:
-            why = str(doubt)
+            why, loaded = str(doubt), None
         finally:
             self.attempt = None
             attempt.files.close()
         self.note("loader stock: %s" % why)
-        attempt.torch.set_rng_state(attempt.random)
+        zero_construction.set_random_states(attempt.random)
+        gc.collect()  # the first model's parts are parts of cycles, and there may not be room for two
         return original(cls, *args, **kwargs)
 
     def is_due(self, kwargs: Dict[str, Any]) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable, List, Optional
+import contextlib
+from typing import Any, Callable, Dict, List, Optional
 
 from allranks.worker.block_scales import Scales
 from allranks.worker.partition_plan import Own
@@ -17,6 +18,8 @@ SCALED_VALUES = 4 << 20
 """Of one piece that is multiplied: 16 MiB in float32."""
 SAMPLED_PARTS = 64
 SAMPLED_VALUES = 16
+COMPARED_AT_ONCE = 8
+"""Parts for which a file stays open: it is mapped, and each sample brings its neighbours into memory."""
 
 
 def dtype_of(torch: Any, name: str) -> Any:
@@ -69,26 +72,46 @@ def bytes_of(own: List[Own], files: Files) -> int:
 
 def compare_samples(own: List[Own], files: Files, scales: Optional[Scales]) -> None:
     """Raises CannotRead if a sampled value of a part is not what safetensors' own reader finds in the file."""
-    import torch
-    from safetensors import safe_open
-
     chosen = [own[number * len(own) // SAMPLED_PARTS] for number in range(min(SAMPLED_PARTS, len(own)))]
     if len(own) <= SAMPLED_PARTS:
         chosen = own
-    for one in chosen:
-        done = 0
-        sampled = one.stretches[:: max(1, len(one.stretches) // 4)][:4]
-        for stretch in one.stretches:
-            if stretch in sampled:
-                step = max(1, stretch.length // SAMPLED_VALUES)
-                places = torch.arange(0, stretch.length, step)
-                with safe_open(files.paths[files.tensors[stretch.name].file], framework="pt") as file:
-                    flat = file.get_tensor(stretch.name).view(-1)
-                wanted = flat[places + stretch.first]
-                if scales is not None and scales.of(stretch.name) is not None:
-                    wanted = wanted.to(torch.float32) * scales.at(stretch.name, places + stretch.first)
-                wanted = wanted.to(one.part.dtype)
-                found = one.part.detach()[(places + done).to(one.part.device)].cpu()
-                if not torch.equal(wanted.view(torch.uint8), found.view(torch.uint8)):
-                    raise CannotRead("%s is not what its file holds" % one.name)
-            done += stretch.length
+    for begin in range(0, len(chosen), COMPARED_AT_ONCE):
+        with contextlib.ExitStack() as stack:
+            stored = values_of(files, stack)
+            for one in chosen[begin : begin + COMPARED_AT_ONCE]:
+                compare(one, stored, scales)
+
+
+def compare(one: Own, stored: Callable[[str], Any], scales: Optional[Scales]) -> None:
+    import torch
+
+    done = 0
+    sampled = one.stretches[:: max(1, len(one.stretches) // 4)][:4]
+    for stretch in one.stretches:
+        if stretch in sampled:
+            step = max(1, stretch.length // SAMPLED_VALUES)
+            places = torch.arange(0, stretch.length, step)
+            wanted = stored(stretch.name)[places + stretch.first]
+            if scales is not None and scales.of(stretch.name) is not None:
+                wanted = wanted.to(torch.float32) * scales.at(stretch.name, places + stretch.first)
+            wanted = wanted.to(one.part.dtype)
+            found = one.part.detach()[(places + done).to(one.part.device)].cpu()
+            if not torch.equal(wanted.view(torch.uint8), found.view(torch.uint8)):
+                raise CannotRead("%s is not what its file holds" % one.name)
+        done += stretch.length
+
+
+def values_of(files: Files, stack: contextlib.ExitStack) -> Callable[[str], Any]:
+    """A function that gives a stored tensor's values as safetensors reads them. Each file is opened once, until `stack`
+    ends: its header may be long."""
+    from safetensors import safe_open
+
+    opened: Dict[int, Any] = {}
+
+    def values(name: str) -> Any:
+        number = files.tensors[name].file
+        if number not in opened:
+            opened[number] = stack.enter_context(safe_open(files.paths[number], framework="pt"))
+        return opened[number].get_tensor(name).view(-1)
+
+    return values

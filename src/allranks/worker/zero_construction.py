@@ -1,13 +1,16 @@
 """A model built under `zero.Init` whose parameters are about to be read: rank 0's values of them are not needed.
 
 DeepSpeed sends every parameter from rank 0 to all ranks as soon as it is made, so the network carries the model once
-before a file is opened. While `skipping`, each rank cuts its own, and the values come from the files.
+before a file is opened. While `skipping`, each rank cuts its own, and the values come from the files. The part of a
+large parameter is not even copied from the values that it was made with: it is `blank` until it is read.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import Any, Iterator
+import gc
+import weakref
+from typing import Any, Dict, Iterable, Iterator, List, Optional
 
 from allranks.worker import collective
 
@@ -19,6 +22,8 @@ KNOWN = frozenset({
 """What `Init._zero_init_param` may do, if what is here can take its place."""
 
 
+BLANK_BYTES = 8 << 20
+"""Of the smallest parameter whose part is left blank: copying a smaller one costs less than not to."""
 OTHERWISE, SENDING, SKIPPING = 0, 1, 2
 """A rank's vote: it loads in the stock way, it loads its own bytes but knows this DeepSpeed too little, or neither."""
 
@@ -32,7 +37,9 @@ class Construction:
         """Whether every rank is about to load its own bytes."""
         self.draws = False
         """Whether the model drew random numbers while it was built: then rank 0's values may be no other rank's."""
-        self._random: Any = None
+        self.blank: Dict[int, Any] = {}
+        """Weak references to the parameters whose parts hold no values yet, by `id`."""
+        self._random: List[Any] = []
         self._is_known = False
         self._is_on = False
         self._voted_in: Any = None
@@ -40,8 +47,6 @@ class Construction:
 
     def cover(self, module: Any) -> None:
         """deepspeed.runtime.zero.partition_parameters has come."""
-        import torch
-
         init = module.Init
         original = init._zero_init_param
         code = getattr(original, "__code__", None)
@@ -54,8 +59,13 @@ class Construction:
                 original(zero, param)
                 return
             zero._convert_to_deepspeed_param(param)
-            param.partition()
-            self.draws = self.draws or not torch.equal(self._random, torch.get_rng_state())
+            if param.device.type != "cpu" or param.numel() * param.element_size() < BLANK_BYTES:
+                param.partition()
+            else:
+                with without_copies():
+                    param.partition()
+                self.blank[id(param)] = weakref.ref(param)
+            self.draws = self.draws or not are_same(self._random, random_states())
 
         init._zero_init_param = _zero_init_param
 
@@ -73,14 +83,70 @@ class Construction:
 
     @contextlib.contextmanager
     def skipping(self) -> Iterator[None]:
-        import torch
-
         self._is_on, self._voted_in, self.is_agreed = True, None, False
-        self.draws, self._random = False, torch.get_rng_state()
+        self.draws, self._random = False, random_states()
         try:
             yield
         finally:
             self._is_on, self._voted_in, self.is_agreed, self._skips = False, None, False, False
+            self.blank = {}
+
+    def is_blank(self, parameter: Any) -> bool:
+        kept = self.blank.get(id(parameter))
+        return kept is not None and kept() is parameter
+
+    def were_given(self, parameters: Iterable[Any]) -> None:
+        """Their parts hold the values of the files."""
+        for one in parameters:
+            self.blank.pop(id(one), None)
+
+    def left_blank(self, model: Any) -> Optional[str]:
+        """The name of a parameter that got no values, or what it is. A head that was replaced by the embedding is
+        gone: it does not count."""
+        for name, one in model.named_parameters(remove_duplicate=False):
+            if self.is_blank(one):
+                return str(name)
+        if self.blank and any(kept() is not None for kept in self.blank.values()):
+            gc.collect()  # DeepSpeed's parameters are parts of cycles
+            if any(kept() is not None for kept in self.blank.values()):
+                return "a large parameter outside the model"
+        return None
+
+
+def random_states() -> List[Any]:
+    """Of the generators that a model may draw from: the CPU's, and the GPU's if it is in use."""
+    import torch
+
+    gpu = torch.cuda.is_available() and torch.cuda.is_initialized()
+    return [torch.get_rng_state(), *([torch.cuda.get_rng_state()] if gpu else [])]
+
+
+def set_random_states(states: List[Any]) -> None:
+    import torch
+
+    torch.set_rng_state(states[0])
+    for state in states[1:]:
+        torch.cuda.set_rng_state(state)
+
+
+def are_same(states: List[Any], others: List[Any]) -> bool:
+    import torch
+
+    return len(states) == len(others) and all(torch.equal(one, other) for one, other in zip(states, others))
+
+
+def without_copies() -> Any:
+    """A context in which `copy_` leaves its target as it is."""
+    import torch
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class WithoutCopies(TorchDispatchMode):
+        def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if function is torch.ops.aten.copy_.default:
+                return args[0]
+            return function(*args, **(kwargs or {}))
+
+    return WithoutCopies()
 
 
 CONSTRUCTION = Construction()
