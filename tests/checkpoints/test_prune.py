@@ -472,3 +472,39 @@ def test_tags_beside_a_trainers_checkpoints_are_left_alone(run):
     test_kinds.deepspeed(run / "checkpoint-20")
 
     assert checkpoints.prune(str(run), 1, marker=RUN).removed == ("checkpoint-10",)
+
+
+def test_a_loops_own_checkpoint_beside_its_adapter_stays(run, make):
+    """`engine.save_checkpoint(OUT)` and `model.save_pretrained(OUT)`: no Trainer saved here."""
+    final = with_shards(make(None, final=30))
+    (run / "training_args.bin").unlink()
+    (run / "trainer_state.json").unlink(missing_ok=True)
+    (run / "global_step20").mkdir()
+    make(20)
+
+    checkpoints.prune(str(run), 1)
+
+    assert (
+        (run / "global_step30").is_dir() and (run / "latest").exists() and (run / "zero_to_fp32.py").exists()
+    )
+    assert not (run / "global_step20").exists() and final.weights.exists()
+
+
+def test_a_state_from_which_nothing_can_resume_takes_no_other_ones_place(run, make):
+    """A save whose writer died before trainer_state.json; the run went back to an earlier one and saves again."""
+    for step in (50, 51, 100):
+        made = make(step)
+        made.covered.remove("trainer_state.json")
+        for name in ("allranks-resume.safetensors", "allranks-resume.json"):
+            (made.path / name).write_text("state")
+            made.covered.append(name)
+        made.seal()
+    (run / "checkpoint-100" / "trainer_state.json").unlink()
+    saving = run / ".allranks-saving-checkpoint-60"
+    saving.mkdir()
+
+    checkpoints.prune(str(run), 1)
+
+    assert present(run) == ["checkpoint-100", "checkpoint-51"] and saving.is_dir()
+    for step in (51, 100):  # its last file may be about to come
+        assert (run / f"checkpoint-{step}" / "allranks-resume.json").exists()

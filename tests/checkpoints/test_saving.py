@@ -164,3 +164,22 @@ def test_users_other_files_stay_and_the_manifest_covers_the_adapter_alone(checkp
     assert (checkpoint.path / "notes.txt").read_text() == "mine"
     (checkpoint.path / "README.md").write_text("a trainer writes it again")
     assert checkpoints.verify(str(checkpoint.path)).whole
+
+
+def test_a_folder_that_another_rank_makes_meanwhile_is_filled(run_folder, make):
+    """Under DDP each rank writes its random state into the checkpoint, where the trainer keeps its own files."""
+    checkpoint = make(10)
+    shutil.rmtree(checkpoint.path)
+    inner = write(checkpoint)
+
+    def slowly(folder: str) -> None:
+        inner(folder)
+        os.mkdir(checkpoint.path)
+        (checkpoint.path / "rng_state_1.pth").write_text("rank 1")
+
+    manifest = {"step": 10, "world_size": 2, "base_model": "b", "targets": [], "versions": {}}
+    adapter_files.write_whole(str(checkpoint.path), slowly, manifest)
+    names = set(os.listdir(checkpoint.path))
+    assert {"rng_state_1.pth", "allranks.json", "adapter_config.json", "README.md"} <= names
+    assert not [name for name in os.listdir(run_folder) if name.startswith(adapter_files.SAVING)]
+    assert checkpoints.verify(str(checkpoint.path)).whole

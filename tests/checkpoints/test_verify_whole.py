@@ -7,6 +7,7 @@ import os
 import pytest
 
 from allranks import checkpoints
+from tests.checkpoints.conftest import Checkpoint
 
 WHOLE = []
 
@@ -339,3 +340,19 @@ def test_the_step_and_the_counts_are_reported(checkpoint):
     assert (report.step, report.tensors, report.parameters) == (20, 30, checkpoint.parameters)
     assert report.path == str(checkpoint.path)
     assert report.as_json()["findings"][0]["id"] == "adapter-whole"
+
+
+@pytest.mark.parametrize(("cut", "whole"), [(False, True), (True, False)])
+def test_an_adapter_beside_the_default_one_is_judged_with_it(run_folder, make, cut, whole):
+    top = make(20, manifest=True)
+    critic = Checkpoint(top.path / "critic", step=20)
+    critic.state = None
+    critic.write()
+    if cut:
+        critic.weights.write_bytes(critic.weights.read_bytes()[:-1])
+    report = checkpoints.verify(str(top.path))
+    assert report.whole is whole
+    assert whole or any("critic" in finding.where.file for finding in report.findings)
+    critic.manifest_step = 10  # of an earlier save, which somebody keeps there
+    critic.seal()
+    assert checkpoints.verify(str(top.path)).whole

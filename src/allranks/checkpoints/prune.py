@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 from allranks.checkpoints import manifest as manifests
-from allranks.checkpoints import removal
+from allranks.checkpoints import removal, resuming
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.find import find, step_of
 from allranks.checkpoints.folder import Folder
@@ -135,12 +135,14 @@ class _Pruning:
         self.findings: List[Finding] = []
         self.reasons: Dict[str, str] = {}
         self.freed_bytes = 0
+        self.dead_ends: Set[str] = set()
 
     def run(self, keep: int, resumable: int, expect: Optional[Mapping[str, Any]]) -> PruneReport:
         for name in removal.leftovers(self.home):
             self._remove(self.home.fd, name, name, "its removal broke off")
         expect = {key: value for key, value in dict(expect or {}).items() if key != "step"}
         reports = [verify(path, expect) for path in find(self.directory)]
+        self.dead_ends = {report.path for report in reports if _is_dead_end(report)}
         if not any(report.whole for report in reports):
             if reports:
                 saw = "%d checkpoints, none whole: nothing is removed" % len(reports)
@@ -151,7 +153,8 @@ class _Pruning:
         checkpoints = [r for r in reports if os.path.realpath(r.path) != self.directory]
         staying = self._choose(reports, keep)
         whole = [r for r in checkpoints if r.whole and r.path in staying]
-        to_resume = {r.path for r in [r for r in whole if _can_resume(r)][:resumable]}
+        able = [r.path for r in whole if _can_resume(r) and r.path not in self.dead_ends]
+        to_resume = set(able[:resumable])
         if resumable:
             # `load_best_model_at_end` loads the best one through DeepSpeed, which wants its state too.
             to_resume.add(best_checkpoint(self.directory, [r.path for r in reports]) or "")
@@ -162,9 +165,11 @@ class _Pruning:
         for report in reports:
             # Of other kinds nobody knows what is not needed: DeepSpeed's shards may be the only weights.
             thin = report.path in staying and report.whole and report.kind == "adapter"
-            if thin and not _may_be_under_way(report):
+            # A dead end may be a save whose last file is about to come.
+            if thin and not _may_be_under_way(report) and report.path not in self.dead_ends:
                 self._thin(report, report.path in to_resume)
-        self._drop_broken_saves(max((r.step or 0 for r in reports if r.whole), default=0))
+        going_on = [r.step or 0 for r in reports if r.whole and r.path not in self.dead_ends]
+        self._drop_broken_saves(max(going_on, default=0))
         return self._report()
 
     def _drop_broken_saves(self, step: int) -> None:
@@ -199,7 +204,7 @@ class _Pruning:
                 reason = "it is not an adapter, and it is not whole: whether it is still of use is not known"
             elif any(f.verdict == UNKNOWN for f in report.findings):
                 reason = "it could not be judged"
-            if report.whole and not final:
+            if report.whole and not final and report.path not in self.dead_ends:
                 whole += 1
             if reason:
                 staying.add(report.path)
@@ -214,7 +219,9 @@ class _Pruning:
     def _thin(self, report: Report, for_resume: bool) -> None:
         """Removes within a whole checkpoint what it can do without, and keeps its manifest true."""
         final = os.path.realpath(report.path) == self.directory
-        needed = _final_needs if final else _resume_needs if for_resume else _use_needs
+        needed = _resume_needs if for_resume else _use_needs
+        if final:
+            needed = _final_needs if _is_of_a_trainer(report.path) else _loop_needs
         name = os.path.relpath(report.path, self.directory)
         try:
             fd = os.dup(self.home.fd) if final else self.home.enter(self.home.fd, name)
@@ -288,6 +295,24 @@ def _can_resume(report: Report) -> bool:
     return not _may_be_under_way(report) and any(
         _FOR_RESUME.fullmatch(name) for name in os.listdir(report.path)
     )
+
+
+def _is_dead_end(report: Report) -> bool:
+    """Whether training's state is there and training cannot continue from it: its writer died before the last file."""
+    names = os.listdir(report.path) if report.whole and report.kind == "adapter" else []
+    return any(name in resuming.STATE for name in names) and bool(resuming.lacks(report.path))
+
+
+def _is_of_a_trainer(path: str) -> bool:
+    """Whether transformers' Trainer saved here: with the gather flag off, it leaves shards that nothing reads. A loop
+    of the user's own may save its only checkpoint here."""
+    return any(
+        os.path.lexists(os.path.join(path, name)) for name in ("training_args.bin", manifests.TRAINER_STATE)
+    )
+
+
+def _loop_needs(name: str, tag: Optional[str]) -> bool:
+    return tag is None or name == tag or not re.fullmatch(r"global_step\d+", name)
 
 
 def _use_needs(name: str, tag: Optional[str]) -> bool:

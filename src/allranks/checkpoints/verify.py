@@ -89,7 +89,22 @@ def _report(
     return Report(path, tuple(findings), len(tensors), parameters, step, whole)
 
 
-def _verify(folder: Folder, expect: Mapping[str, Any]) -> Report:
+def _of_other_adapters(folder: Folder, manifest: manifests.Manifest) -> List[Finding]:
+    """The errors of the adapters beside the default one: the same save wrote each into a folder of its name."""
+    findings: List[Finding] = []
+    for name in folder.names():
+        path = os.path.join(folder.path, name)
+        if name.startswith(".") or os.path.islink(path) or not os.path.isdir(path):
+            continue
+        if manifests.step_of_name(name) is None and os.path.lexists(os.path.join(path, manifests.MANIFEST)):
+            with Folder(path) as below:
+                report = _verify(below, {}, others=False)
+            if report.step in (None, manifest.step):  # else a save of another time
+                findings += [f for f in report.findings if f.verdict in (BLOCK, UNKNOWN)]
+    return findings
+
+
+def _verify(folder: Folder, expect: Mapping[str, Any], others: bool = True) -> Report:
     manifest, findings = manifests.read(folder)
     state, more = manifests.trainer_state(folder)
     findings += more
@@ -102,6 +117,8 @@ def _verify(folder: Folder, expect: Mapping[str, Any]) -> Report:
     findings += more
     if manifest is not None and not findings:
         findings += _manifest_agrees(folder, manifest, config)
+    if manifest is not None and others:
+        findings += _of_other_adapters(folder, manifest)
     return _report(
         folder.path, once(findings), tensors, step, "" if manifest is None else _gathered(manifest)
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -42,11 +43,16 @@ def write_whole(directory: str, write: Callable[[str], None], manifest: Dict[str
         write(temporary)
         for folder, _, files in os.walk(temporary, topdown=False):
             _seal(folder, files, manifest)
+        if not exists:
+            try:
+                os.rename(temporary, directory)
+            except OSError as error:  # another rank's own file (its random state) came first
+                exists = error.errno in (errno.ENOTEMPTY, errno.EEXIST) and os.path.isdir(directory)
+                if not exists:
+                    raise
+            sync(parent)
         if exists:
             _move_into(temporary, directory)
-        else:
-            os.rename(temporary, directory)
-            sync(parent)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 

@@ -30,7 +30,7 @@ from allranks.worker import (
     trainer_state,
 )
 from allranks.worker.adapter_names import NotRead
-from allranks.worker.adapters import describe, gather, unwrap
+from allranks.worker.adapters import CannotSave, describe, gather, unwrap
 
 CHECKPOINT = re.compile(r"checkpoint-(\d{1,12})")
 
@@ -82,10 +82,10 @@ class Checkpoints:
         return leaving
 
     def save(self, step: int, state: Optional[Dict[str, Any]] = None) -> Optional[str]:
-        """The path of the checkpoint; None if the disk is too full for it (if it filled up while rank 0 wrote, or if
-        PEFT cannot read the adapter, on rank 0 alone). Raises optimizer_state.NotHeld if DeepSpeed keeps its
-        state in an unknown way, and adapters.CannotSave without an adapter or if what is gathered is not what the
-        ranks hold."""
+        """The path of the checkpoint; None if the disk is too full for it (if it filled up while rank 0 wrote,
+        or if PEFT cannot read the adapter, on rank 0 alone). Raises optimizer_state.NotHeld if DeepSpeed keeps
+        its state in an unknown way, and adapters.CannotSave without an adapter of the name `default` or if what
+        is gathered is not what the ranks hold."""
         if not disk_space.has_room(self.engine, self.directory, step, True):
             return None
         path = os.path.join(self.directory, "checkpoint-%d" % step)
@@ -107,8 +107,10 @@ class Checkpoints:
         return path
 
     def _save(self, path: str, step: int, state: Dict[str, Any]) -> None:
-        snapshot = trainer_state.take(self.engine, step, {"loop": state})
         model, engine = unwrap(self.engine)
+        if not trainer_checkpoints.has_default(model):
+            raise CannotSave(trainer_checkpoints.NO_DEFAULT)
+        snapshot = trainer_state.take(self.engine, step, {"loop": state})
         gathered = gather(model, engine, optimizer_state.rank() == 0)
         adapter = gathered.state
         if adapter is None:

@@ -87,16 +87,23 @@ def of_engine(engine: Any) -> List[Flat]:
     return flats
 
 
+ELSEWHERE = ("backup_optimizer", "superoffload_cpu_optimizer")
+"""Of DeepSpeed's stage 3, with `offload_optimizer: {ratio}` below 1 and with SuperOffload: they hold the moments of
+some or all sub-groups."""
+
+
 def _of_stage_3(zero: Any, names: Dict[int, str]) -> List[Flat]:
     if getattr(zero, "swap_optimizer", False):
         raise NotHeld("the optimizer's states are on NVMe")
+    if getattr(zero, "zenflow", False) or any(hasattr(zero, name) for name in ELSEWHERE):
+        raise NotHeld("a part of the optimizer's states is not in zero.optimizer")
     world = world_size()
     flats = []
     for number, (master, group) in enumerate(zip(zero.fp32_partitioned_groups_flat, zero.fp16_groups)):
         parts, offset = [], 0
         for parameter in group:
             length = int(parameter.partition_numel())
-            if length * world < parameter.ds_numel:
+            if length != -(-int(parameter.ds_numel) // world):
                 raise NotHeld("%s is partitioned over fewer than all ranks" % names[id(parameter)])
             shape = tuple(int(size) for size in parameter.ds_shape)
             parts.append(Part(names[id(parameter)], shape, int(parameter.ds_numel), offset, length))

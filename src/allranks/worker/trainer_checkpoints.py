@@ -31,10 +31,10 @@ from allranks.worker.adapter_names import NotRead
 from allranks.worker.adapters import CannotSave, Gathered, NotExact, describe, gather, is_partitioned, unwrap
 
 FULL, SAVED, RESUMED, COPY = "_allranks_full", "_allranks_saved", "_allranks_resumed", "_allranks_copy"
-CHECKPOINT = "_allranks_checkpoint"
+CHECKPOINT, OURS = "_allranks_checkpoint", "_allranks_ours"
 """Attributes of a trainer: it saves a whole checkpoint now; the folder that has its state; (of the engine)
 what it went on from; a rank's own copy of the head's trainer_state.json; while a checkpoint is saved, whether with
-its state."""
+its state; whether it resumes from a checkpoint that allranks made."""
 
 CHOICE = "allranks-resume-from.json"
 """In the run's output folder: `{"from": path}`, the keeper's choice of a checkpoint."""
@@ -52,6 +52,7 @@ def patch_trainer(module: Any) -> bool:
         ("_save_rng_state", unless_saved),
         ("_save_scaler", unless_saved),
         ("train", training),
+        ("_inner_training_loop", with_own_batch),
         ("_load_from_checkpoint", loading_adapter),
         ("_load_optimizer_and_scheduler", loading_scheduler),
         ("_load_rng_state", loading_random_state),
@@ -110,7 +111,8 @@ def saving_model(stock: Any) -> Any:
         except CannotSave:  # before any rank gathered: stock's way is still open to all
             able = False
         # Below ZeRO-3 rank 0 alone looks for what to save: the others hear from it that there is nothing.
-        if not (able if is_partitioned(model) else collective.agree(lambda: able)):
+        # The same holds for a save that is not a checkpoint, which a script may have asked of rank 0 alone.
+        if not (able if is_partitioned(model) or not full else collective.agree(lambda: able)):
             stock(self, output_dir, _internal_call)
             return
         state = gathered.state
@@ -187,13 +189,23 @@ def snapshot_of(trainer: Any, engine: Any) -> Optional[trainer_state.Snapshot]:
     if scaler is not None:
         more["scaler"] = trainer_state.numbers(scaler.state_dict())
     scheduler = trainer.lr_scheduler
-    if scheduler is not None and type(scheduler).__name__ != "DeepSpeedSchedulerWrapper":
-        more["scheduler"] = trainer_state.scheduler_state(scheduler)
     try:
+        if not has_default(unwrap(trainer.model_wrapped)[0]):
+            raise optimizer_state.NotHeld(NO_DEFAULT)
+        if scheduler is not None and type(scheduler).__name__ != "DeepSpeedSchedulerWrapper":
+            more["scheduler"] = trainer_state.scheduler_state(scheduler)
         return trainer_state.take(engine, int(trainer.state.global_step), more)
     except optimizer_state.NotHeld as error:
         guard.note("saves the trainer's own state", error)
         return None
+
+
+NO_DEFAULT = "no adapter is named default, and PEFT saves every other one in a folder of its own name"
+
+
+def has_default(model: Any) -> bool:
+    """Whether an adapter lies where a resume reads it: beside its state."""
+    return "default" in model.peft_config
 
 
 def saving_checkpoint(stock: Any) -> Any:
@@ -268,6 +280,18 @@ def training(stock: Any) -> Any:
     return train
 
 
+def with_own_batch(stock: Any) -> Any:
+    """transformers 4 takes the micro batch of the run that saved, which may have had another number of ranks. Ours
+    compares the samples of a step."""
+
+    def _inner_training_loop(self: Any, batch_size: Optional[int] = None, *args: Any, **kwargs: Any) -> Any:
+        if getattr(self, OURS, False) and not self.args.auto_find_batch_size:
+            batch_size = self._train_batch_size = self.args.train_batch_size
+        return stock(self, batch_size, *args, **kwargs)
+
+    return _inner_training_loop
+
+
 def place_for(trainer: Any, asked: Any) -> Any:
     """What `train` shall go on from: the keeper's choice, else what the script asked for.
 
@@ -277,6 +301,7 @@ def place_for(trainer: Any, asked: Any) -> Any:
     if torch is None or not torch.distributed.is_available() or not torch.distributed.is_initialized():
         return chosen() or asked
     path, text = collective.agree(lambda: on_rank_0(asked))
+    setattr(trainer, OURS, text is not None)
     if path is None:
         return asked
     if text is None or os.path.isfile(os.path.join(path, "trainer_state.json")):

@@ -42,6 +42,7 @@ def take(engine: Any, step: int, more: Optional[Dict[str, Any]] = None) -> Snaps
         "step": step,
         "world_size": optimizer_state.world_size(),
         "samples_a_step": samples_a_step(engine),
+        "accumulation": int(engine.gradient_accumulation_steps()),
         "zero_stage": 3 if held[0].cut else 0 if held[0].copied else 2,
         "kind": kind(engine),
         "optimizer": type(zero.optimizer).__name__,
@@ -83,7 +84,17 @@ def numbers(values: Dict[str, Any]) -> Dict[str, Any]:
 
 
 def scheduler_state(scheduler: Any) -> Optional[Dict[str, Any]]:
-    return scheduler.state_dict() if hasattr(scheduler, "state_dict") else None
+    """Raises NotHeld if JSON would change it: `MultiStepLR` looks up its steps as numbers, and keys become text."""
+    state = scheduler.state_dict() if hasattr(scheduler, "state_dict") else None
+    if not _has_text_keys(state):
+        raise optimizer_state.NotHeld("the state of %s has keys that are not text" % type(scheduler).__name__)
+    return state
+
+
+def _has_text_keys(value: Any) -> bool:
+    if isinstance(value, dict):
+        return all(isinstance(key, str) and _has_text_keys(one) for key, one in value.items())
+    return not isinstance(value, (list, tuple)) or all(map(_has_text_keys, value))
 
 
 # ---- write ----
@@ -305,6 +316,10 @@ def _load_numbers(engine: Any, held: Tuple[Flat, ...], data: Dict[str, Any]) -> 
         setattr(zero.loss_scaler, key, value)
     for name in COUNTERS:
         setattr(engine, name, data["engine"][name])
+    accumulation = int(engine.gradient_accumulation_steps())
+    if data.get("accumulation") != accumulation:
+        # DeepSpeed steps at each multiple of the accumulation: a save is at a step, with any number of ranks
+        engine.micro_steps = int(engine.global_steps) * accumulation
     scheduler = getattr(engine, "lr_scheduler", None)
     if scheduler is not None and data["scheduler"] is not None:
         scheduler.load_state_dict(data["scheduler"])
