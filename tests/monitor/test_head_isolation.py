@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allranks.core import BLOCK
+from allranks.monitor.head_isolation import _one_lives
 from tests.monitor.told import Run
 
 LEASE = {"why": "nothing was heard from the keeper for 30 s"}
@@ -137,3 +138,17 @@ def test_a_link_that_comes_back_in_time_is_over_and_a_later_loss_is_that_nodes()
         run.second(float(at), step, False, dark=(2,))
     found = run.watch.verdict(470.0)
     assert found is not None and found.where.node == "n2"
+
+
+def test_many_nodes_are_asked_in_one_pass_what_is_asked_of_each():
+    import random
+
+    chance = random.Random(7)
+    for _ in range(300):
+        run = Run(4, head="n0").watch.run
+        for node in run.nodes.values():
+            node.boot_id = chance.choice(["", "b1", "b2", "b3"])
+            node.lost_at = chance.choice([None, 5.0])
+            node.lost_why = chance.choice(["", "closed", "the connection broke"])
+        nodes = chance.sample(list(run.nodes.values()), 3)
+        assert _one_lives(run, nodes) == any(run.machine_lives(node) for node in nodes)

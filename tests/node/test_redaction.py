@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from allranks.node import log_redaction
 from allranks.node.log_redaction import LogRedactor, files_with_secrets
 from allranks.node.paths import RunDirectory
 from allranks.node.redaction import MASK, Redactor, too_short
@@ -195,3 +196,30 @@ def test_a_link_or_an_open_file_in_the_vaults_place_is_not_used(vault, tmp_path)
     finally:
         if os.path.lexists(path):
             os.unlink(path)
+
+
+def test_a_rank_that_never_stops_writing_holds_nobody_up(tmp_path, monkeypatch):
+    path = tmp_path / "rank-0.log"
+    path.write_text(f"a {SECRET} b\n")
+    read, reads = os.pread, []
+
+    def growing(descriptor, count, offset):
+        reads.append(offset)
+        with path.open("a") as file:
+            file.write(f"{SECRET}\n")
+        assert len(reads) < 10
+        return read(descriptor, count, offset)
+
+    monkeypatch.setattr(os, "pread", growing)
+    scrubber = LogRedactor(Redactor([SECRET]), [str(tmp_path)])
+    scrubber.turn()
+    monkeypatch.setattr(os, "pread", read)
+    scrubber.turn()
+    assert SECRET not in path.read_text()
+
+
+def test_the_look_at_the_scripts_files_ends_in_time(tmp_path, monkeypatch):
+    (tmp_path / "a").write_text(SECRET)
+    assert files_with_secrets(Redactor([SECRET]), str(tmp_path)) == [str(tmp_path / "a")]
+    monkeypatch.setattr(log_redaction, "LOOK_SECONDS", -1.0)
+    assert files_with_secrets(Redactor([SECRET]), str(tmp_path)) == []

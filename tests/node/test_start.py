@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from allranks.core import BadInput, process_from_json
-from allranks.node import paths, processes
+from allranks.node import paths, processes, start
 from allranks.node.start import read_order
 
 KEY = bytes(range(32))
@@ -217,3 +217,12 @@ def test_a_start_that_was_undone_meanwhile_makes_no_folder_again(field):
         read_order(field.run_id, "node-0", order)
     field.directory.create()
     assert read_order(field.run_id, "node-0", order).job["node"] == "node-0"
+
+
+def test_a_head_of_a_thousand_nodes_may_open_a_thousand_files(monkeypatch):
+    asked = []
+    monkeypatch.setattr(start.resource, "setrlimit", lambda what, limits: asked.append(limits))
+    for soft, hard in ((1024, 524288), (1024, 1200), (1024, -1), (-1, -1), (65536, 65536)):
+        monkeypatch.setattr(start.resource, "getrlimit", lambda what, pair=(soft, hard): pair)
+        start.make_room_for(1000)
+    assert asked == [(1512, 524288), (1200, 1200), (1512, -1)]

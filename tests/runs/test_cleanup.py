@@ -228,3 +228,25 @@ def test_a_keeper_that_finishes_is_not_ended_by_stop(
     result = asyncio.run(cleanup.stop("a-run"))
     assert (("stop", "a-run", "--direct") not in said) == is_left_alone
     assert (result["left"], bool(result.get("finishes"))) == ((0, True) if is_left_alone else (1, False))
+
+
+def test_one_call_that_fails_does_not_end_the_wait_for_ranks_that_save(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    answers: list[dict[str, Any] | None] = [{"state": "running"}, None, {"state": "stopped"}]
+
+    class Head:
+        async def call(self, *_words: str) -> dict[str, Any]:
+            answer = answers.pop(0)
+            if answer is None:
+                raise Unreachable("node-0", "reset", "Connection reset by peer")
+            return answer
+
+    async def no_time(_seconds: float) -> None:
+        return None
+
+    monkeypatch.setattr(cleanup.asyncio, "sleep", no_time)
+    head: Any = Head()
+    assert asyncio.run(cleanup.wait_for_end(head, "a-run", 60.0)) == "stopped"
+    answers[:] = [None]
+    assert asyncio.run(cleanup.wait_for_end(head, "a-run", -1.0)) is None

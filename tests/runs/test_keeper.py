@@ -530,3 +530,17 @@ def test_no_line_of_a_node_is_a_fault_of_the_keeper(stage, line, monkeypatch) ->
     state = s.end()
     assert "keeper-fault" not in {f["id"] for f in state["findings"]}
     assert state["state"] in ("succeeded", "failed")
+
+
+def test_a_keeper_that_was_held_up_does_not_read_for_ever_where_many_nodes_send(monkeypatch) -> None:
+    clock = [0.0]
+
+    def poll(seconds: float) -> list[str]:
+        clock[0] += 0.1
+        return ["alive"]  # a thousand nodes are never silent for 0.2 s
+
+    monkeypatch.setattr(keeper_listener.time, "monotonic", lambda: clock[0])
+    leases = keeper_listener.Leases(SimpleNamespace(poll=poll), {}, 30.0)  # type: ignore[arg-type]  # a stand-in
+    clock[0] = 10.0
+    assert 20 < len(leases.heard()) < 40
+    assert len(leases.heard()) == 1

@@ -268,3 +268,29 @@ def test_the_end_does_not_wait_for_a_word_that_a_full_queue_has_no_room_for(desk
         assert time.monotonic() < deadline
     assert one.asked[-1][0] == "copy" and one.asked[-1][1]["source"] == "/out"
     assert one.words().count("verify") <= 4, "more than may wait were looked at"
+
+
+def test_a_last_copy_that_takes_too_long_is_said(desk, monkeypatch):
+    monkeypatch.setattr(keeper_saves, "END_SECONDS", 0.2)
+    thaw = threading.Event()
+    one = desk(copy_to="/nfs", copy=lambda arguments: thaw.wait(60) and ({"target": ""}, ""))
+    try:
+        (finding,) = one.end(final="/out")
+    finally:
+        thaw.set()
+    assert finding.id == "copy-failed" and "the copy of out was not complete" in finding.saw
+    assert finding.where.file == "/nfs/run-1"
+
+
+def test_a_copy_that_raises_is_a_note_and_the_next_one_is_made(desk):
+    def copy(arguments):
+        if arguments["source"] == "/out/checkpoint-1":
+            raise ValueError("odd")
+        return {"target": arguments["target"]}, ""
+
+    one = desk(copy_to="/nfs", copy=copy)
+    one.saved("checkpoint-1")
+    one.until("copy", 1)
+    assert one.end(final="/out") == []
+    assert ("saves-fault", {"path": "/out/checkpoint-1", "error": "ValueError: odd"}) in one.notes
+    assert [a["target"] for what, a in one.asked if what == "copy"][-1] == "/nfs/run-1/adapter"

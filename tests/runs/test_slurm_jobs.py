@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from allranks.core import CouldNotTell
 from allranks.launch.launchers.slurm import jobs as slurm_jobs
 
 FIRST = "8|7_0|RUNNING|ann|node1|None|node1|allranks:lora-1"
@@ -57,3 +58,12 @@ def test_a_comment_is_given_to_one_task_alone(slurm: Path) -> None:
     program(slurm, "scontrol")
     asyncio.run(slurm_jobs.claim(asyncio.run(slurm_jobs.job("7")), "lora-1-1"))
     assert (slurm / "scontrol.asked").read_text() == "update JobId=7_1 Comment=allranks:lora-1-1\n"
+
+
+def test_a_job_that_slurm_did_not_cancel_is_not_forgotten(slurm: Path) -> None:
+    program(slurm, "squeue", FIRST)
+    program(slurm, "scancel")
+    assert asyncio.run(slurm_jobs.cancel("8", "lora-1"))
+    (slurm / "scancel").write_text("#!/bin/sh\necho 'scancel: error: Socket timed out' >&2\nexit 1\n")
+    with pytest.raises(CouldNotTell, match="Socket timed out"):
+        asyncio.run(slurm_jobs.cancel("8", "lora-1"))

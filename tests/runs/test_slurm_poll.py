@@ -162,3 +162,30 @@ def test_an_error_of_squeue_reaches_everybody_who_asked(
 
     for error in in_fake_time(both()):
         assert isinstance(error, CouldNotTell) and "Unable to contact" in str(error)
+
+
+def test_a_controller_of_slurm_that_starts_again_costs_no_place_in_the_queue(
+    squeue: Squeue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    squeue.runs_at = {"7": 400.0}
+    whole, told = squeue.run, []
+
+    async def restarts(words: list[str], **more: Any) -> Completed:
+        if 100.0 < asyncio.get_running_loop().time() < 300.0:
+            return Completed(1, b"", b"slurm_load_jobs error: Unable to contact slurm controller\n")
+        return await whole(words, **more)
+
+    monkeypatch.setattr(squeue, "run", restarts)
+    job = in_fake_time(allocation.granted(slurm_jobs, "7", "r", told.append))
+    assert job.nodes == "node1"
+    reasons = [event.payload.why for event in told]
+    assert sum("Unable to contact slurm controller" in why for why in reasons) == 1, reasons
+
+
+def test_a_job_that_is_suspended_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def job(number: str) -> slurm_jobs.Job:
+        return slurm_jobs.Job(number, "SUSPENDED")
+
+    monkeypatch.setattr(slurm_jobs, "job", job)
+    state = asyncio.run(queued.settled(slurm_jobs, "7", {"state": "running"}))
+    assert state == {"state": "running", "why": "SLURM has suspended job 7"}

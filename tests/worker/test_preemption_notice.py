@@ -132,3 +132,12 @@ def test_the_request_is_a_file_and_an_old_one_is_none(tmp_path, current, monkeyp
     assert told == ["can-save", "notice-heard"]
     assert not preemption_notice.leaving()
     assert one.is_due(2) and preemption_notice.leaving()
+
+
+def test_a_clock_that_was_set_back_hides_no_request(tmp_path, current):
+    place = SimpleNamespace(rank=0, world_size=1, stacks=str(tmp_path))
+    one = Notice(SimpleNamespace(place=place, emit=lambda event: None))
+    (tmp_path / preemption_notice.REQUEST).write_text("now")
+    os.utime(tmp_path / preemption_notice.REQUEST, (1, 1))  # by a clock that is years behind
+    one.watch()
+    until(lambda: one.heard)

@@ -6,6 +6,7 @@ possible to say which end failed.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import List, NamedTuple, Optional, Tuple
 
 from allranks.monitor.hang_thresholds import FRESH_SECONDS, silent_nodes, step_seconds
@@ -54,13 +55,19 @@ def _now(run: RunState, now: float) -> Optional[CutOff]:
     silent = silent_nodes(run, now)
     if not any(node.lost_at is not None or node.name in silent for node in others):
         return None
-    if any(run.machine_lives(node) or now - (node.seen_at or 0.0) <= FRESH_SECONDS for node in others):
+    if any(now - (node.seen_at or 0.0) <= FRESH_SECONDS for node in others) or _one_lives(run, others):
         return None
     last = max(node.seen_at or 0.0 for node in others)
     together = last - min(node.seen_at or 0.0 for node in others) <= TOGETHER_SECONDS
     if not together or run.aside_at > last + TOGETHER_SECONDS:
         return None
     return CutOff(head.name, tuple(node.name for node in others), last)
+
+
+def _one_lives(run: RunState, nodes: List[NodeState]) -> bool:
+    """`run.machine_lives` of any of them, in one pass: this is asked at each lost connection of a thousand."""
+    heard = Counter(node.boot_id for node in run.nodes.values() if node.boot_id and node.lost_at is None)
+    return any(node.lost_why == "closed" or heard[node.boot_id] > (node.lost_at is None) for node in nodes)
 
 
 def _on_machines_of_their_own(head: NodeState, others: List[NodeState]) -> bool:

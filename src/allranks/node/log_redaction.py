@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import os
 import stat
+import time
 from typing import Dict, Iterator, List, Tuple
 
 from allranks.node.files import read_bytes, size_of
@@ -19,6 +20,7 @@ BLOCK_BYTES = 1 << 20
 DEEPEST = 4
 LARGEST_BYTES = 4 << 20
 MOST_FILES = 2000
+LOOK_SECONDS = 3.0
 
 
 class LogRedactor:
@@ -50,13 +52,15 @@ class LogRedactor:
             return
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
-            self._done[identity] = self._mask_from(descriptor, done if done < there.st_size else 0)
+            begin = done if done < there.st_size else 0
+            self._done[identity] = self._mask_from(descriptor, begin, there.st_size)
         finally:
             os.close(descriptor)
 
-    def _mask_from(self, descriptor: int, offset: int) -> int:
-        """Masks from `offset`, and a little before it: a secret may have been half there the last time."""
-        while True:
+    def _mask_from(self, descriptor: int, offset: int, end: int) -> int:
+        """Masks from `offset`, and a little before it: a secret may have been half there the last time. The next
+        turn masks the text behind `end`: a rank may write faster than this reads."""
+        while offset < end:
             start = max(0, offset - self.redactor.overlap)
             block = os.pread(descriptor, BLOCK_BYTES + self.redactor.overlap, start)
             if start + len(block) <= offset:
@@ -65,6 +69,7 @@ class LogRedactor:
                 os.pwrite(descriptor, stars, start + position)
                 self.masked += 1
             offset = start + len(block)
+        return offset
 
 
 def files_below(folder: str, depth: int = DEEPEST) -> Iterator[str]:
@@ -82,14 +87,18 @@ def files_below(folder: str, depth: int = DEEPEST) -> Iterator[str]:
 
 
 def files_with_secrets(redactor: Redactor, folder: str) -> List[str]:
-    """Files below `folder` that hold a secret, of the first 2,000 that have at most 4 MiB.
+    """Files below `folder` that hold a secret, of the first 2,000 that have at most 4 MiB, and as many as can be read
+    in LOOK_SECONDS: the keeper waits for the node.
 
     For the training script's own files, which are the user's: they are named, not changed. Larger ones are
     weights and data sets; reading them all would take longer than the run's end may.
     """
     found = []
     small = (path for path in files_below(folder) if size_of(path) <= LARGEST_BYTES)
+    until = time.monotonic() + LOOK_SECONDS
     for path in itertools.islice(small, MOST_FILES) if redactor else ():
+        if time.monotonic() > until:
+            break
         if redactor.found(read_bytes(path, LARGEST_BYTES)):
             found.append(path)
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import select
 import signal
 import socket
@@ -17,6 +18,7 @@ import traceback
 from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple
 
 from allranks.core import BadInput, Problem
+from allranks.core.untrusted import mapping
 from allranks.node import processes, reserved_port
 from allranks.node.paths import RunDirectory, read_object, read_text, write_json
 from allranks.node.redaction import SHORTEST, too_short
@@ -26,6 +28,8 @@ Keep = Callable[[RunDirectory, Mapping[str, Any], bytes, Mapping[str, str]], Any
 """Starts the run's keeper in a thread of this process and returns it; it has `port` and `is_alive()`."""
 
 START_SECONDS = 30.0
+OTHER_FILES = 512
+"""Open files of a head's supervisor and keeper besides the connections to its nodes."""
 LONGEST_ANSWER_BYTES = 1 << 16
 
 
@@ -207,6 +211,7 @@ def _daemon(life: Callable[[Callable[[Dict[str, Any]], None]], int], writing: in
 def _supervise(order: Order, keep: Optional[Keep], say: Callable[[Dict[str, Any]], None]) -> int:
     keeper, held = None, None
     if order.is_head:
+        make_room_for(len(mapping(order.job.get("keep")).get("nodes") or ()))
         held, order = reserved(order)
         if keep is None:
             raise RuntimeError("this program holds no keeper")
@@ -224,6 +229,14 @@ def _supervise(order: Order, keep: Optional[Keep], say: Callable[[Dict[str, Any]
     finally:
         if held is not None:
             held.close()
+
+
+def make_room_for(nodes: int) -> None:
+    """Raises the soft limit of open files, if the hard one allows it: the keeper holds a connection to each node."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = nodes + OTHER_FILES if hard == resource.RLIM_INFINITY else min(nodes + OTHER_FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def reserved(order: Order) -> Tuple[Optional[socket.socket], Order]:

@@ -104,11 +104,21 @@ async def give_back(queue: Queue, job: str, run_id: str) -> None:
 async def granted(queue: Queue, number: str, run_id: str, tell: Tell) -> Job:
     """Waits in the queue, and reports each new reason for it; the first of the job's nodes is the head."""
     clock = asyncio.get_running_loop().time
-    said, begin, first = None, clock(), True
+    said, begin, first, heard = None, clock(), True, False
     while True:
         await queue.turn(first)
         first = False
-        job = await queue.job(number)
+        try:
+            job = await queue.job(number)
+        except CouldNotTell as error:
+            if not heard:
+                raise
+            # it may be starting again: the job waits, and so does the run
+            if said != str(error):
+                said = str(error)
+                tell(told(Phase(phase="queue", why=f"job {number}: {error}")))
+            continue
+        heard = True
         if job.runs and job.nodes:
             return job
         if not job.waits and not (not job.state and clock() < begin + SHORT_LIVED_SECONDS):

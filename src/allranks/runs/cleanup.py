@@ -167,13 +167,14 @@ async def ask_head(head: NodeProgram, run_id: str, save: bool) -> tuple[float, d
 
 
 async def wait_for_end(head: NodeProgram, run_id: str, seconds: float = STOP_SECONDS) -> str | None:
-    """The state when the run has ended, or after `seconds`; None if the head does not report it."""
+    """The state when the run has ended, or after `seconds`; None if the head does not report it then. One call that
+    fails proves nothing: the ranks may be saving."""
     deadline = time.monotonic() + seconds
     while True:
         try:
             state = (await head.call("read", "status", run_id)).get("state")
         except (Unreachable, ProgramFailed):
-            return None
+            state = None
         if state in FINAL or time.monotonic() > deadline:
             return None if state is None else str(state)
         await asyncio.sleep(0.3)

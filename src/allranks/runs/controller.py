@@ -40,7 +40,7 @@ from allranks.node import bundle
 from allranks.node.redaction import Redactor
 from allranks.runs import checkpoint_delivery, engine_start, index, launch_record, probe_phase
 from allranks.runs.cleanup import clean_each, stop_direct
-from allranks.runs.inspection import Inspection, Tell, inspect, inspect_inside, python_of
+from allranks.runs.inspection import Inspection, Tell, at_home, inspect, inspect_inside, python_of
 from allranks.runs.ports import freed
 from allranks.runs.run_id import new_run_id
 from allranks.spec import Run
@@ -222,8 +222,7 @@ class Starting:
         """Probes the network in the same way as training uses it. The ranks get the interface and the fabric that
         passed."""
         self.before.phase("probe")
-        activated = {name: one.python for name, one in self.inspection.activated.items()}
-        pythons = {**activated, **self.prepared.python}
+        pythons = {name: one.python for name, one in self._places().items()}
         probed = await probe_phase.probe_run(self.prepared.inside, self.run, self.plan, pythons)
         self.plan = probe_phase.with_environment(self.plan, probed)
         self.inspection = replace(self.inspection, plan=self.plan)
@@ -292,6 +291,7 @@ class Starting:
             home = str(facts.get("system.allranks_home"))
             activated = self.inspection.activated.get(facts.node, prepare.Activated(python_of(self.run)))
             python = self.prepared.python.get(facts.node) or activated.python
+            python = at_home(python, facts)
             code = self.prepared.code.get(facts.node)
             plain, hidden = activated.plain(self.run.secrets), activated.hidden(self.run.secrets)
             places[facts.node] = NodePaths(home, bundle.path_in(home), python, code, plain, hidden)

@@ -48,7 +48,7 @@ class EngineStart:
         stay = ["--stay"] if self.launcher.stays else []
         argv = program.argv("start", self.run_id, node.name, "--ordered", *stay)
         if isinstance(program.transport, ContainedTransport):
-            argv = program.transport.contained.execute(argv)
+            argv = program.transport.contained.execute_on_own_gpus(argv)
         return {self.launcher.script_path(node): starting.start_script(argv, places.home)}
 
     async def begin(self, places: Mapping[str, NodePaths]) -> None:

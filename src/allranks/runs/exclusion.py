@@ -25,7 +25,7 @@ def refuse_queue(run: Run) -> None:
             "launch.with",
             f"--exclude-unready with launch: {{with: {run.launch.with_}}}",
             "the nodes are those of a job, and every one of them is started.",
-            "leave bad nodes out of the job: launch: {extra: {exclude: NAME}}",
+            "leave bad nodes out of the job: launch: {extra: [--exclude=NAME]}",
         )
 
 

@@ -46,6 +46,11 @@ def python_of(run: Run) -> str:
     return sys.executable if run.is_here and run.container is None else "python3"
 
 
+def at_home(python: str, facts: Facts) -> str:
+    """The Python whose path begins with `~`, as the node found it: nothing on the node expands it later."""
+    return str(facts.get("software.python.executable") or python) if python.startswith("~") else python
+
+
 def local_config(run: Run) -> dict[str, Any] | None:
     """The model's `config.json` on this machine: in the model's folder, beside the run file, or in the cache of the
     Hugging Face Hub. None if there is none; the planner then reports that."""

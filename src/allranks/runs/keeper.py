@@ -1,10 +1,8 @@
 """The keeper takes a run through its phases on the head node: it hears every event, judges it, and ends the run.
 
 It is a thread of the head's supervisor and does not need the controller: the run survives a closed terminal or a dead
-laptop. It opens no connections; supervisors connect to it.
-
-Its phases are launch → watch → verify → prune → report. The controller did check, plan and prepare; the job has the
-events of these phases as `before`.
+laptop. It opens no connections; supervisors connect to it. Its phases are launch → watch → verify → prune → report.
+The controller did check, plan and prepare; the job has the events of these phases as `before`.
 
 The run's life (`_life`) is a generator. It yields whenever it waits, and only `run` then receives and judges events.
 So supervisors keep their leases during a proof or a save that takes minutes.
@@ -12,18 +10,19 @@ So supervisors keep their leases during a proof or a save that takes minutes.
 
 from __future__ import annotations
 
+import contextlib
 import math
 import threading
 import time
 import traceback
-from typing import Any, Callable, Dict, List, Mapping, Optional, Set
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Set
 
 from allranks.core import BLOCK, Diagnosis, Event, node_events, run_events, told
 from allranks.core.messages import ToSupervisor
 from allranks.core.payloads import as_json
 from allranks.diagnose.catalogue import cause
 from allranks.monitor import ANSWER_SECONDS, Watch, start_patience
-from allranks.node.paths import RunDirectory, read_json
+from allranks.node.paths import RunDirectory, read_object
 from allranks.node.processes import identify
 from allranks.runs import keeper_finish, keeper_listener, keeper_restart, keeper_saves, keeper_spares
 from allranks.runs.keeper_alerts import alerts_of
@@ -175,7 +174,7 @@ class Keeper(threading.Thread):
 
     def _is_to_end(self) -> bool:
         """Whether a failed run must not start again: the machine goes away, or a stop was requested."""
-        return bool(self.attempt.notice) or read_json(self.directory.keeper.stop) is not None
+        return bool(self.attempt.notice) or bool(read_object(self.directory.keeper.stop))
 
     def _give_up(self, finish: keeper_finish.Finish) -> Steps[None]:
         """Ends an attempt that started no rank: a stop was requested, or a finding says why it cannot begin."""
@@ -218,8 +217,7 @@ class Keeper(threading.Thread):
             else:
                 self._on_message(message.node, message.data)
         watch = self.attempt.watch
-        for statement in [*watch.tick(time.time()), *self.saves.take(self.record.note)]:
-            self._state(statement)
+        self._state_all([*watch.tick(time.time()), *self.saves.take(self.record.note)])
         why = start_patience.due(watch.run, time.time())
         if why:
             self._ask_for_evidence(why, quiet=True)
@@ -289,7 +287,10 @@ class Keeper(threading.Thread):
         if not self.places.trains(event.node):
             return self.places.keep(event)
         self.saves.add(event)
-        for statement in self.attempt.watch.add(event, arrived=arrived):
+        self._state_all(self.attempt.watch.add(event, arrived=arrived))
+
+    def _state_all(self, statements: Iterable[Any]) -> None:
+        for statement in statements:
             self._state(statement)
 
     def _state(self, statement: Any) -> None:
@@ -351,7 +352,10 @@ class Keeper(threading.Thread):
         else:
             self.record.drop_verdict()
             state = yield from finish.verify(no_training(self.attempt.watch.run))
+            if state == "failed" and self.attempt.state is State.ASKED:
+                state = "stopped"  # somebody stopped it before the adapter was verified
         yield from self.saves.end(finish.output_dir if state == "succeeded" else None)
+        self._state_all(self.saves.take(self.record.note))
         yield from finish.prune()
         if not over:
             self.record.end(state, why.get(state, ""))
@@ -375,12 +379,10 @@ class Keeper(threading.Thread):
         """Tells every supervisor that the keeper ends, so that none of them waits for the end of its lease."""
         self.leases.end()
         self.record.close()
-        try:
+        with contextlib.suppress(OSError):
             self._tell_all(ToSupervisor(bye=True))
             self.listener.poll(keeper_listener.POLL_SECONDS)
             self.listener.close()
-        except OSError:
-            pass
 
 
 def keep(
@@ -390,11 +392,9 @@ def keep(
     secrets: Mapping[str, str],
     report: Optional[Callable[[str], str]] = None,
 ) -> Keeper:
-    """Starts the keeper's thread. The head's supervisor calls it at its start.
-
-    Only the alerts need `secrets`: supervisors mask secrets before they send anything. `report` renders the run
-    directory at a path as HTML. Its `add`, if it has one, gets all events as JSON.
-    """
+    """Starts the keeper's thread; the head's supervisor calls it at its start. Only the alerts need `secrets`:
+    supervisors mask secrets before they send anything. `report` renders the run directory at a path as HTML. Its
+    `add`, if it has one, gets all events as JSON."""
     keeper = Keeper(directory, dict(job), key, report, secrets)
     keeper.start()
     return keeper

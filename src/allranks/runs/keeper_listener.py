@@ -63,11 +63,12 @@ class Leases(threading.Thread):
 
     def heard(self) -> List[Message]:
         """The messages that came within `POLL_SECONDS`. If the keeper was blocked, all waiting messages, so that no
-        node counts as silent because of that."""
+        node counts as silent because of that. Many nodes send without a pause: it reads for HELD_UP_FROM_SECONDS at
+        most."""
         now = time.monotonic()
         held_up, self._turned_at = now - self._turned_at > HELD_UP_FROM_SECONDS, now
         messages = more = self._listener.poll(POLL_SECONDS)
-        while held_up and more:
+        while held_up and more and time.monotonic() < now + HELD_UP_FROM_SECONDS:
             more = self._listener.poll(POLL_SECONDS)
             messages += more
             self._turned_at = time.monotonic()

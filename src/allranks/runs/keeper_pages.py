@@ -29,7 +29,7 @@ Each supervisor reports the processes that are still alive 10 s after the first 
 
 ## Why it matters
 No signal ends a process in state D: it waits in the kernel for a file server or a driver. It holds its GPU memory and
-its ports, and goes on when the server answers. So the node is not replaced: a spare in its place would write the same
+its ports, and continues when the server answers. So the node is not replaced: a spare in its place would write the same
 checkpoint.
 
 ## What to do
@@ -109,7 +109,7 @@ Nothing for this run. torch.distributed.destroy_process_group() at the end of th
 
 Topic: ends
 """,
-    "no-training-seen": """A run ended without an error, and nobody saw it train.
+    "no-training-seen": """A run ended without an error, and no sign of training was seen.
 
 ## How it is found
 Whether any rank took a training step or saved something, and whether it came as far as a process group, a Trainer
@@ -294,7 +294,7 @@ The copy, written in the background at 64 MiB/s at most, read back and compared 
 The checkpoint is only on the head node's own disk. The training is not delayed by it.
 
 ## What to do
-Nothing, if the storage answers again: the next copy goes on from where this one broke off.
+Nothing, if the storage answers again: the next copy continues where this one broke off.
 
 Topic: checkpoints
 """,
@@ -306,7 +306,7 @@ reads only this run's. If the storage does not answer, or the order for the rank
 tries again for ten minutes.
 
 ## Why it matters
-The run would begin from the start, or from a checkpoint that nobody verified. So it does not begin, and is not
+The run would begin from the start, or from a checkpoint that was not verified. So it does not begin, and is not
 started again.
 
 ## What to do
@@ -393,7 +393,7 @@ ranks save if they can, and the run ends.
 
 ## What to do
 `ray logs` on that node, and `ray list actors --detail`, say why. A node that is gone is named by node-lost too.
-`resume: auto` goes on from the save.
+`resume: auto` continues from the save.
 
 Topic: ends
 """,

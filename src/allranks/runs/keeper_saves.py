@@ -91,6 +91,8 @@ class Saves:
             self._copies.end(final)
             while self._copies.thread.is_alive() and time.monotonic() < deadline:
                 yield
+            if self._copies.thread.is_alive():
+                self._statements.append(self._copies.unfinished())
 
     # ---- the thread ----
 
@@ -209,6 +211,7 @@ class Copies:
     def __init__(self, root: str, run_id: str, saves: Saves):
         self.root, self.run_id, self.saves = root, run_id, saves
         self._waiting: "queue.Queue[Optional[str]]" = queue.Queue()
+        self._now = ""
         self.thread = threading.Thread(target=self._work, name="copies", daemon=True)
         self.thread.start()
 
@@ -230,7 +233,20 @@ class Copies:
             ending = None in paths
             wanted = [path for path in paths if path is not None]
             for path in wanted if ending else wanted[-1:]:
-                self._copy(path)
+                self._now = path
+                try:
+                    self._copy(path)
+                except Exception as error:
+                    self.saves.say(run_events.SavesFault(path=path, error=f"{type(error).__name__}: {error}"))
+
+    def unfinished(self) -> Finding:
+        """The run ends before its last copy is complete."""
+        return Finding(
+            "copy-failed", WARN, Where(node=self.saves.job["node"], file=os.path.join(self.root, self.run_id)),
+            f"the copy of {os.path.basename(self._now)} was not complete after {END_SECONDS:.0f} s", "a verified copy",
+            "the last state of the training is only on the head node's own disk.",
+            f"copy {self._now} before the node is given back.",
+        )  # fmt: skip
 
     def _copy(self, path: str) -> None:
         name = os.path.basename(path)

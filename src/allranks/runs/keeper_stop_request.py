@@ -8,7 +8,7 @@ from typing import Any, Mapping, Optional, Sequence
 
 from allranks.core import BLOCK, UNKNOWN, WARN, Finding, Where
 from allranks.core.node_events import Left
-from allranks.node.paths import RunDirectory, read_json
+from allranks.node.paths import RunDirectory, read_object
 from allranks.node.stopping import FORCE_SECONDS
 
 STOP_MARGIN_SECONDS = FORCE_SECONDS + 5.0
@@ -31,8 +31,8 @@ class StopRequest:
 
     def heed(self, now: float, can_save: bool) -> str:
         """`save`, once, if the ranks should save; `stop` if they should end now; else an empty text."""
-        asked = read_json(self.path)
-        if asked is None:
+        asked = read_object(self.path)
+        if not asked:
             return ""
         if not (asked.get("save") and can_save):
             return "stop"

@@ -36,6 +36,8 @@ async def settled(queue: Queue | None, number: str | None, state: dict[str, Any]
         job = await queue.job(number)
     except CouldNotTell:
         return state
+    if job.state == "SUSPENDED":
+        return {**state, "why": f"{queue.NAME} has suspended job {number}"}
     if job.waits:
         why = f"{queue.NAME} has put job {number} back into its queue ({job.reason}); it takes the run up when it runs"
         return {**state, "state": "lost", "why": why}

@@ -14,7 +14,7 @@ import time
 from typing import Any, List, Optional
 
 from allranks.core.rank_events import CanSave, NoticeHeard
-from allranks.worker import guard
+from allranks.worker import guard, stack_dumps
 from allranks.worker.rank_reporter import Rank
 
 REQUEST = "save"
@@ -36,7 +36,7 @@ class Notice:
         self.leaving = False
         self._last: Optional[int] = None
         self._lock = threading.Lock()
-        self._began = time.time_ns()
+        self._before = stack_dumps.mark(self._path)
 
     def watch(self) -> None:
         """Begins to look for the request, and tells the supervisor that asking is worth its time."""
@@ -48,15 +48,15 @@ class Notice:
 
     @guard.guarded
     def _poll(self) -> None:
-        path = os.path.join(str(self.rank.place.stacks), REQUEST)
         while not self.heard:
-            try:
-                if os.stat(path).st_mtime_ns > self._began:
-                    self.hear()
-                    return
-            except OSError:
-                pass  # no rank has been asked
+            if stack_dumps.mark(self._path) not in (None, self._before):
+                self.hear()
+                return
             time.sleep(LOOK_SECONDS)
+
+    @property
+    def _path(self) -> str:
+        return os.path.join(str(self.rank.place.stacks), REQUEST)
 
     def hear(self) -> None:
         """From here on this rank waits at its next boundary."""

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 import time
-from typing import Any, List
+from typing import Any, List, Optional, Tuple
 
 from allranks.core.rank_events import Frame
 from allranks.worker.rank_identity import RankIdentity
@@ -21,27 +21,37 @@ FRAMES_TOLD = 48
 """Of the main thread's stack, as an event: 8,000 ranks may answer at once."""
 
 
+def mark(path: str) -> Optional[Tuple[int, int]]:
+    """A value that changes if a file is written again or touched; None if there is no file. It is not compared with a
+    clock: that may be set back, or be another machine's."""
+    try:
+        found = os.stat(path)
+    except (OSError, ValueError):
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
 class StackRequest:
     """Looks whether `request` was touched, and answers with `rank-<R>.txt`."""
 
     def __init__(self, place: RankIdentity):
         self.folder = place.stacks
         self.name = f"rank-{place.rank}.txt"
-        self._answered = time.time_ns()  # what was asked before this process began was not meant for it
+        self._answered = self._asked()  # what was asked before this process began was not meant for it
 
     def poll(self) -> bool:
         """Writes a dump if one is asked for, and says whether. A folder that is not there asks for nothing."""
         if self.folder is None:
             return False
-        try:
-            asked = os.stat(os.path.join(self.folder, REQUEST)).st_mtime_ns
-        except (OSError, ValueError):
-            return False
-        if asked <= self._answered:
+        asked = self._asked()
+        if asked in (None, self._answered):
             return False
         self._answered = asked
         self._write(dump())
         return True
+
+    def _asked(self) -> Optional[Tuple[int, int]]:
+        return None if self.folder is None else mark(os.path.join(self.folder, REQUEST))
 
     def _write(self, text: str) -> None:
         """Whole or not at all: readers see the old file until the new one is complete."""

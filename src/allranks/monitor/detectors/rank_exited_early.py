@@ -54,7 +54,7 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
         stop = now - memory.setdefault("waiting_at", now) > ALONE_SECONDS and stop
     total = rank.total_steps or run.total_steps
     at = "before its first step" if rank.step is None else f"at step {rank.step}"
-    code = "with code 0" if rank.code == 0 else "and its torchrun tells of no failure"
+    code = "with code 0" if rank.code == 0 else "and its torchrun reports no failure"
     evidence = [f"rank {rank.rank} on {rank.node} ended at {rank.ended_at}"]
     if found.waiting:
         places = {doing(frames_of(run, other.rank)) for other in found.others}

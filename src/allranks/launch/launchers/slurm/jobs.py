@@ -110,10 +110,13 @@ async def job(number: str) -> Job:
 
 
 async def cancel(number: str, run_id: str) -> bool:
-    """Ends the job if it was submitted for this run. False if it was not, or no longer exists."""
+    """Ends the job if it was submitted for this run. False if it was not, or no longer exists. Raises CouldNotTell if
+    SLURM did not take the order: the job may still wait."""
     mine = [job for job in await jobs([number]) if job.is_of(run_id)]
     for job in mine:
-        await HERE.run(["scancel", job.number if job.task is None else job.shown])
+        done = await HERE.run(["scancel", job.number if job.task is None else job.shown])
+        if done.code != 0:
+            raise CouldNotTell(f"scancel: {error_of(done)}")
     return bool(mine)
 
 
