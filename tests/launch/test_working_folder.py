@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +11,7 @@ from allranks import spec
 from allranks.core import BadInput
 from allranks.launch import jobs, scripts
 from allranks.launch.jobs import NodePaths
+from allranks.launch.scripts import _container
 from allranks.plan import make_plan
 from allranks.spec.launchers import names
 
@@ -106,3 +108,20 @@ def test_a_rendered_module_of_this_machine_starts_in_the_run_files_folder(tmp_pa
     files = rendered("torchrun", load(HERE + "train: {command: python -m pkg.mod}\n", tmp_path))
     assert "arguments=(\n  -m\n  pkg.mod\n)" in files["arguments.sh"]
     assert f"cd -- {tmp_path} || exit 2\n" in files["common.sh"]
+
+
+@pytest.mark.parametrize(
+    ("mounts", "code", "found"),
+    [
+        ((), "/home/me/code", ["/home/me/code:/home/me/code"]),
+        (("/home/me:/home/me",), "/home/me/code", ["/home/me:/home/me"]),
+        (("/home/me",), "/home/me/code", ["/home/me"]),
+        (("/data:/data:ro",), "/data-2/code", ["/data:/data:ro", "/data-2/code:/data-2/code"]),
+        (("/data",), None, ["/data"]),
+    ],
+)
+def test_a_rendered_container_has_the_folder_of_the_code(
+    mounts: tuple[str, ...], code: str | None, found: list[str]
+) -> None:
+    job = SimpleNamespace(run=SimpleNamespace(code=code))
+    assert _container.mounts(job, SimpleNamespace(mounts=mounts)) == found  # type: ignore[arg-type]  # stand-ins

@@ -6,13 +6,14 @@ import ast
 import itertools
 import json
 import re
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.core import BLOCK, UNKNOWN, Cluster, Facts, Node
-from allranks.plan import make_plan
+from allranks.plan import make_plan, memory
 from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE, Memory
 from allranks.spec import Container, Gpus, Run, Train
 from tests.plan.published import GIB, LLAMA_8B, ROOT, V3
@@ -371,3 +372,12 @@ def test_weights_gathered_in_8_bits_need_room_for_both_forms() -> None:
     assert 2 * rounded.traffic["by_collective"]["all_gather"] == pytest.approx(
         plain.traffic["by_collective"]["all_gather"], rel=0.01
     )
+
+
+@pytest.mark.parametrize(("stage", "values"), [(3, 1e9), (2, 3.8e9), (1, 3.8e9)])
+def test_the_optimizers_float32_gradients_are_the_ranks_whole_part_below_stage_3(
+    stage: int, values: float
+) -> None:
+    zero = SimpleNamespace(enabled=True, offload_optimizer=None, sub_group=1e9, stage=stage)
+    case = SimpleNamespace(zero=zero, trained=SimpleNamespace(parameters=7.6e9), ranks=2)
+    assert memory._step(case) == 4.0 * values  # type: ignore[arg-type]  # a stand-in

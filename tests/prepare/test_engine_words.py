@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from dataclasses import replace
@@ -9,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from allranks.prepare import apptainer, engine, login
+from allranks.prepare.container_commands import Contained
 from allranks.prepare.description import Description, Mount, container_name
 
 PLAIN = Description(
@@ -209,3 +211,30 @@ def test_the_entry_is_written_where_there_is_none(tmp_path, uid: str, name: str,
     program = login.ENTRY.replace("/etc/passwd", str(passwd))
     subprocess.run([sys.executable, "-I", "-S", "-c", program, uid, "7", name, "/h"], check=True)
     assert passwd.read_text().splitlines() == added
+
+
+@pytest.mark.parametrize("name", ["docker", "podman"])
+def test_the_gpus_of_a_scheduler_are_those_of_the_ranks_inside(name: str) -> None:
+    """The container sees all GPUs of the node; without a value the option takes the caller's variable."""
+    box = Contained(name, "id1", "box", "n1", "/h/.allranks", "r", "x", "x", "d")
+    words = box.execute_on_own_gpus(["python3", "-V"])
+    assert words == [
+        *(name, "exec", "--interactive", "--env=ALLRANKS_HOME=/h/.allranks", "--env=CUDA_VISIBLE_DEVICES"),
+        *("id1", "python3", "-V"),
+    ]
+
+
+@pytest.mark.parametrize(("has", "gets"), [("4,5", "4,5"), ("", "none"), (None, "none")])
+def test_apptainer_passes_the_gpus_of_a_scheduler_on(has: str | None, gets: str) -> None:
+    words = [
+        "sh",
+        "-c",
+        apptainer.OWN_GPUS,
+        "sh",
+        "sh",
+        "-c",
+        'echo "${APPTAINERENV_CUDA_VISIBLE_DEVICES:-none}"',
+    ]
+    variables = {"PATH": os.environ["PATH"], **({} if has is None else {"CUDA_VISIBLE_DEVICES": has})}
+    done = subprocess.run(words, env=variables, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == gets

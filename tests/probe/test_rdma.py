@@ -6,13 +6,16 @@ import asyncio
 import os
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from allranks.core import Node
+from allranks.core import Cluster, Node
 from allranks.node.probing import rdma
+from allranks.probe import prober
 from allranks.probe import rdma as between
-from allranks.probe.results import Ear
+from allranks.probe.results import Ear, Link, Results
+from allranks.spec import Run, Train
 from allranks.transport import NodeProgram, Nodes
 from allranks.transport.local import LocalTransport
 
@@ -113,3 +116,30 @@ def test_nodes_without_it_are_said_and_nothing_is_measured(
     ears = {name: Ear(name, address="127.0.0.1", rdma=1) for name in names}
     links, reason = asyncio.run(between.measure_rounds(nodes, ears, [[("a", "b")]]))
     assert links == [] and ("not installed" in reason or "no InfiniBand" in reason)
+
+
+def test_links_of_which_none_was_measured_are_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def none(*_args: object) -> tuple[list[Link], str]:
+        return [], ""
+
+    monkeypatch.setattr(between, "measure_rounds", none)
+    ears = {name: Ear(name, address="127.0.0.1", rdma=1) for name in ("a", "b")}
+    results = Results(nodes=("a", "b"), ears=ears)
+    said: list[str] = []
+    assert asyncio.run(prober.over_rdma(Nodes({}, {}), results, [[("a", "b")]], said.append)).rdma == ()
+    assert said == []
+
+
+@pytest.mark.parametrize(
+    ("variables", "told"),
+    [
+        ({"NCCL_SOCKET_IFNAME": "ib"}, {}),  # NCCL takes each interface whose name begins so
+        ({"NCCL_SOCKET_IFNAME": "=ib0"}, {"n0": "ib0"}),
+        ({"NCCL_SOCKET_IFNAME": "ib", "GLOO_SOCKET_IFNAME": "ib0"}, {"n0": "ib0"}),
+        ({"NCCL_SOCKET_IFNAME": "^docker0"}, {}),
+    ],
+)
+def test_the_beginning_of_a_name_is_no_interface(variables: dict[str, str], told: dict[str, str]) -> None:
+    run = Run("x", Cluster((Node("n0", "10.0.0.1", 0),)), Train("command"))
+    plan = SimpleNamespace(environment={"all": variables})
+    assert prober.told_interfaces(run, plan) == told  # type: ignore[arg-type]  # a stand-in

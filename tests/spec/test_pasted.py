@@ -66,7 +66,7 @@ UNDERSTOOD: dict[str, dict[str, Any]] = {
         "gpus": 4,
         "with": "slurm",
         "count": 2,
-        "extra": ("--cpus-per-task=8",),
+        "extra": ("--cpus-per-task=32",),  # one task per node, which starts the four ranks
     },
     "srun -w node[1-2] --ntasks=8 python t.py": {"gpus": 4, "nodes": ["node1", "node2"], "with": "slurm"},
     "OMP_NUM_THREADS=1 python -W ignore -X faulthandler -OO t.py": {

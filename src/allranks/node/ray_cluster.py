@@ -96,7 +96,8 @@ def up(run_id: str, node: str, wanted: Mapping[str, Any]) -> Dict[str, Any]:
     `{"error": text}`, and nothing runs.
     """
     directory = RunDirectory(run_id)
-    program = find_ray(str(wanted.get("python") or ""), os.environ.get("PATH", os.defpath))
+    python = os.path.expanduser(str(wanted.get("python") or ""))
+    program = find_ray(python, os.environ.get("PATH", os.defpath))
     if program is None:
         raise BadInput(
             Problem(

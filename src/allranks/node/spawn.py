@@ -320,8 +320,9 @@ class Torchrun:
         return self.directory.work
 
     def _word(self, word: str) -> str:
-        """torchrun opens its script by the path that it is given, and knows no home folder."""
-        return os.path.expanduser(word) if word == self.job.get("script") else word
+        """torchrun opens its script by the path that it is given, and knows no home folder. Nor does the kernel, which
+        opens the Python."""
+        return os.path.expanduser(word) if word in (self.job.get("script"), self.job["argv"][0]) else word
 
     def make_ready(self, attempt: int) -> None:
         """Begins the Python of this attempt, if the run may come to it, while the previous attempt still trains or

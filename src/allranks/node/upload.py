@@ -144,7 +144,8 @@ def environment(wanted: Mapping[str, Any]) -> Dict[str, Any]:
 
     Raises OSError if it cannot be stored.
     """
-    python, lock = str(wanted.get("python") or sys.executable), str(wanted.get("lock") or "")
+    python = os.path.expanduser(str(wanted.get("python") or sys.executable))
+    lock = str(wanted.get("lock") or "")
     wheels = wanted.get("wheels")
     version = output([python, "-I", "-c", "import sys; print(sys.version, sys.base_prefix)"])
     name = hashlib.sha256(f"{version.strip()}\0{lock}".encode()).hexdigest()[:32]

@@ -276,7 +276,9 @@ def _evaluation(case: Case) -> dict[str, float]:
 
 
 def _step(case: Case) -> float:
-    """Float32 gradients of one sub-group, while Adam works on them (DeepSpeed, `sub_group_size`)."""
+    """Float32 gradients while Adam works on them: of one sub-group in stage 3 (DeepSpeed, `sub_group_size`), of the
+    rank's whole part in stages 1 and 2 (`stage_1_and_2.py`, `single_grad_partition`)."""
     if not case.zero.enabled or case.zero.offload_optimizer:
         return 0.0
-    return 4.0 * min(case.trained.parameters / case.ranks, case.zero.sub_group)
+    own = case.trained.parameters / case.ranks
+    return 4.0 * (min(own, case.zero.sub_group) if case.zero.stage == 3 else own)

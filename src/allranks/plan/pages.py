@@ -100,13 +100,13 @@ model_type against the families that are described. Another family is described 
 transformers: the training environment's, allranks' own, then those of PATH.
 
 ## Why it matters
-Parameters, memory and traffic cannot be planned, so nobody can say whether the run fits, and the adapter's
-size is not known before it is saved. For your own script (train.command) it is only noted: if its command names a
-model after --model_name_or_path, parameters are counted, and what it trains of them stays open. With a container the
-image may hold the model's folder: then `check` warns, and the run reads it inside before the launch.
+Parameters, memory and traffic cannot be planned, so nobody can say whether the run fits, and the adapter's size is
+not known before it is saved. For your own script (train.command) it is only noted: if its command names a model
+after --model_name_or_path, parameters are counted, but how many of them it trains is not known. With a container
+the image may hold the model's folder: then `check` warns, and the run reads it inside before the launch.
 
 ## What to do
-The finding says why nobody could read it. Name a local copy of the model (model_name_or_path: /PATH), or put its
+The finding says why it could not be read. Name a local copy of the model (model_name_or_path: /PATH), or put its
 config.json beside the run file, as NAME.config.json (NAME is the run file's name without .yaml). If the Hub does not
 give it to everybody, export HF_TOKEN here and add secrets: [HF_TOKEN]; if the Hub is not reached, name a mirror by
 HF_ENDPOINT.
@@ -232,7 +232,7 @@ stage and pref_loss: ppo has a value head, a reward model and generation; dpo an
 keep a reference model.
 
 ## Why it matters
-The printed memory is too little by that much, so nothing is said to fit.
+The printed memory is too small by that much, so the plan does not say that it fits.
 
 ## What to do
 Take a few real steps with --smoke --accept stage-not-planned; then start the run with the same --accept.
@@ -246,7 +246,7 @@ The model has a vision tower. For some families the plan counts what it keeps if
 the run fits only with fewer images. For the others the plan does not count it.
 
 ## Why it matters
-How many images a sample has is not known, so nothing is said to fit.
+How many images a sample has is not known, so the plan does not say that it fits.
 
 ## What to do
 A smaller cutoff_len or micro-batch may fit in any case. Or take a few real steps with your images: --smoke --accept
@@ -334,7 +334,7 @@ DeepSpeed before 0.18.5 refuses the key at its start.
 
 ## What to do
 Pin DeepSpeed in the container's pip list. Without a pin, the version is read once the container is prepared,
-before the launch: until then `check` warns, and `plan`, which asks nobody, cannot tell.
+before the launch: until then `check` warns, and `plan`, which does not look at nodes, cannot tell.
 
 Topic: settings
 """,

@@ -54,5 +54,5 @@ def _depending(run: Run, asked: bool, finding: Finding, versions: str) -> Findin
         finding,
         verdict=verdict_unread(run, asked) if serious else finding.verdict,
         saw=f"if {whose(run)} has transformers {versions}: {finding.saw}",
-        why=f"{finding.why} Which transformers {whose(run)} has, nobody has read yet.".strip(),
+        why=f"{finding.why} allranks has not read yet which transformers {whose(run)} has.".strip(),
     )

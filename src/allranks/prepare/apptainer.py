@@ -21,6 +21,11 @@ def create(wanted: Description) -> list[str]:
     return [*words, *extra(wanted), image(wanted.image), wanted.name]
 
 
+OWN_GPUS = """\
+[ -z "${CUDA_VISIBLE_DEVICES:-}" ] || export APPTAINERENV_CUDA_VISIBLE_DEVICES="$CUDA_VISIBLE_DEVICES"; exec "$@\""""
+"""`--cleanenv` drops every variable but those."""
+
+
 def execute(instance: str, argv: Sequence[str], home: str) -> list[str]:
     inside = ["apptainer", "exec", "--cleanenv", f"--env=ALLRANKS_HOME={home}", "--pwd=/"]
     return [*inside, f"instance://{instance}", *argv]

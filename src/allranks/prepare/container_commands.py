@@ -61,6 +61,17 @@ class Contained:
         said = {"env": f"ALLRANKS_HOME={self.home}"}
         return engine.execute(self.engine, self.container, tuple(argv), **said)
 
+    def execute_on_own_gpus(self, argv: Sequence[str]) -> list[str]:
+        """The same with the GPUs that a scheduler gave to the caller: the container itself sees all of them."""
+        words = self.execute(argv)
+        if self.engine == "apptainer":
+            return ["sh", "-c", apptainer.OWN_GPUS, "sh", *words]
+        at = words.index(self.container)
+        return [*words[:at], f"--env={GPUS}", *words[at:]]  # without a value: the caller's, if it has one
+
+
+GPUS = "CUDA_VISIBLE_DEVICES"
+
 
 class ContainedTransport:
     """Commands in a node's container. Closing it closes the node's own connection."""

@@ -119,9 +119,9 @@ async def over_rdma(nodes: Nodes, results: Results, rounds: Sequence[Sequence[Pa
     if reason:
         return replace(results, skipped={**results.skipped, "ib_write_bw": reason})
     rates = [link.bytes_per_second for link in links if link.bytes_per_second]
-    say(
-        f"{len(rates)} of {len(links)} pairs over RDMA, {min(rates) / 1e9:.1f} to {max(rates) / 1e9:.1f} GB/s"
-    )
+    if rates:
+        of_all = f"{len(rates)} of {len(links)} pairs over RDMA"
+        say(f"{of_all}, {min(rates) / 1e9:.1f} to {max(rates) / 1e9:.1f} GB/s")
     return replace(results, rdma=tuple(links))
 
 
@@ -185,7 +185,9 @@ def told_interfaces(run: Run, plan: Plan) -> dict[str, str]:
     found = {}
     for node in run.cluster.nodes:
         planned = {**plan.environment.get("all", {}), **plan.environment.get("nodes", {}).get(node.name, {})}
-        told = str(planned.get("GLOO_SOCKET_IFNAME") or planned.get("NCCL_SOCKET_IFNAME") or "")
+        nccl = str(planned.get("NCCL_SOCKET_IFNAME") or "")
+        exact = nccl if nccl.startswith(("=", "^")) else ""  # any other value is the beginning of a name
+        told = str(planned.get("GLOO_SOCKET_IFNAME") or exact)
         if told and not told.startswith("^") and "," not in told:
             found[node.name] = told.lstrip("=")
     return found

@@ -28,6 +28,9 @@ FORGET = ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES")
 """Variables that DeepSpeed sets for its slots (accelerator.set_visible_devices_envs) and that the ranks would
 inherit."""
 
+AT_HOME = 'python=$HOME/${1#"~/"}; shift; exec "$python" "$@"'
+"""Starts a Python whose path begins with the home folder: nothing else expands it."""
+
 BEGIN = """\
 printf %s "$2" >"$1" || exit 1
 shift 2
@@ -49,6 +52,7 @@ def launch(start: Start, file: str, python: str) -> list[str]:
     """The launcher and its options. It puts arguments unquoted into a shell's command line, so the only argument is a
     path."""
     words = ["env", f"PDSH_SSH_ARGS_APPEND={' '.join(start.ssh_options(secrets=start.secrets))}"]
+    words += ["sh", "-c", AT_HOME, "sh"] if python.startswith("~/") else []
     words += [python, "-m", "deepspeed.launcher.runner", "--hostfile", file, "--launcher", "pdsh"]
     words += ["--no_ssh_check", "--num_nodes", str(len(start.nodes)), "--num_gpus", "1", "--force_multi"]
     # These options are for ranks, which torchrun starts; but DeepSpeed requires them.

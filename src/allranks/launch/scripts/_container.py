@@ -39,8 +39,10 @@ def docker(job: ScriptJob, container: Container) -> list[str]:
     words += ["--ulimit=memlock=-1", "--ulimit=stack=67108864"]
     if container.shm_bytes is not None:
         words.append(f"--shm-size={container.shm_bytes}")
+    elif not any(str(name).lstrip("-") == "ipc" for name in container.extra):
+        words.append("--ipc=host")  # the node's /dev/shm: Docker's own has 64 MiB
     words += [f"--env={INSIDE}=1", *(f"--env={name}" for name in job.run.secrets)]
-    words += [f"--volume={at_home(mount)}" for mount in container.mounts]
+    words += [f"--volume={at_home(mount)}" for mount in mounts(job, container)]
     words += [f"--volume={HERE}:{HERE}", *extra(container)]
     return words
 
@@ -56,8 +58,18 @@ def apptainer(job: ScriptJob, container: Container) -> list[str]:
             "an image that holds the packages",
         )
     words = ["env", f"{INSIDE}=1", "apptainer", "exec", *(["--nv"] if job.uses_gpu else [])]
-    words += [f"--bind={at_home(mount)}" for mount in container.mounts]
+    words += [f"--bind={at_home(mount)}" for mount in mounts(job, container)]
     return [*words, f"--bind={HERE}:{HERE}", *extra(container)]
+
+
+def mounts(job: ScriptJob, container: Container) -> list[str]:
+    """The run file's, and the folder of `code` unless one of them brings it."""
+    code = job.run.code
+    found = list(container.mounts)
+    inside = [mount.split(":")[1 if ":" in mount else 0].rstrip("/") for mount in found]
+    if code and not any(code == place or code.startswith(place + "/") for place in inside):
+        found.append(f"{code}:{at_home(code)}")
+    return found
 
 
 def extra(container: Container) -> list[str]:

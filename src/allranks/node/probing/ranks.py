@@ -69,7 +69,7 @@ class _Rank:
 
     def __init__(self, wanted: Mapping[str, Any], described: Mapping[str, Any]):
         self.rank = int(described["rank"])
-        python = str(wanted["python"])
+        python = os.path.expanduser(str(wanted["python"]))
         source = pkgutil.get_data("allranks.node.probing", "rank.py") or b""
         folder = tempfile.mkdtemp(prefix="allranks-probe-")
         log = os.path.join(folder, "log")
@@ -119,7 +119,7 @@ def environment(wanted: Mapping[str, Any], described: Mapping[str, Any]) -> Dict
     own = {n: v for n, v in os.environ.items() if n in spawn.INHERITED or n.startswith("LC_")}
     own.setdefault("PATH", os.defpath)
     own.update({str(name): str(value) for name, value in dict(wanted.get("env") or {}).items()})
-    python = str(wanted["python"])
+    python = os.path.expanduser(str(wanted["python"]))
     if os.path.isabs(python):
         own["PATH"] = os.pathsep.join([os.path.dirname(python), own["PATH"]])
     master = dict(wanted.get("master") or {})

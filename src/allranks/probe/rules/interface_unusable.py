@@ -1,4 +1,4 @@
-"""The ranks of a node cannot listen where they are told to.
+"""The ranks of a node cannot listen on the address that they are given.
 
 ## How it is found
 The given interface (`network.interface`, the node's own, GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME), else the one of the

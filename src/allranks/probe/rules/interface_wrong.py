@@ -1,7 +1,7 @@
 """The ranks of a node advertise an address that the others do not reach.
 
 ## How it is found
-A node's ranks are told another interface than the one that leads to the head. The other nodes then try to reach a
+A node's ranks are set to another interface than the one that leads to the head. The other nodes then try to reach a
 listener at that interface's address, and the answer must come from this node.
 
 ## Why it matters

@@ -22,6 +22,9 @@ from collections.abc import Iterator
 from allranks.core import Finding
 from allranks.probe.judge import Context
 
+ABSENT = "not installed"
+"""Without perftest on a node nothing can be measured there; that says nothing of the link."""
+
 
 def check(context: Context) -> Iterator[Finding]:
     for node, reason in context.results.unreached.items():
@@ -32,6 +35,15 @@ def check(context: Context) -> Iterator[Finding]:
             why="allranks does not know whether it works, because it was not tried.",
             fix="allranks check FILE",
         )
+    for link in context.results.rdma:
+        if not link.bytes_per_second and ABSENT not in link.reason:
+            yield context.unknown(
+                link.source,
+                saw=f"the RDMA link to {link.target} could not be measured: {link.reason}",
+                expected="a figure of ib_write_bw, as from the other pairs",
+                why="allranks does not know whether NCCL can use this link.",
+                fix=f"ib_write_bw on {link.target}, then ib_write_bw {link.target} on {link.source}, prints the reason",
+            )
     head = context.results.ears.get(context.head)
     for port, reason in (head.ports if head else {}).items():
         if reason is not None:

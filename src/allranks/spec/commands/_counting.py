@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 from allranks.spec import launchers
 from allranks.spec.commands._command import Command
 from allranks.spec.problems import Wrong
+
+CPUS = re.compile(r"^(--cpus-per-task=|-c)(\d{1,6})$")
 
 
 def settle(command: Command) -> None:
@@ -35,12 +39,23 @@ def settle_tasks(command: Command) -> None:
         for outer, own in (("tasks", "ranks"), ("all tasks", "total")):
             if outer in counts:
                 counts.setdefault(own, counts[outer])
+        share_cpus(command)
         return
     if (command.number("tasks") or 1) > 1:
         inner = f"{command.launchers[-1]}, which starts the ranks of a node itself"
         command.contradicts(counts["tasks"][1], inner, "one task per node")
     elif "all tasks" in counts:
         command.count("nodes", *counts["all tasks"])
+
+
+def share_cpus(command: Command) -> None:
+    """allranks starts one task per node, so that task gets the CPUs of all ranks there."""
+    per = command.number("tasks") or (ranks_of_total(command) or (1, ""))[0]
+    words = command.keys.get("launch.extra")
+    if per > 1 and isinstance(words, list):
+        command.keys["launch.extra"] = [
+            CPUS.sub(lambda found: found[1] + str(int(found[2]) * per), str(word)) for word in words
+        ]
 
 
 def ranks_of_total(command: Command) -> tuple[int, str] | None:

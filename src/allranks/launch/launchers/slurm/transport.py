@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import AsyncGenerator, Sequence
 
+from allranks.launch.launchers.slurm.words import WITHOUT
 from allranks.transport import answer_marks
 from allranks.transport.base import Completed, Unreachable
 from allranks.transport.local import LocalTransport
@@ -38,7 +39,7 @@ class SlurmTransport:
         how = ["--overlap", "--quiet", "--unbuffered", "--cpu-bind=none", "--chdir=/"]
         # The caller's whole environment is not passed on, because it may contain a secret.
         how.append("--export=PATH,HOME,USER,LOGNAME,LANG,LD_LIBRARY_PATH,ALLRANKS_HOME")
-        return ["srun", *place, *how, "--", *answer_marks.words(argv)]
+        return [*WITHOUT, "srun", *place, *how, "--", *answer_marks.words(argv)]
 
     async def run(
         self, argv: Sequence[str], *, stdin: bytes = b"", timeout_seconds: float = 60.0

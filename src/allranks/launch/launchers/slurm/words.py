@@ -27,8 +27,21 @@ the allocation is not held for longer than this."""
 SIGNAL_SECONDS = 60
 """Added to `save.grace_seconds`: SLURM may look at a job's time only once a minute (sbatch(1), --signal)."""
 
-STEP = """\
-srun --jobid="$SLURM_JOB_ID" --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --nodelist="$names" --overlap \\
+FORGET = tuple(
+    f"SLURM_{name}"
+    for name in (
+        "CPUS_PER_TASK", "TRES_PER_TASK", "GPUS", "GPUS_PER_TASK", "NTASKS_PER_GPU", "CPUS_PER_GPU", "GPU_BIND",
+        "TRES_BIND", "CPU_BIND", "DISTRIBUTION", "HINT",
+    )
+)  # fmt: skip
+"""Options of the user's job that srun would take from its environment (srun(1), INPUT ENVIRONMENT VARIABLES): they are
+meant for one task per GPU, and allranks starts one task per node, which needs all that the job has there."""
+
+WITHOUT = ("env", *(word for name in ("SRUN_CPUS_PER_TASK", *FORGET) for word in ("-u", name)))
+
+STEP = f"""\
+{" ".join(WITHOUT)} \\
+  srun --jobid="$SLURM_JOB_ID" --nodes="$nodes" --ntasks="$nodes" --ntasks-per-node=1 --nodelist="$names" --overlap \\
   --no-kill --kill-on-bad-exit=0 --wait=0 --cpu-bind=none --input=none --export=ALL \\
   sh -c 'exec sh "$1/nodes/$SLURMD_NODENAME/start.sh"' sh "$run" >"$run/engine.log" 2>&1 &
 step=$!
