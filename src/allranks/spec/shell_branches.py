@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from allranks.spec.shell import Statement, Word
+from allranks.spec.shell import Statement, Word, assignment
 from allranks.spec.shell_values import unresolved
 
 ENDS = {"fi": "if", "done": "loop", "esac": "case", "}": "{", ")": "("}
@@ -19,6 +19,27 @@ BEGINS = {
     "(": "(",
 }
 TESTS = ("[", "[[", "test")
+SURE = ("export", "declare", "typeset", "readonly", "local", ":", "true")
+"""Commands that succeed, besides assignments."""
+
+QUERIES = (
+    "grep",
+    "egrep",
+    "command",
+    "type",
+    "which",
+    "hash",
+    "pgrep",
+    "diff",
+    "cmp",
+    "mountpoint",
+    "timeout",
+    "read",
+)
+"""Commands that are asked for their success; only a shell knows it."""
+
+ASSUMED = "assumed"
+"""The success of any other command: scripts rely on it, and continue after `||` all the same."""
 
 Expand = Callable[[Word], list[str]]
 
@@ -39,20 +60,30 @@ class Branches:
 
     expand: Expand
     open: list[Frame] = field(default_factory=list)
-    last: tuple[bool | None, str] | None = None
-    """The value of the test before, and the operator after it: `&&` or `||`."""
+    last: tuple[bool | str | None, str] | None = None
+    """The status of the list so far (`a && b`), and the operator after it: `&&` or `||`."""
 
     def runs(self, statement: Statement) -> bool | None:
         """Whether the statement runs; None if only a shell would know."""
         for keyword in statement.keywords:
             self.enter(keyword, statement)
-        parts = [frame.runs for frame in self.open]
-        if self.last is not None and self.last[1] in ("&&", "||"):
-            value, sign = self.last
-            parts.append(value if value is None or sign == "&&" else not value)
-        is_test = statement.first in TESTS
-        self.last = (self.test(statement), statement.end) if is_test else None
+        here = reached(self.last)
+        parts = [*(frame.runs for frame in self.open), here]
+        if statement.end not in ("|", "|&"):  # a pipeline has the status of its last command
+            status = self.status(statement) if here else None if here is None else (self.last or (None,))[0]
+            self.last = (status, statement.end) if statement.end in ("&&", "||") else None
         return False if False in parts else None if None in parts else True
+
+    def status(self, statement: Statement) -> bool | str | None:
+        """The status of a command that runs; None if only a shell would know."""
+        first, last = statement.first, statement.words[-1].plain if statement.words else ""
+        if first in TESTS:
+            return self.test(statement)
+        if not first or first in QUERIES or last == "]]":  # a subshell, a sum, the rest of `[[ a && b ]]`
+            return None
+        if first == "false":
+            return False
+        return True if first in SURE or all(map(assignment, statement.words)) else ASSUMED
 
     def enter(self, keyword: str, statement: Statement) -> None:
         if keyword == "if":
@@ -75,10 +106,27 @@ class Branches:
         words = [text for word in statement.words for text in self.expand(word) or [""]]
         if not words or words[0] not in TESTS or any(unresolved(word) for word in words):
             return None
+        if words[0] == "[[" and (words[-1] != "]]" or any(map(has_pattern, statement.words))):
+            return None
         inner = [word for word in words[1:] if word not in ("]", "]]")]
-        negated = inner[:1] == ["!"]
-        found = value(inner[1:] if negated else inner)
+        negated = (inner[:1] == ["!"]) != (statement.keywords.count("!") % 2 == 1)
+        inner = inner[1:] if inner[:1] == ["!"] else inner
+        found = value(inner)
         return found if found is None or not negated else not found
+
+
+def reached(last: tuple[bool | str | None, str] | None) -> bool | None:
+    """Whether the command behind `last` runs."""
+    if last is None or last[0] == ASSUMED:
+        return True
+    status, sign = last
+    return None if status is None else bool(status) == (sign == "&&")
+
+
+def has_pattern(word: Word) -> bool:
+    """Whether `[[ … ]]` would compare with a pattern."""
+    parts = [part for part in word.parts if part.kind == "text" and not part.quoted]
+    return word.plain not in ("[[", "]]") and any(set(part.text) & set("*?[") for part in parts)
 
 
 def value(words: list[str]) -> bool | None:

@@ -166,6 +166,10 @@ def chosen(started: list[Started], end: Session) -> Session:
             if commands.form_of(words := one[2].program(one[0])) and posixpath.basename(words[0]) not in names
         ]
         if strong:
+            for one in started:
+                if one not in strong:
+                    what = shown(" ".join(one[2].program(one[0])), 200)
+                    end.leave(what, "one command trains.", "run it by hand, before or after the run")
             started = strong
             break
     if not started:
@@ -241,6 +245,8 @@ def follow_one(session: Session, statement: Statement, certain: bool) -> None:
         declare(session, name, rest, certain)
     elif certain:
         before(session, name, rest, plain)
+    elif name in CHANGES:
+        change(session, name, plain, certain=False)
     elif not HARMLESS.fullmatch(name):
         session.leave(
             " ".join([name, *plain]),
@@ -261,7 +267,15 @@ def declare(session: Session, name: str, rest: list[Word], certain: bool) -> Non
 
 def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> None:
     """One command that prepares the training's environment, or does not."""
-    if name in ("cd", "pushd") and rest:
+    if name in CHANGES:
+        change(session, name, plain, certain=True)
+    elif name in ("popd", "cd") and (name == "popd" or plain == ["-"]):
+        session.leave(
+            " ".join([name, *plain]),
+            "which folder that is is not known here.",
+            "train: {workdir: the folder}",
+        )
+    elif name in ("cd", "pushd") and rest:
         change_folder(session, (session.known(rest[-1]) or [""])[0])
     elif name in ("source", "."):
         source(session, rest)
@@ -278,6 +292,32 @@ def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> N
         session.leave(
             " ".join([name, *plain]), "it is not a part of the training.", "do it by hand before the run"
         )
+
+
+CHANGES = ("shift", "unset", "read", "let", "mapfile", "readarray", "printf", "set")
+"""Commands of the shell that change variables."""
+
+
+def change(session: Session, name: str, plain: list[str], certain: bool) -> None:
+    values = session.values
+    if name == "shift":
+        given, count = values.get("@"), plain[0] if plain else "1"
+        if certain and isinstance(given, list) and count.isdigit():
+            left = given[int(count) :]
+            values.update(
+                {**dict.fromkeys("123456789", ""), **{str(n): one for n, one in enumerate(left, 1)}}
+            )
+            values.update({"@": left, "*": left, "#": str(len(left))})
+        else:
+            values.update(dict.fromkeys("123456789@*#"))
+    elif name == "unset":
+        for one in plain:
+            values[one] = "" if certain else None
+            session.exported.pop(one, None)
+    elif name in ("read", "let", "mapfile", "readarray") or (name, plain[:1]) == ("printf", ["-v"]):
+        values.update({re.split(r"\W", one)[0]: None for one in plain if one[:1].isalpha() or one[:1] == "_"})
+    elif name == "set" and "--" in plain:
+        values.update(dict.fromkeys("123456789@*#"))
 
 
 def change_folder(session: Session, target: str) -> None:
@@ -322,6 +362,9 @@ def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
             value = value if name not in session.values else None
     session.values[name] = value if certain else None
     if not certain:
+        if exported or name in session.exported:
+            what = "it is in an `if`, a loop or a function, and only a shell knows whether it runs."
+            session.left_out.append((f"export {name}", what, f"env: {{{name}: its value}}"))
         session.exported.pop(name, None)
     elif isinstance(value, str) and (exported or name in session.exported):
         if unresolved(value) is None:
