@@ -16,6 +16,7 @@ import pytest
 
 from allranks import checks, spec
 from allranks.cli import main
+from allranks.cli.verbs.check import masked, write_private
 from allranks.core import BLOCK, NOTE, Finding, Where
 from allranks.output.check import Checked, print_check, waiting
 from allranks.output.console import Out
@@ -324,3 +325,13 @@ def test_hostile_facts_do_not_break_the_table() -> None:
     lines = printed(Checked([], checks.standings(facts, None, run, []), []), 200)
     assert not [line for line in lines if "\x1b" in line or "\u202e" in line]
     assert any("1 × " in line and "red" in line for line in lines)
+
+
+def test_recorded_facts_hold_no_token_and_are_private(tmp_path: Path) -> None:
+    token = "hf_" + "aB3" * 10
+    path = tmp_path / "node-0.json"
+    write_private(
+        path, json.dumps(masked({"files": [{"text": f'os.environ["HF_TOKEN"] = "{token}"'}], "n": 3}))
+    )
+    assert token not in path.read_text() and path.stat().st_mode & 0o777 == 0o600
+    assert json.loads(path.read_text())["n"] == 3

@@ -323,6 +323,21 @@ def test_nft_rules():
         {"chain": chain},
         rule({"match": {"left": dport, "right": ports}}, {"accept": None}),
         rule({"match": {"left": saddr, "right": "10.0.0.5"}}, {"accept": None}),
+        rule(
+            {"match": {"left": saddr, "right": {"prefix": {"addr": "10.1.0.0", "len": 24}}}}, {"accept": None}
+        ),
+        rule(
+            {
+                "match": {
+                    "left": saddr,
+                    "right": {"set": ["10.2.0.1", {"prefix": {"addr": "10.3.0.0", "len": 16}}]},
+                }
+            },
+            {"accept": None},
+        ),
+        rule({"match": {"op": "!=", "left": saddr, "right": "10.4.0.1"}}, {"accept": None}),
+        # what iptables-nft writes for RELATED,ESTABLISHED
+        rule({"xt": {"type": "match", "name": "conntrack"}}, {"counter": {}}, {"accept": None}),
         rule({"drop": None}),
     ]
     found = firewall.parse_nft(json.dumps({"nftables": entries}))
@@ -331,7 +346,7 @@ def test_nft_rules():
         "chains": 1,
         "rejects": True,
         "ports": ["22", "29500:29600"],
-        "everything_from": ["10.0.0.5"],
+        "everything_from": ["10.0.0.5", "10.1.0.0/24", "10.2.0.1", "10.3.0.0/16"],
     }
     with pytest.raises(Unreadable):
         firewall.parse_nft("table inet filter {")
@@ -421,3 +436,46 @@ def test_on_lustre_the_stripes_of_the_weights_are_read(
     assert found == {"type": "lustre", "stripes": {"model-1.safetensors": 4}}
     (tmp_path / "lfs").unlink()
     assert storage.read_stripes(str(tmp_path), files) == {"type": "lustre", "stripes": {}}
+
+
+@pytest.mark.parametrize(
+    ("variables", "found"),
+    [
+        ({}, "path"),  # as torch: PATH before /usr/local/cuda
+        ({"CUDA_HOME": "home"}, "home"),
+        ({"CUDA_PATH": "home"}, "home"),
+        ({"CUDA_HOME": "nowhere"}, None),
+    ],
+)
+def test_nvcc_is_the_one_that_torch_takes(tmp_path, monkeypatch, variables, found):
+    for name in ("path", "home/bin"):
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "nvcc").write_text(
+            "#!/bin/sh\necho 'Cuda compilation tools, release 12.8, V12.8.61'\n"
+        )
+        (tmp_path / name / "nvcc").chmod(0o755)
+    env = {name: str(tmp_path / value) for name, value in variables.items()}
+    told = software.nvcc({"python": sys.executable, "env": {"PATH": str(tmp_path / "path"), **env}})
+    place = {"path": tmp_path / "path" / "nvcc", "home": tmp_path / "home" / "bin" / "nvcc"}
+    assert (told and told["path"]) == (str(place[found]) if found else None)
+
+
+@pytest.mark.parametrize(
+    ("namespace", "variables", "kind"),
+    [
+        ("pid:[4026531836]", {}, None),
+        ("", {}, None),
+        ("pid:[4026532001]", {}, "container"),
+        ("pid:[4026532001]", {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "kubernetes"),
+        ("pid:[4026531836]", {"container": "lxc"}, "lxc"),
+    ],
+)
+def test_a_container_without_a_mark_shows_in_its_pids(monkeypatch, namespace, variables, kind):
+    monkeypatch.setattr(system.os.path, "exists", lambda path: False)
+    monkeypatch.setattr(system.os.path, "isdir", lambda path: False)
+    for name in ("APPTAINER_CONTAINER", "SINGULARITY_CONTAINER", "container", "KUBERNETES_SERVICE_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(system.procfs, "pid_namespace", lambda: namespace)
+    assert system.container() == kind

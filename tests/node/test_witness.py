@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -222,3 +223,12 @@ def test_where_its_own_python_cannot_read_it_pyspy_does(
         assert rank["stacks"] == [[["a.py", 3, "outer", None], ["a.py", 7, "inner", None]]] * 2
     else:
         assert (rank["stacks"], rank["why"]) == ([], "it runs in a container; py-spy is not installed")
+
+
+def test_storage_that_does_not_answer_holds_no_look_up() -> None:
+    hangs = threading.Event()
+    try:
+        assert stacks.within(0.05, hangs.wait) is None
+        assert stacks.within(60.0, lambda: "") == ""
+    finally:
+        hangs.set()

@@ -10,6 +10,9 @@ CASES = (
         "a100", {"node-1/firewall/input": {**DROPS, "ports": ["chain ufw"]}}, node="node-1", verdict="note"
     ),
     silent("a100", {"*/firewall/input": {**DROPS, "everything_from": ["10.18.122.0/24"]}}),
+    fires(
+        "a100", {"*/firewall/input": {**DROPS, "everything_from": ["10.18.121.0/24", "odd", "10.18.122.0"]}}
+    ),
     silent("demo", {"*/firewall/input": DROPS}),
     silent("a100", {"node-1/firewall/input": Unreadable("iptables: Permission denied")}),
 )

@@ -20,6 +20,17 @@ CASES = (
         {"localhost/gpus/list/0/processes": _process(type="G", name="Xorg", used_bytes=9 << 20)},
         verdict="note",
     ),
+    # Programs of a desktop compute a little: `C+G`.
+    fires(
+        "t4",
+        {"localhost/gpus/list/0/processes": _process(type="C+G", name="nautilus", used_bytes=1 << 30)},
+        verdict="note",
+    ),
+    fires(
+        "t4",
+        {"localhost/gpus/list/0/processes": _process(type="C+G", name="blender", used_bytes=(1 << 30) + 1)},
+        verdict="block",
+    ),
     silent("a100"),
     # GPU 7 is not used by four ranks a node.
     silent(

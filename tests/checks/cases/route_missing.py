@@ -16,6 +16,11 @@ CASES = (
         node="node-1",
         saw="over docker0",
     ),
+    # Docker's own bridges have 12 digits; nodes of OpenShift have their address on `br-ex`.
+    fires("cpu", {"node-1/network/routes/node-2": {"interface": "br-0a1b2c3d4e5f"}}, node="node-1"),
+    silent("cpu", {"node-1/network/routes/node-2": {"interface": "br-ex"}}),
+    fires("cpu", {"node-1/network/routes/node-2": {"interface": "lo"}}, node="node-1"),
+    silent("cpu", {"node-1/network/routes/node-2": {"interface": "lobby0"}}),
     silent("cpu"),
     silent("demo"),
 )

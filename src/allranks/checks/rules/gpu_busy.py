@@ -20,7 +20,7 @@ UNSEEN_BYTES = 1 << 30
 def check(context: Context) -> Findings:
     for gpu in context.used_gpus:
         seen = [mapping(process) for process in listing(gpu.get("processes"))]
-        computing = [process for process in seen if "C" in str(process.get("type") or "C")]
+        computing = [process for process in seen if computes(process)]
         drawing = [process for process in seen if process not in computing]
         bytes_used = gpu.number("memory.used_bytes") or 0
         if computing:
@@ -50,6 +50,12 @@ def check(context: Context) -> Findings:
                 why="its memory is not all there for training.",
                 fix="log out of the desktop, or leave this GPU out with CUDA_VISIBLE_DEVICES",
             )
+
+
+def computes(process: Mapping[str, Any]) -> bool:
+    """Desktops' programs are of type `C+G` too: they compute a little."""
+    kind = str(process.get("type") or "C")
+    return "C" in kind and ("G" not in kind or (number(process.get("used_bytes")) or 0) > UNSEEN_BYTES)
 
 
 def described(process: Mapping[str, Any]) -> str:

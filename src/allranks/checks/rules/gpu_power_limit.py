@@ -8,7 +8,7 @@ A lower limit lowers the clock under load, though nothing shows while the GPU is
 400 W slows every step of all ranks.
 
 ## What to do
-As root: `nvidia-smi -i INDEX -pl WATTS`, or leave it if somebody meant it (a rack's power budget).
+As root: `nvidia-smi -i INDEX -pl WATTS`, or leave it if it is intended (a rack's power budget).
 
 ## Source
 nvidia-smi `current_power_limit`, `default_power_limit`.

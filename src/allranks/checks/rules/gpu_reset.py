@@ -8,7 +8,7 @@ The driver reports a state of the GPU that only a reset, a drain or a reboot cle
 its first use, or computes on a device that is known to be bad.
 
 ## What to do
-Do what the GPU asks for while nothing runs on its node.
+Take the recovery action that the driver reports, while nothing runs on the node.
 
 ## Source
 NVML `nvmlDeviceGetGpuRecoveryAction` (None, Reset, Reboot, Drain P2P, Drain and Reset).

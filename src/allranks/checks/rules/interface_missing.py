@@ -1,4 +1,4 @@
-"""The network interface that ranks are told to use is not there, or is down.
+"""The network interface that the ranks are set to use is not there, or is down.
 
 ## How it is found
 `network.interface`, a node's own `interface`, NCCL_SOCKET_IFNAME and GLOO_SOCKET_IFNAME, against the

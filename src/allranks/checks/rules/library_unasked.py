@@ -10,7 +10,8 @@ Without their answer only our tables of LLaMA-Factory 0.9.5, transformers 5.6 an
 that the installed versions refuse ends every rank right after the launch.
 
 ## What to do
-Read the reason. `--accept library-unasked` goes on without them. Of recorded facts: record them again.
+Read the reason. `--accept library-unasked` continues without them. If the facts were recorded earlier, record them
+again.
 
 ## Source
 The node's own answer (`node/configuration_trial.py`).

@@ -1,4 +1,4 @@
-"""The GPUs do not compute in the precision that the run asks for.
+"""The GPUs do not compute in the precision that the run sets.
 
 ## How it is found
 `bf16: true` against the compute capability of the GPUs that the run uses, by their model's name or by the

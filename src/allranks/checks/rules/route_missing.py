@@ -20,6 +20,8 @@ Topic: network
 
 from __future__ import annotations
 
+import re
+
 from allranks.checks import fabric
 from allranks.checks.context import Context, Findings
 from allranks.core.untrusted import mapping
@@ -27,7 +29,9 @@ from allranks.core.untrusted import mapping
 NEEDS = ("network.routes",)
 applies = fabric.several_machines
 
-NOWHERE = ("docker", "br-", "virbr", "veth", "cni", "lo", "podman", "lxcbr")
+NOWHERE = re.compile(r"docker|br-[0-9a-f]{12}$|virbr|veth|cni|lo$|podman|lxcbr")
+"""Interfaces that lead to this machine's own containers. Docker names its further bridges `br-` and 12 digits; nodes
+of OpenShift and OpenStack have their address on a bridge such as `br-ex`."""
 
 
 def check(context: Context) -> Findings:
@@ -41,7 +45,7 @@ def check(context: Context) -> Findings:
             interface = str(way.get("interface") or "")
             if way.get("reason"):
                 saw = f"{view.name} has no route to {other.name} ({other.address}): {way['reason']}"
-            elif interface.startswith(NOWHERE):
+            elif NOWHERE.match(interface):
                 saw = f"{view.name} reaches {other.name} ({other.address}) over {interface}"
             else:
                 continue

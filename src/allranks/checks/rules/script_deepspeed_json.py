@@ -2,11 +2,12 @@
 
 ## How it is found
 JSON files that `train.command` names, read as a DeepSpeed configuration. After `--deepspeed`, the argument of
-transformers' trainer, `"auto"` is filled in; after `--deepspeed_config`, DeepSpeed's own, it is not; after any other
-word nobody knows, and `"auto"` is a warning. OneBitAdam, ZeroOneAdam and OneBitLamb with ZeRO, and prescale_gradients
-with ZeRO-3, which DeepSpeed's engine refuses after its configuration accepted them. Batch sizes, learning rates and
-steps after `--deepspeed` that differ between the JSON and the command, which transformers refuses. If the node's
-DeepSpeed was asked about the file and accepted it, its keys are not judged (`library-refuses` tells what it refused).
+transformers' trainer, `"auto"` is filled in; after `--deepspeed_config`, DeepSpeed's own, it is not; after any
+other option, unknown, and `"auto"` is a warning. OneBitAdam, ZeroOneAdam and OneBitLamb with ZeRO, and
+prescale_gradients with ZeRO-3, which DeepSpeed's engine refuses after its configuration accepted them. Batch sizes,
+learning rates and steps after `--deepspeed` that differ between the JSON and the command, which transformers
+refuses. If the node's DeepSpeed was asked about the file and accepted it, its keys are not judged
+(`library-refuses` tells what it refused).
 
 ## Why it matters
 `"auto"` is replaced by transformers alone: DeepSpeed itself fails over it. A key that it does not know in

@@ -1,4 +1,4 @@
-"""NCCL is told not to use the direct links between GPUs.
+"""NCCL is set not to use the direct links between GPUs.
 
 ## How it is found
 NCCL_P2P_DISABLE and NCCL_SHM_DISABLE in `env`, on machines with several GPUs. (NCCL_IB_DISABLE is

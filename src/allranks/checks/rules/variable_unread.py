@@ -2,7 +2,7 @@
 
 ## How it is found
 Every variable of `env` and of nodes: whether NCCL, torch or gloo of the nodes hold its name in their
-libraries, and a table of names that guides recommend and nobody reads.
+libraries, and a table of names that guides recommend and no library reads.
 
 ## Why it matters
 The setting has no effect, and no message says so. `TORCH_NCCL_TIMEOUT_MS=3600000` and

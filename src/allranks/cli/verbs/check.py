@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from allranks.cli.common import (
     add_file,
@@ -148,8 +149,25 @@ def save(inspection: Inspection, folder: str) -> None:
     require_writable(folder, lambda path: path.mkdir(parents=True, exist_ok=True))
     for facts in inspection.facts:
         path = Path(folder) / f"{facts.node}.json"
-        text = json.dumps(facts.as_json(), indent=2, sort_keys=True) + "\n"
-        require_writable(path, lambda path, text=text: path.write_text(text, encoding="utf-8"))
+        text = json.dumps(masked(facts.as_json()), indent=2, sort_keys=True) + "\n"
+        require_writable(path, lambda path, text=text: write_private(path, text))
+
+
+def masked(value: Any) -> Any:
+    """Facts hold the text of scripts and JSON files, and people send them to others: no access token goes along."""
+    from allranks.spec.problems import TOKEN
+
+    if isinstance(value, str):
+        return TOKEN.sub("…", value)
+    if isinstance(value, dict):
+        return {name: masked(one) for name, one in value.items()}
+    return [masked(one) for one in value] if isinstance(value, list) else value
+
+
+def write_private(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with open(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def write_hostfiles(checked: Checked, options: argparse.Namespace) -> None:

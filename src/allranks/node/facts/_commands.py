@@ -17,7 +17,10 @@ from allranks.node.facts._reading import Unreadable
 MOST_BYTES = 8 << 20
 """`nvidia-smi -q -x` of 16 GPUs with 200 processes is about 0.5 MB."""
 
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+SYSTEM_PATH = (
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    ":/usr/lib/wsl/lib:/usr/local/nvidia/bin"  # nvidia-smi in WSL 2 and in GKE's pods
+)
 
 
 def which(name: str, path: Optional[str] = None) -> Optional[str]:

@@ -24,7 +24,9 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
     reading.fact("device_files", device_files)
     # Five programs need not be started to say nothing of a driver that is not there.
     there = bool(
-        modules or any(one["kind"] in ("gpu", "nvswitch") for one in devices) or _commands.which("nvidia-smi")
+        modules
+        or any(one["kind"] in ("gpu", "nvswitch") for one in devices)
+        or _commands.which_anywhere("nvidia-smi")
     )
     for fact, read_it, nothing in (
         ("module_on_disk", module_on_disk, None),

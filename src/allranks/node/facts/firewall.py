@@ -117,6 +117,8 @@ _VERDICTS = ("accept", "drop", "reject", "jump", "goto")
 def _nft_rule(expressions: Any, found: Dict[str, Any]) -> None:
     parts = mappings(expressions)
     verdict = next((name for part in parts for name in _VERDICTS if name in part), "")
+    if any("xt" in part for part in parts):
+        return  # a condition of iptables that nft does not spell out
     matches = [part["match"] for part in parts if isinstance(part.get("match"), dict)]
     ports = [m.get("right") for m in matches if '"dport"' in json.dumps(m.get("left"))]
     if verdict in ("drop", "reject") and not matches:
@@ -125,12 +127,23 @@ def _nft_rule(expressions: Any, found: Dict[str, Any]) -> None:
         found["ports"] += _nft_ports(ports)
     elif verdict == "accept" and matches:
         left = json.dumps(matches[0].get("left"))
-        if len(matches) == 1 and '"saddr"' in left:
-            found["everything_from"].append(str(matches[0].get("right"))[:80])
+        if len(matches) == 1 and '"saddr"' in left and matches[0].get("op", "==") in ("==", "in"):
+            found["everything_from"] += _nft_sources(matches[0].get("right"))
     elif verdict == "accept" and not matches:
         found["everything_from"].append("anywhere")
     elif verdict in ("jump", "goto"):
         found["ports"].append("chain")  # rules of its own, which are not followed here
+
+
+def _nft_sources(right: Any) -> List[str]:
+    """Addresses and networks: one, or a set of them."""
+    items = right.get("set", [right]) if isinstance(right, dict) else [right]
+    found = []
+    for item in items if isinstance(items, list) else []:
+        prefix = mapping(mapping(item).get("prefix"))
+        found += ["%s/%s" % (prefix.get("addr"), prefix.get("len"))] if prefix else []
+        found += [item] if isinstance(item, str) else []
+    return [one[:80] for one in found]
 
 
 def _nft_ports(values: List[Any]) -> List[str]:

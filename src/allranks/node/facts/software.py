@@ -101,10 +101,12 @@ def compiler(request: Mapping[str, Any]) -> Optional[Dict[str, str]]:
 
 
 def nvcc(request: Mapping[str, Any]) -> Optional[Dict[str, str]]:
-    """`nvcc` of `$CUDA_HOME`, PATH or /usr/local/cuda; DeepSpeed builds its CUDA operators with it."""
+    """`nvcc` as torch finds it (`torch.utils.cpp_extension._find_cuda_home`): of `$CUDA_HOME` or `$CUDA_PATH` alone,
+    else of PATH, else of /usr/local/cuda. DeepSpeed builds its CUDA operators with it."""
     environment = _environment.environment(request)
-    home = environment.get("CUDA_HOME") or "/usr/local/cuda"
-    path = _commands.which("nvcc", path=os.path.join(home, "bin") + os.pathsep + environment.get("PATH", ""))
+    home = environment.get("CUDA_HOME") or environment.get("CUDA_PATH")
+    folders = [os.path.join(home, "bin")] if home else [environment.get("PATH", ""), "/usr/local/cuda/bin"]
+    path = _commands.which("nvcc", path=os.pathsep.join(folders))
     if path is None:
         return None
     return {"path": path, "version": parse_nvcc(_commands.output([path, "--version"], 5.0, environment))}

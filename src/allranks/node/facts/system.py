@@ -106,7 +106,15 @@ def container() -> Optional[str]:
         return "podman"
     if os.environ.get("APPTAINER_CONTAINER") or os.environ.get("SINGULARITY_CONTAINER"):
         return "apptainer"
-    return os.environ.get("container") or None  # noqa: SIM112 (systemd's own spelling)
+    named = os.environ.get("container")  # noqa: SIM112 (systemd's own spelling)
+    if named:
+        return named
+    if os.path.isdir("/var/run/secrets/kubernetes.io") or os.environ.get("KUBERNETES_SERVICE_HOST"):
+        return "kubernetes"
+    if os.path.exists("/run/systemd/container"):
+        return line("/run/systemd/container") or "container"
+    # containerd and LXC leave no other sign in a login; the first namespace has this number (PROC_PID_INIT_INO)
+    return None if procfs.pid_namespace() in ("", "pid:[4026531836]") else "container"
 
 
 class _Timex(ctypes.Structure):

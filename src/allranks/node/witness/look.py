@@ -117,9 +117,9 @@ def _told(
         "by": looks.by.get(one.pid),
         "why": looks.why.get(one.pid, "" if one.pid in looks.stacks else "not asked for"),
         "children": children,
-        "output_age": output_age(one.pid),
+        "output_age": stacks.within(stacks.HUNG_SECONDS, output_age, one.pid),
         "group": group(one.pid),
-        "dump": dump(one),
+        "dump": stacks.within(stacks.HUNG_SECONDS, dump, one),
     }
 
 

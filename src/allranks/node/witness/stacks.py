@@ -6,18 +6,23 @@ Neither stops, attaches to or writes into a process. Both need the right to read
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.node import processes
 from allranks.node.pyspy import Watched, by_pyspy
 from allranks.node.witness.job_ranks import callers, program
 
 GRACE_SECONDS = 4.0
+HUNG_SECONDS = 1.0
+NO_ANSWER = "the storage of its Python does not answer"
 AT_ONCE = 8
 BY_MEMORY = "reading its memory"
 MOST_BYTES = 32 << 20
@@ -41,19 +46,23 @@ class Reading:
     def __init__(self, pids: Sequence[int], at: Sequence[float], text: str):
         self.pids, self.at = list(pids), list(at)
         self.why: Dict[int, str] = {}
+        self.until = time.monotonic() + self.at[-1] + GRACE_SECONDS - 1.0
         self.children: List["tuple[List[int], subprocess.Popen[bytes]]"] = []
         by_program: Dict[str, List[int]] = {}
         for pid in self.pids:
             path = program(pid)
-            reason = not_here(pid, path)
-            if reason:
+            reason = within(HUNG_SECONDS, not_here, pid, path)
+            if reason is None:
+                self.why[pid] = NO_ANSWER
+            elif reason:
                 self.why[pid] = reason
             else:
                 by_program.setdefault(path, []).append(pid)
         for path, those in by_program.items():
-            self._start(path, those, text)
+            if within(HUNG_SECONDS, self._start, path, those, text) is None:
+                self.why.update(dict.fromkeys(those, NO_ANSWER))
 
-    def _start(self, path: str, pids: List[int], text: str) -> None:
+    def _start(self, path: str, pids: List[int], text: str) -> bool:
         environment = {"PATH": os.defpath, "LC_ALL": "C"}
         libraries = (processes.read_environ(pids[0]) or {}).get("LD_LIBRARY_PATH")
         if libraries:
@@ -69,7 +78,7 @@ class Reading:
             )
         except OSError as error:
             self.why.update({pid: "%s: %s" % (path, error.strerror) for pid in pids})
-            return
+            return True
         assert child.stdin is not None
         try:
             child.stdin.write(json.dumps({"pids": pids, "at": self.at}).encode())
@@ -78,16 +87,18 @@ class Reading:
             pass  # it has ended, and its answer is empty
         child.stdin = None
         self.children.append((pids, child))
+        return True
 
     def end(self) -> Looks:
         looks = Looks({}, {}, dict(self.why))
         for pids, child in self.children:
             try:
-                text = child.communicate(timeout=self.at[-1] + GRACE_SECONDS)[0][:MOST_BYTES]
+                text = child.communicate(timeout=max(0.5, self.until - time.monotonic()))[0][:MOST_BYTES]
                 answer = json.loads(text.decode("utf-8", "replace"))
             except (subprocess.TimeoutExpired, ValueError):
                 child.kill()  # our own child, not yet reaped
-                child.wait()
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(0.2)  # in state D it ends when its storage answers
                 looks.why.update({pid: "the reader did not answer" for pid in pids})
                 continue
             self._take(pids, answer, looks)
@@ -101,6 +112,15 @@ class Reading:
                 looks.stacks[pid], looks.by[pid] = stacks, BY_MEMORY
             else:
                 looks.why[pid] = str((answer.get("why") or {}).get(str(pid)) or "nothing was read")
+
+
+def within(seconds: float, function: Callable[..., Any], *arguments: Any) -> Any:
+    """The result of a function; None if it has not returned by then, as on a file server that does not answer."""
+    found: List[Any] = []
+    thread = threading.Thread(target=lambda: found.append(function(*arguments)), daemon=True)
+    thread.start()
+    thread.join(seconds)
+    return found[0] if found else None
 
 
 def not_here(pid: int, path: str) -> str:
