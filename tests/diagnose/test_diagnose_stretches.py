@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from allranks.cli.log_matcher import suspects
 from allranks.diagnose import Evidence, blocks, conclude, parse, read
 from allranks.diagnose import kinds as kinds_module
+from allranks.diagnose import lines as lines_module
 from allranks.diagnose import scan as scan_module
 from allranks.diagnose.blocks import whole_lines
 from allranks.diagnose.kinds import Kinds
@@ -249,3 +250,28 @@ def test_the_matcher_finds_what_makes_a_line_more_than_plain_text(text):
         b"alpha beta00 of any rank\n" + text.translate({n: "0" for n in range(48, 58)}).encode()
     )
     assert not find(b"alpha beta00 of any rank\nand nothing else")
+
+
+def test_a_log_that_names_ever_new_places_is_counted_in_bounded_memory(monkeypatch):
+    text = "".join(f"node-{n}: loading part {n}\n" for n in range(3000)).encode()
+    logs = [("a.log", b"node-1: step 1 loss 2.0\n" + text)]
+    expected = kept(slowly(logs))
+    monkeypatch.setattr(scan_module, "PLACES_KEPT", 16)
+    waiting, full = [], scan_module._Scanner._count
+
+    def count(scanner, *args):
+        full(scanner, *args)
+        waiting.append(len(scanner.sums))
+
+    monkeypatch.setattr(scan_module._Scanner, "_count", count)
+    whole = scan_module._Scanner("a.log", None, Kinds())
+    found = [one for at in range(0, len(text), 4096) for one in whole.block(logs[0][1][at : at + 4096])]
+    assert found and len(whole.sums) <= 16 < max(waiting) < 1000
+    assert kept(quickly(logs, None)[0]) == expected
+
+
+def test_headings_with_ever_new_names_are_taken_up_to_a_limit(monkeypatch):
+    monkeypatch.setattr(lines_module, "NAMES_KEPT", 3)
+    text = "".join(f"==> log-{n % 9} <==\nhello {n}\n" for n in range(40))
+    seen = slowly([("a.log", text.encode())])
+    assert set(seen.sources) == {"log-0", "log-1", "log-2"}

@@ -9,7 +9,8 @@ import pytest
 
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose import catalogue, diagnose, parse, symptoms, wordings
-from allranks.diagnose.unknown_errors import NOTE
+from allranks.diagnose.lines import Line
+from allranks.diagnose.unknown_errors import MOST, NOTE, _different
 from allranks.diagnose.wordings import Nearest, Sentences, features, words
 
 FOLDER = Path(symptoms.__file__).parent
@@ -111,3 +112,19 @@ def test_sentences_are_read_out_of_a_zip(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.syspath_prepend(str(bundle))
     assert wordings.lines("fruit", "red-apple") == ["an apple fell", "an apple rolled"]
     assert wordings.lines("fruit", "pear") == []
+
+
+def test_an_error_behind_which_training_went_on_is_not_named_when_the_job_fails_later() -> None:
+    line = "ERROR: the volume of the metrics has no free space left, one point was not written"
+    assert diagnose(parse(f"{line}\n", "x.log")).cause == "disk-full-checkpoint"
+    steps = "".join(f"step {n} loss 1.5\n" for n in range(35))
+    failed = f"{line}\n{steps}srun: error: node-3: task 3: Exited with exit code 1\n"
+    assert diagnose(parse(failed, "x.log")).cause != "disk-full-checkpoint"
+
+
+def test_errors_that_ranks_repeat_are_compared_once() -> None:
+    places = [(Line(f"worker {n} lost item {n}", None, None, "x", None), n, 0) for n in range(3 * MOST)]
+    assert [place[1] for place in _different(places)] == [0, 10, 100]
+    assert _different(places[:MOST]) == places[:MOST]
+    texts = ["a" * n for n in range(1, 3 * MOST)]
+    assert len(_different([(Line(text, None, None, "x", None), 0, 0) for text in texts])) == MOST

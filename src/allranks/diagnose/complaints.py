@@ -202,10 +202,14 @@ def of_exception(subjects: Dict[str, Complaint], kind: str, text: str) -> Iterat
 def first_known(subjects: Dict[str, Complaint], heard: Iterable[Heard]) -> Optional[Tuple[bool, str, Heard]]:
     """(whether its subject is a general one, cause, complaint) of the first complaint on a special subject, else of the
     first on a general one."""
-    told = [
-        (general, one.order, at, name, one)
-        for one in heard
-        for general, at, name in complainants(subjects, one.line.text)
-    ]
-    first = min(told, key=lambda known: known[:3], default=None)
-    return (first[0], first[3], first[4]) if first is not None else None
+    found: Dict[str, List[Tuple[bool, int, str]]] = {}
+    general = None
+    for one in sorted(heard, key=lambda one: one.order):
+        text = one.line.text  # ranks repeat each other's
+        if text not in found:
+            found[text] = complainants(subjects, text)
+        if found[text] and not found[text][0][0]:
+            return False, found[text][0][2], one
+        if found[text] and general is None:
+            general = (True, found[text][0][2], one)
+    return general

@@ -328,7 +328,7 @@ class Evidence(Store):
         kept = [h for h in fresh if h.weight >= weight - CLOSE] if fresh else hits
         return Case(symptom, weight, tuple(kept), "certain" if weight >= STRONG else "likely")
 
-    def later_steps(self, hit: "Hit | Raised") -> int:
+    def later_steps(self, hit: "Hit | Raised | Heard") -> int:
         """The number of steps that the same log shows after the hit. If a run trained many more steps, this was not the
         reason for its end."""
         return self.sources[hit.line.source].steps - hit.steps

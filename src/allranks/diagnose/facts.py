@@ -130,14 +130,14 @@ def _exit(
 def _world_size(seen: Store, line: Line, match: Any) -> None:
     size = int(match.group(1))
     if 0 < size <= 1_000_000:
-        sizes = seen.world_sizes.setdefault(line.node, set())
+        sizes = seen.sizes_of(line)
         if len(sizes) < 16:
             sizes.add(size)
 
 
 def _communicator(seen: Store, line: Line, match: Any) -> None:
     """NCCL's communicators have all ranks or some of them, so the size of the largest one is the world size."""
-    sizes = seen.world_sizes.setdefault(line.node, set())
+    sizes = seen.sizes_of(line)
     if int(match.group(1)) > max(sizes, default=0):
         sizes.clear()
         _world_size(seen, line, match)

@@ -8,7 +8,7 @@ no nested repetition, bounded lengths.
 from __future__ import annotations
 
 import re
-from typing import IO, Any, Iterable, Iterator, List, NamedTuple, Optional, Tuple, Union
+from typing import IO, Any, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple, Union
 
 from allranks.diagnose.prefixes import NODE, Learned, Spans, peel, place_of_source
 from allranks.diagnose.wrapped import looks_wrapped, unwrap
@@ -92,6 +92,9 @@ _TAIL = re.compile(r"==> (\S.{0,400}) <==\s{0,8}$")
 _OF_RANK = re.compile(r"-{4,20}(?:(Begin)|End) global rank (\d{1,6}) STD(?:OUT|ERR)-{4,20}")
 """Composer's launcher repeats the output of each rank between two such lines."""
 
+NAMES_KEPT = 65536
+"""Of files in one log. A heading with another name counts as a line."""
+
 _RULE = re.compile(r"-{8,80}\s{0,8}$")
 _HEADED = re.compile(r"([A-Za-z\d][\w.,\[\]-]{0,200})(?: \(\d{1,6}\))?\s{0,8}$")
 
@@ -110,6 +113,8 @@ class Reader:
         self.place[NODE] = node or self.place[NODE]
         self.learned = Learned()
         self.before: Tuple[str, str] = ("", "")
+        self.named: Set[str] = set()
+        """The files that the headings of this log named."""
 
     @staticmethod
     def _of(source: "str | None") -> List[Any]:
@@ -137,7 +142,8 @@ class Reader:
             self.place = [int(ranked.group(2)), *place[1:]] if ranked.group(1) else place
             return
         named = _TAIL.match(raw)
-        if named is not None:
+        if named is not None and (named.group(1) in self.named or len(self.named) < NAMES_KEPT):
+            self.named.add(named.group(1))
             self.source = named.group(1)
             self.place = self._of(self.source)
         rule, name = self.before

@@ -42,6 +42,7 @@ from allranks.diagnose.streams import FRAMES_KEPT, is_own_frame, is_warning_clas
 from allranks.diagnose.stretches import Frames, Part, Stretch
 from allranks.diagnose.wrapped import looks_wrapped
 
+Told = Union[Line, Stretch, Frames]
 PLACES_KEPT = 1 << 16
 HEADS_KEPT = 64
 NEW = 32
@@ -56,7 +57,7 @@ def scan(
     source: "str | None" = None,
     node: "str | None" = None,
     kinds: "Optional[Kinds]" = None,
-) -> Iterator[Union[Line, Stretch, Frames]]:
+) -> Iterator[Told]:
     """The same lines that `parse` returns, but lines without information are only counted, in stretches."""
     scanner = _Scanner(source, node, kinds or Kinds())
     for block in blocks:
@@ -93,7 +94,7 @@ class _Scanner:
         """Those in a traceback whose heading is missing."""
         self.headed: Set[Any] = set()
 
-    def block(self, data: bytes) -> Iterator[Union[Line, Stretch, Frames]]:
+    def block(self, data: bytes) -> Iterator[Told]:
         text = data.translate(ALIKE)
         kinds = self._plain(text) if self.unlike else []
         if kinds:
@@ -115,6 +116,8 @@ class _Scanner:
             else:
                 yield from self._read(raws[number], kinds[number])
         self._count(raws, kinds, begun, len(raws))
+        if len(self.sums) > PLACES_KEPT:
+            yield from self.waiting()
 
     # ---- which lines are read ----
 
@@ -333,9 +336,7 @@ class _Scanner:
             case = self.cases[key] = Case(place, role, stream_of(place, self.reader.source))
         return case
 
-    def _between(
-        self, raws: Lines, kinds: List[Any], begun: int, end: int
-    ) -> Iterator[Union[Line, Stretch, Frames]]:
+    def _between(self, raws: Lines, kinds: List[Any], begun: int, end: int) -> Iterator[Told]:
         """The lines before one that is read."""
         if end - begun >= FEW:
             self._count(raws, kinds, begun, end)

@@ -107,6 +107,12 @@ class Store:
                 self.streams[key] = stream
         return stream
 
+    def sizes_of(self, line: Line) -> Set[int]:
+        """The world sizes that this line's node names."""
+        if line.node not in self.world_sizes and len(self.world_sizes) >= RANKS_KEPT:
+            return set()
+        return self.world_sizes.setdefault(line.node, set())
+
     def now(self, line: Line) -> Optional[float]:
         """The last time stamp seen in this line's source, in seconds since the start of the first one's year."""
         source = self.sources.get(line.source)

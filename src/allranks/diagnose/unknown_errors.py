@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, List, Optional, Tuple
+from typing import Dict, Iterator, List, Optional, Tuple
 
 from allranks.diagnose.catalogue import cause, nearest
 from allranks.diagnose.complaints import near_the_end
-from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.digits import ALIKE_TEXT
+from allranks.diagnose.evidence import LATER_STEPS, Evidence
 from allranks.diagnose.fragments import SHORT, quoted
 from allranks.diagnose.lines import Line
 from allranks.diagnose.symptom import WORDS, Case, Hit
@@ -16,6 +17,9 @@ _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
 """An exception that is only mentioned: if it ended something, it is among those that are quoted."""
 
 _WARNS = re.compile(r"(?:^|[\s:\[])W(?:\d{3,4})?[ ]")
+
+MOST = 200
+"""Texts that are compared with all sentences, which takes some 10 ms for each."""
 
 NOTE = "No pattern matches this error. It reads most like this cause."
 
@@ -40,7 +44,7 @@ def by_words(seen: Evidence, crashed: str) -> Optional[Case]:
         return None
     found = [
         (one, place)
-        for one, place in ((nearest(place[0].text), place) for place in _places(seen))
+        for one, place in ((nearest(place[0].text), place) for place in _different(_places(seen)))
         if one and ABSENT_PLUGIN not in place[0].text
     ]
     if not found:
@@ -52,11 +56,21 @@ def by_words(seen: Evidence, crashed: str) -> Optional[Case]:
     return Case(told.cause, WORDS, (hit,), "likely", notes=(NOTE,))
 
 
+def _different(places: List[Tuple[Line, int, int]]) -> List[Tuple[Line, int, int]]:
+    """At most MOST of them: of those that differ in digits alone the first, since ranks repeat each other's errors."""
+    if len(places) <= MOST:
+        return places
+    found: Dict[str, Tuple[Line, int, int]] = {}
+    for place in places:
+        found.setdefault(place[0].text.translate(ALIKE_TEXT), place)
+    return list(found.values())[:MOST]
+
+
 def _places(seen: Evidence) -> List[Tuple[Line, int, int]]:
     """(line, its number over all sources, the steps before it) of what may be the reason of the end."""
     streams = (*seen.ranks.values(), *seen.streams.values())
     heard = [one for one in near_the_end(streams, seen.count) if _NAMED.search(one.line.text) is None]
-    found = [(one.line, one.order, one.steps) for one in heard]
+    found = [(one.line, one.order, one.steps) for one in heard if seen.later_steps(one) < LATER_STEPS]
     raised = quoted(seen)
     if seen.count <= SHORT and not seen.steps:
         raised += [told.raised for stream in streams for told in stream.stated]

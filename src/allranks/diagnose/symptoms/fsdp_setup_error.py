@@ -8,8 +8,8 @@ find the transformer layer class to wrap`, `got mixed torch.Tensor and DTensor`.
 Easily confused with rank-crashed-first, of an exception that is not FSDP's.
 
 ## Why it matters
-FSDP lays a unit's parameters into one flat buffer or cuts each by its first dimension; parameters of
-several types, frozen beside trained ones, or a size that the ranks do not divide are refused.
+FSDP puts a unit's parameters into one flat buffer, or cuts each by its first dimension. It refuses parameters of
+several types, frozen parameters beside trained ones, and sizes that cannot be divided by the number of ranks.
 
 ## What to do
 LoRA with FSDP 1: `use_orig_params: true`, adapters in the same dtype as the base, PEFT's

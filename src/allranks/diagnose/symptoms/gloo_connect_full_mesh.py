@@ -1,9 +1,9 @@
 """Gloo could not connect every rank with every other.
 
 ## How it is found
-`Gloo connectFullMesh failed with *`. The tail tells more: 127.* is gloo-address-127, 172.17.* wrong-network-interface,
-no route or a time-out data-ports-blocked; `Connection reset by peer` means that the peer died; `no error` (older torch)
-carries no information.
+`Gloo connectFullMesh failed with *`. The end of the message tells more: 127.* is gloo-address-127, 172.17.*
+wrong-network-interface, no route or a time-out data-ports-blocked; `Connection reset by peer` means that the peer
+died; `no error` (older torch) carries no information.
 
 Easily confused with a crash of the peer, which then comes first in its log.
 

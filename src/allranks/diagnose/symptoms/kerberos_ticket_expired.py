@@ -9,8 +9,8 @@ reason: then a path that could be written for hours can no longer be. nfs-stale-
 
 ## Why it matters
 NFS with `sec=krb5` and CIFS read and write with the ticket of the run's user on each node. A ticket often lasts 10
-hours. A login session renews it, but for a training that outlives the session nobody does. Reads from the page cache
-go on, so it is often the next checkpoint that fails.
+hours. A login session renews it, but nothing renews it for a training that outlives the session. Reads from the
+page cache still work, so it is often the next checkpoint that fails.
 
 ## What to do
 `klist` on that node as the run's user shows when the ticket ended. Get a new one there (`kinit`), then resume. For

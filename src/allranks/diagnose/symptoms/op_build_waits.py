@@ -1,4 +1,4 @@
-"""A rank waits for the lock of an operator that nobody builds.
+"""A rank waits for the lock of an operator that no process builds.
 
 ## How it is found
 A stack that ends in `torch/utils/file_baton.py`, in `wait`, below `cpp_extension.py` (`load`, `_jit_compile`):
@@ -12,7 +12,7 @@ torch lets one process compile an operator, and all others wait until its file `
 was killed left the file behind: every rank that needs the operator waits without a limit, in `loading`.
 
 ## What to do
-`allranks check` names the lock and whether a process has it open. If nobody has: remove that file `lock`, then run
+`allranks check` names the lock and whether a process has it open. If no process has: remove that file `lock`, then run
 again. It is in the operator's folder, below the rank's TORCH_EXTENSIONS_DIR, or ~/.cache/torch_extensions without one.
 
 ## Source

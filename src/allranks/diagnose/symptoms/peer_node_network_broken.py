@@ -9,7 +9,7 @@ Easily confused with collective-timeout-straggler, where one rank is silent; dat
 was ever trained.
 
 ## Why it matters
-The ranks are alive, but their packets do not arrive: link, switch, firewall or a dead node. No rank can go on.
+The ranks are alive, but their packets do not arrive: link, switch, firewall or a dead node. No rank can continue.
 
 ## What to do
 Look at that node's link (`ip -s link`, switch, kernel log) and `ping` it from the others; leave the node

@@ -9,7 +9,7 @@ Easily confused with node-failure, when a host is gone.
 
 ## Why it matters
 A second process holds the chips, not all hosts of the slice started, or one was preempted; the rest of
-the slice then cannot go on.
+the slice then cannot continue.
 
 ## What to do
 Start the same program on every host of the slice at once. Find the process that holds `/dev/accel*` or
