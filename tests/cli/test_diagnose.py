@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -143,3 +144,17 @@ def test_a_job_on_this_machine_is_looked_at_and_left_alone(tmp_path: Path, capsy
         assert cli.main(["diagnose", "--pid", str(pids[0]), "--seconds", "0.4"]) == 1
         said = capsys.readouterr().out
         assert "rank 1" in said and "rank.py:5" in said and "ranks 0,2" in said
+
+
+def test_a_terminal_that_lacks_a_sign_gets_it_spelt_out_and_no_fault(tmp_path: Path) -> None:
+    """Also a file's name that would set the terminal's title."""
+    (tmp_path / "\x1b]0;x\x07rank-0.log").write_text(
+        "10%|\u2588 | 1/9\nRuntimeError: CUDA out of memory \u2588\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", "import sys; from allranks.cli import main; sys.exit(main())", "diagnose", tmp_path],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "LC_ALL": "C", "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1 and b"\x1b" not in done.stdout + done.stderr
+    assert b"Traceback" not in done.stderr, done.stderr

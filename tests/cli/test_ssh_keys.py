@@ -67,7 +67,8 @@ def test_a_host_key_that_is_not_the_known_one_stops_it(here: Path, capsys) -> No
     assert cli.main(["ssh-keys", "changed,n2", "-y"]) == 1
     said = capsys.readouterr()
     assert (
-        "changed  Host key verification failed" in said.err and "changed: your key is not let in" in said.err
+        "changed  Host key verification failed" in said.err
+        and "changed: your key is not accepted" in said.err
     )
     assert [line.split()[-1] for line in copies(here)] == ["n2"]
     login = (here / "called").read_text().splitlines()[0]

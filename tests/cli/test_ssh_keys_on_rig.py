@@ -55,14 +55,14 @@ def test_the_key_gets_to_nodes_that_ask_for_a_password(rig: Rig, person: RigDesk
     assert rig.run(1, ["test", "-e", keys], check=False).returncode == 1 and not (tmp_path / "asked").exists()
 
     done = person("ssh-keys", nodes, "-y", code=0)
-    assert "every node lets your key in." in done.stdout
+    assert "every node accepts your key." in done.stdout
     assert PASSWORD not in done.stdout + done.stderr
     for number in (1, 2):
         held = rig.run(number, ["cat", keys]).stdout.decode().splitlines()
         assert [one for one in held if one.strip()] == [line]
     assert len((tmp_path / "asked").read_text().splitlines()) == 2
 
-    assert "every node lets your key in." in person("ssh-keys", nodes, code=0).stdout
+    assert "every node accepts your key." in person("ssh-keys", nodes, code=0).stdout
     assert len((tmp_path / "asked").read_text().splitlines()) == 2
 
     (tmp_path / "config").write_text(CONFIG.replace(f"{STATE}/known_hosts", f"{tmp_path}/nobody"))

@@ -6,6 +6,8 @@ import json
 import re
 from importlib import resources
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
@@ -13,6 +15,7 @@ from prometheus_client.openmetrics.exposition import generate_latest
 from prometheus_client.openmetrics.parser import text_string_to_metric_families
 
 from allranks import cli
+from allranks.cli import metrics_verb
 from allranks.core import Event
 from allranks.output.metrics import Followed, RunCollector, of_runs
 
@@ -140,3 +143,15 @@ def test_a_port_that_is_none_is_bad_input(port: str, capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit) as ended:
         cli.main(["metrics", "--port", port])
     assert ended.value.code == 2 and port in capsys.readouterr().err
+
+
+def test_runs_that_have_ended_are_forgotten_after_their_last_state_was_collected() -> None:
+    runs = {name: Followed(name) for name in ("a", "b")}
+    runs["a"].run.state, runs["b"].run.state = "succeeded", "running"
+    cancelled: list[bool] = []
+    tasks: Any = {name: SimpleNamespace(cancel=lambda: cancelled.append(True)) for name in runs}
+    ended_at: dict[str, float] = {}
+    for now, left in ((0.0, ["a", "b"]), (300.0, ["a", "b"]), (300.1, ["b"]), (900.0, ["b"])):
+        metrics_verb.forget(runs, tasks, ended_at, now)
+        assert list(runs) == list(tasks) == left
+    assert cancelled == [True] and list(ended_at) == ["a"], "it is not followed again"

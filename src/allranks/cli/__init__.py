@@ -6,6 +6,7 @@ import argparse
 import contextlib
 import difflib
 import importlib
+import io
 import os
 import pkgutil
 import re
@@ -92,6 +93,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The entry point of the command line. Prints every AllranksError and returns its exit code."""
     if "_ARGCOMPLETE" in os.environ:
         completion.answer(build_parser())
+    if isinstance(sys.stdout, io.TextIOWrapper):  # a log may hold what this terminal's encoding does not
+        sys.stdout.reconfigure(errors="backslashreplace")
     words = sys.argv[1:] if argv is None else list(argv)
     words, command = split_command(words)
     # Set on the class: the error may come from a verb's own parser, and before there are options to look at.

@@ -29,6 +29,7 @@ from allranks.cli.log_matcher import suspects
 from allranks.cli.planned_figures import planned_figures
 from allranks.core import BadInput, Diagnosis, Problem, Where, where_from_json
 from allranks.core.causes import UNPROVEN
+from allranks.core.text import spelt_out
 
 NOTHING = "nothing is wrong in these logs."
 CUT_OFF = (
@@ -53,7 +54,7 @@ def diagnose_command(options: argparse.Namespace) -> int:
         print_json({**diagnosis.as_json(), "others": also, **read, "not_read": notes})
     else:
         for note in notes:
-            print(note, file=sys.stderr)
+            print(spelt_out(note), file=sys.stderr)
         if healthy:
             print(NOTHING if diagnosis.confidence == "certain" else CUT_OFF)
             print_rows(figure_rows(answer))
@@ -176,7 +177,11 @@ def print_rows(rows: list[tuple[str, str]]) -> None:
             first = f"  {name:9}"
             print(
                 textwrap.fill(
-                    text, width, initial_indent=first, subsequent_indent=" " * 11, break_on_hyphens=False
+                    spelt_out(text),
+                    width,
+                    initial_indent=first,
+                    subsequent_indent=" " * 11,
+                    break_on_hyphens=False,
                 )
             )
 

@@ -25,6 +25,9 @@ AGAIN_SECONDS = 5.0
 ONCE_SECONDS = 20.0
 """The time limit for one look at the heads of all runs."""
 
+KEPT_SECONDS = 300.0
+"""Of a run that has ended: so that its last state is still collected."""
+
 
 def metrics_command(options: argparse.Namespace) -> int:
     runs: dict[str, Followed] = {}
@@ -90,10 +93,13 @@ async def follow(
     """Fills `runs` with the events from the heads of these runs (of all active runs if no name is given), and calls
     `turn` every `every` seconds. With `once` it calls it only once, when all heads have answered."""
     tasks: dict[str, asyncio.Task[None]] = {}
+    ended_at: dict[str, float] = {}
     try:
         while True:
+            if not names:
+                forget(runs, tasks, ended_at, asyncio.get_running_loop().time())
             for run_id, name in await wanted(names):
-                if run_id not in runs:
+                if run_id not in runs and run_id not in ended_at:
                     runs[run_id] = Followed(run_id, name)
                     tasks[run_id] = asyncio.ensure_future(one_run(runs[run_id], once, say))
             if once:
@@ -106,6 +112,16 @@ async def follow(
         for task in tasks.values():
             task.cancel()
         await asyncio.gather(*tasks.values(), return_exceptions=True)
+
+
+def forget(
+    runs: dict[str, Followed], tasks: dict[str, asyncio.Task[None]], ended_at: dict[str, float], now: float
+) -> None:
+    """Drops the runs that have ended: their series would stay for as long as this program runs."""
+    for run_id in [run_id for run_id, one in runs.items() if one.state in FINAL]:
+        if now - ended_at.setdefault(run_id, now) > KEPT_SECONDS:
+            del runs[run_id]
+            tasks.pop(run_id).cancel()
 
 
 async def caught_up(runs: dict[str, Followed], tasks: dict[str, asyncio.Task[None]]) -> None:

@@ -20,7 +20,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     add_hosts(parser)
     parser.add_argument("--user", metavar="NAME", help="the user that logs in, if NODES does not name one")
     parser.add_argument(
-        "--key", metavar="FILE.pub", help="the public key; by default your own, ~/.ssh/id_ed25519.pub"
+        "--key",
+        metavar="FILE.pub",
+        help="the public key; by default ~/.ssh/id_ed25519.pub, id_ecdsa.pub or id_rsa.pub",
     )
     parser.add_argument("-n", "--dry-run", action="store_true", help="print the commands; change nothing")
     parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
@@ -69,7 +71,7 @@ def call(options: argparse.Namespace) -> int:
         found = [{"node": node.name, "accepts": node.name not in refused} for node in nodes]
         print_json({"key": key.line, "nodes": found, "refused": refused, "commands": commands})
     elif not refused:
-        print("every node lets your key in.")
+        print("every node accepts your key.")
     elif not options.dry_run:
-        print(spelt_out(f"{fold(refused)}: your key is not let in."), file=sys.stderr)
+        print(spelt_out(f"{fold(refused)}: your key is not accepted."), file=sys.stderr)
     return 1 if refused else 0
