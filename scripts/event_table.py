@@ -14,7 +14,7 @@ PLAIN = {int: "int", float: "number", Number: "number", str: "text", bool: "bool
 
 
 def table() -> str:
-    rows = ["| kind | from | what it tells |", "|---|---|---|"]
+    rows = ["| kind | from | what it reports |", "|---|---|---|"]
     for name, kind in kinds().items():
         about = " ".join((kind.__doc__ or "").split("\n\n")[0].split())
         told = ", ".join(field(kind, one) for one in get_type_hints(kind))

@@ -14,7 +14,7 @@ class Gpu(Payload, whole=True):
 
 
 class Start(Payload, kind="start", by="rank"):
-    """The rank's process, as far as it is known. Told again, with the same process, right before `settings` if a GPU is
+    """The rank's process, as far as it is known. Sent again, for the same process, right before `settings` if a GPU is
     in use by then."""
 
     pid: Optional[int] = None
@@ -30,7 +30,7 @@ class Start(Payload, kind="start", by="rank"):
 
 
 class Settings(Payload, kind="settings", by="rank"):
-    """The settings that took effect; null is what nobody knows. Told again with `data_digest` after the first step if a
+    """The settings that took effect; null means unknown. Sent again with `data_digest` after the first step if a
     Trainer or DeepSpeed trains."""
 
     framework: Optional[str] = None  # `llamafactory`, `transformers`, `deepspeed`, `accelerate` or `torch`
@@ -138,7 +138,7 @@ class SaveSkipped(Payload, kind="save-skipped", by="rank"):
 
 
 class CanSave(Payload, kind="can-save", by="rank"):
-    """From here on a notice is heard."""
+    """From now on the rank reacts to a notice."""
 
     step: Optional[int] = None
 

@@ -23,7 +23,7 @@ class Draft:
     at: Any
     name: str = key(
         None,
-        "The node's name in everything that is said.",
+        "The node's name in all output.",
         form="a name or a range",
         unset="its address",
         schema=SCALAR,

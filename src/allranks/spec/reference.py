@@ -9,7 +9,7 @@ from allranks.spec.run import KEYS, SECTIONS
 INTRODUCTION = """\
 # The run file
 
-One YAML file says on which machines what is trained. The smallest:
+One YAML file says what to train and on which machines. The smallest:
 
 ```yaml
 nodes: node[1-2]
@@ -31,14 +31,14 @@ and mark errors if the first line of the run file names the schema, relative to 
 # yaml-language-server: $schema=run-file.schema.json
 ```
 
-The schema knows one key at a time: what two keys say together, and what other files say, only allranks checks.
+The schema knows one key at a time. Only allranks checks keys against each other and against other files.
 
 ## How it is read
 
 - Numbers and words follow YAML 1.2: `1e-5` is a number, `no`, `on` and `yes` are strings, `24:00:00` is a
-  string. Only `true` and `false` are booleans. If a string is meant, what was written is kept as it
-  stands: `account: 0123` stays `0123`.
-- A key that is misspelt or given twice is an error. All errors are said at once, each with its line.
+  string. Only `true` and `false` are booleans. If a key takes a string, the text is kept as it is
+  written: `account: 0123` stays `0123`.
+- A key that is misspelt or given twice is an error. allranks reports all errors at once, each with its line.
 - A key without a value (`resume:`) counts as not given.
 - A range inside `[ ]` or `{ }` needs quotes, since YAML reads brackets there: `["node[1-2]"]`.
 - Anchors, aliases and merge keys (`<<: *base`) work. Keys that begin with `x-` are a place for anchors and
@@ -51,7 +51,7 @@ The schema knows one key at a time: what two keys say together, and what other f
   misspelt key is refused there too. `--set nodes.0.gpus=4` reaches into a list.
 - The file is UTF-8, at most 1 MiB, at most 32 levels deep, at most 100,000 keys and values with all aliases
   written out.
-- An access token in the file is an error wherever it stands. Name its variable in `secrets`.
+- An access token anywhere in the file is an error. Name its variable in `secrets`.
 """
 
 NODES = """\
@@ -71,11 +71,11 @@ The first node is the head: the others meet there, and the run's keeper lives th
 | `$SLURM_JOB_NODELIST` | the nodes of the SLURM job that allranks runs in |
 | `3` | as many nodes as SLURM or Ray will choose |
 
-A name may be an alias of `~/.ssh/config`. Two nodes of one name are an error, and so are two of one address
-without `same_host: true`: their ranks would share GPUs. With `same_host: true`, a node whose address is not
+A name may be an alias of `~/.ssh/config`. Two nodes with the same name are an error, and so are two with the same
+address without `same_host: true`: their ranks would share GPUs. With `same_host: true`, a node whose address is not
 given is this machine.
 
-A hostfile holds a host a line, then in any order its slots, one interface and variables:
+Each line of a hostfile names one host, then in any order its slots, one interface and variables:
 
 ```
 # DeepSpeed's and OpenMPI's forms

@@ -74,14 +74,14 @@ class Run:
     file: str | None = None
     user: str | None = key(
         text(validate.user, pattern=validate.USER),
-        "Who logs in if a node says nothing else.",
+        "The user who logs in, if a node does not name another.",
         None,
         form="a user's name",
         unset="ssh's own choice",
     )
     gpus: Gpus = key(
         GPU_COUNT,
-        "GPUs (ranks) of each node that says nothing else. To train on CPUs: `{count: 2, model: cpu}`.",
+        "GPUs (ranks) of each node that does not give its own number. To train on CPUs: `{count: 2, model: cpu}`.",
         Gpus(),
         form="a number, or `{count, model}`",
         unset="1",
@@ -140,18 +140,20 @@ class Run:
     )
     accept: tuple[str, ...] = key(
         listed(text(validate.finding, pattern=validate.FINDING), "[driver-differs]"),
-        "Findings that may pass.",
+        "Findings that do not stop the run.",
         (),
         form="a list of ids",
     )
     resume: str | None = key(
         resume_from,
-        "Where training goes on: `auto` is the newest verified checkpoint; `node:/path` is brought from that machine.",
+        "The checkpoint to continue from: `auto` is the newest verified one; `node:/path` is copied from that machine.",
         None,
         form="`auto`, a path, or `node:/path`",
         unset="from the start",
     )
-    alerts: Mapping[str, Any] = key(None, "Who hears of a verdict.", {}, unset="nobody", section=Alerts)
+    alerts: Mapping[str, Any] = key(
+        None, "The receivers of findings and of the run's end.", {}, unset="none", section=Alerts
+    )
     sweep: Mapping[str, tuple[Any, ...]] = key(
         read_sweep,
         "One run for each combination of values, as the tasks of one job array: with a launcher that has a queue.",
