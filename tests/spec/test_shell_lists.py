@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from allranks import spec
 from allranks.spec.problems import Wrong
 from allranks.spec.shell_session import follow
 
@@ -76,3 +77,18 @@ def test_a_setting_that_an_if_may_change_is_named() -> None:
         {}, "/scripts",
     )  # fmt: skip
     assert session.exported == {} and session.left_out[0][0] == "export NCCL_SOCKET_IFNAME"
+
+
+@pytest.mark.parametrize(
+    ("command", "noted"),
+    [
+        ("python -m torch.distributed.launch --nproc_per_node 8 train.py", True),
+        ("python -m torch.distributed.launch --use_env --nproc_per_node 8 train.py", False),
+        ("python -m torch.distributed.launch --nproc_per_node 8 train.py --local-rank=0", False),
+        ("python -m torch.distributed.run --nproc_per_node 8 train.py", False),
+        ("torchrun --nproc_per_node 8 train.py", False),
+    ],
+)
+def test_a_launcher_that_gives_the_local_rank_as_an_argument_is_named(command: str, noted: bool) -> None:
+    run = spec.loads(f"nodes: localhost\ntrain: {{command: {command.split()}}}\n", "run.yaml")
+    assert any("would give --local_rank" in note.saw for note in run.notes) is noted

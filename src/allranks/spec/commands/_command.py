@@ -318,3 +318,17 @@ def put_hosts(command: Command, found: Sequence[tuple[str, int | None]], said: s
         command.put("nodes", value, said)
     if len(sizes) == 1 and None not in sizes:
         command.count("ranks", str(sizes.pop()), said)
+
+
+def local_rank_note(command: Command, program: str) -> None:
+    """A note if a launcher would give each rank's number on its node to the script, and torchrun does not."""
+    given = any(word.startswith(("--local_rank", "--local-rank")) for word in command.words)
+    if "local_rank" not in command.said and not given:
+        command.note(
+            "launcher-dropped",
+            NOTE,
+            f"{program} would give --local_rank to the script.",
+            "torchrun says it as the variable LOCAL_RANK; a script that reads its argument alone takes GPU 0 on "
+            "every rank.",
+            'int(os.environ["LOCAL_RANK"]) in the script, if it knows --local_rank alone',
+        )

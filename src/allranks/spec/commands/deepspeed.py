@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from allranks.core import NOTE
 from allranks.spec.commands._command import (
     MODULE,
     NOT_PYTHON,
@@ -15,6 +14,7 @@ from allranks.spec.commands._command import (
     each,
     hostfile,
     key,
+    local_rank_note,
     own,
     port,
     refused,
@@ -87,15 +87,7 @@ OPTIONS = {
 
 
 def read(command: Command) -> None:
-    if "local_rank" not in command.said and not any(w.startswith("--local_rank") for w in command.words):
-        command.note(
-            "launcher-dropped",
-            NOTE,
-            "deepspeed would give --local_rank to the script.",
-            "torchrun says it as the variable LOCAL_RANK; a script that reads its argument alone takes GPU 0 on "
-            "every rank.",
-            'int(os.environ["LOCAL_RANK"]) in the script, if it knows --local_rank alone',
-        )
+    local_rank_note(command, "deepspeed")
 
 
 FORM = Form(

@@ -12,6 +12,7 @@ from allranks.spec.commands._command import (
     count,
     each,
     key,
+    local_rank_note,
     own,
     port,
     whole,
@@ -59,13 +60,23 @@ OPTIONS = {
     **each("log-dir r redirects t tee local-ranks-filter duplicate-stdout-filters", own()),
     **each("duplicate-stderr-filters node-rank local-addr logs-specs numa-binding", own()),
     **each("signals-to-handle shutdown-timeout", own()),
-    **each("virtual-local-rank use-env", own(0)),
+    "virtual-local-rank": own(0),
+    "use-env": Option(0, lambda command, value, said: command.said.update(local_rank="no")),
 }
 
 
-FORM = Form(
+class Torchrun(Form):
+    def take(self, command: Command) -> None:
+        older = command.words[0] == LAUNCH
+        super().take(command)
+        if older:  # without --use-env it adds the argument (torch/distributed/run.py, config_from_args)
+            local_rank_note(command, LAUNCH)
+
+
+LAUNCH = "torch.distributed.launch"
+FORM = Torchrun(
     programs=("torchrun",),
-    modules=("torch.distributed.run", "torch.distributed.launch"),
+    modules=("torch.distributed.run", LAUNCH),
     options=OPTIONS,
     ranks=True,
 )
