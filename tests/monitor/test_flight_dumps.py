@@ -191,3 +191,47 @@ def test_the_verb_reads_a_folder_of_dumps(form, tmp_path, capsys):
     (tmp_path / "run.log").write_text("Traceback (most recent call last):\nKeyError: 'x'\n")
     assert cli.main(["diagnose", str(tmp_path)]) == 1
     assert "KeyError" in capsys.readouterr().out
+
+
+def p2p(name, number, **more):
+    one = {
+        **entry(1, name, "scheduled", ("pp", "pp")),
+        "is_p2p": True,
+        "p2p_seq_id": number,
+        "retired": False,
+    }
+    return {**one, **more}
+
+
+def test_batches_that_are_over_are_answered_though_their_members_have_no_state():
+    """Rank 0 of four stages sends to rank 1; rank 2 never comes to its receive of the second batch."""
+    config = {"pp": {"desc": "pp", "ranks": "[0, 1, 2, 3]"}}
+    over = {"state": "completed", "retired": True}
+    dumps = {
+        0: whole([entry(1, group=("pp", "pp")), p2p("nccl:send 0->1", 1), p2p("nccl:coalesced", 1, **over)], config),
+        1: whole([entry(1, group=("pp", "pp")), p2p("nccl:recv 1<-0", 3), p2p("nccl:coalesced", 3, **over),
+                  p2p("nccl:send 1->2", 4, state="started")], config),
+        2: whole([entry(1, group=("pp", "pp"))], config),
+        3: whole([entry(1, group=("pp", "pp")), p2p("nccl:recv 3<-2", 9, state="started")], config),
+    }  # fmt: skip
+    found = judged(dumps)
+    assert (found.cause, found.where.rank) == ("collective-timeout-straggler", 2)
+
+
+def test_sends_and_receives_of_two_ranks_meet_whatever_each_counts():
+    config = {"pp": {"desc": "pp", "ranks": "[0, 1]"}}
+    begun = {"state": "started"}
+    dumps = {
+        0: whole([entry(1, group=("pp", "pp")), p2p("nccl:send 0->1", 2, **begun)], config),
+        1: whole([entry(1, group=("pp", "pp")), p2p("nccl:recv 1<-0", 3, **begun)], config),
+    }
+    assert judged(dumps).where.rank is None
+
+
+def test_the_number_of_a_send_does_not_hide_a_collective_that_waits():
+    """torch's status of a group may have the number of the last send."""
+    status = {"0": {"last_completed_collective": 500}}
+    dumps = {rank: {**whole(run(40 if rank != 3 else 39, "started" if rank != 3 else "completed")),
+                    "pg_status": status} for rank in range(4)}  # fmt: skip
+    found = judged(dumps)
+    assert (found.cause, found.where.rank) == ("collective-timeout-straggler", 3)

@@ -6,6 +6,8 @@ import pytest
 
 from allranks.core import BLOCK, WARN, Event
 from allranks.monitor import Watch
+from allranks.monitor.detectors import rank_holds_up
+from tests.monitor.told import Run
 
 FULL = {"path": "/home/x/runs/r1", "total_bytes": 8 << 20, "free_bytes": 0, "free_inodes": 900}
 GONE = {"path": "/home/x/runs/r1", "gone": True}
@@ -88,3 +90,28 @@ def test_a_rank_that_would_run_if_it_got_a_core_is_not_stopped():
     """One call keeps Python's lock on a machine that gives it 2 % of a core; the others stand still for it."""
     assert not [finding for _, finding in said(200, stands=21, state="R") if finding.verdict == BLOCK]
     assert [finding for _, finding in said(200, stands=21, state="D") if finding.verdict == BLOCK]
+
+
+def test_most_nodes_that_are_silent_at_once_are_not_blamed():
+    """All ranks load an index with Python's lock held; two nodes of nine are a little faster."""
+    run = Run(9, 2)
+    run.train(1, 60)
+    for at in range(61, 90):
+        run.second(float(at), 60, False, but=range(4, 18))
+    assert run.alarms("rank-silent") == []
+
+
+def test_one_node_that_is_silent_is_still_named():
+    run = Run(9, 2)
+    run.train(1, 60)
+    for at in range(61, 90):
+        run.second(float(at), 60, False, but=(4, 5))
+    assert {node for _, _, _, node, _ in run.alarms("rank-silent")} == {"n2"}
+
+
+@pytest.mark.parametrize(("seconds", "least"), [(1.0, 600.0), (900.0, 900.0)])
+def test_a_rank_is_not_stopped_within_one_step_of_the_run(seconds, least):
+    run = Run(2)
+    for step in range(1, 9):
+        run.second(step * seconds, step, seconds=seconds)
+    assert rank_holds_up._patience(run.watch.run) >= least

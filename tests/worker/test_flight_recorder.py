@@ -69,3 +69,16 @@ def test_the_other_backends_recorder_is_read_where_nccl_has_none(monkeypatch):
     module._dump_fr_trace_json = lambda collectives, active: json.dumps({"entries": [entry(3)]}).encode()
     monkeypatch.setitem(sys.modules, "torch._C._distributed_c10d", module)
     assert [e["collective_seq_id"] for e in flight_recorder.entries()] == [3]
+
+
+def test_groups_of_one_name_are_told_apart_by_their_first_rank():
+    """torch counts the groups that a rank is in: two disjoint ones may have one number."""
+    config = {"0": {"ranks": "[0, 1, 2, 3]"}, "1": {"name": "1", "ranks": "[2, 3]"}}
+    entries = [entry(1), entry(7, group="1"), {**entry(3, group="9"), "process_group": ("9", "tp")}]
+    kept = flight_recorder._entries({"entries": entries, "pg_config": config})
+    assert [one["group"] for one in flight_recorder.newest(kept)["groups"]] == ["0@0", "1@2", "9"]
+    assert [one["group"] for one in flight_recorder.newest(flight_recorder._entries(entries))["groups"]] == [
+        "0",
+        "1",
+        "9",
+    ]

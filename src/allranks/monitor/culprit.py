@@ -135,7 +135,8 @@ def by_stall(run: RunState) -> Optional[Diagnosis]:
         for r in run.ranks.values()
         if r.rank in (odd.rank, *odd.rivals) or (odd.node is not None and r.node == odd.node)
     ]
-    others = [r for r in run.ranks.values() if r not in culprits]
+    guilty = {r.rank for r in culprits}
+    others = [r for r in run.ranks.values() if r.rank not in guilty]
     return Diagnosis(
         cause=odd.cause,
         confidence="certain" if odd.proven else "likely",
@@ -182,7 +183,8 @@ def by_communication(run: RunState, waited: Collection[int] = ()) -> Optional[Di
     blaming = [r for r in run.ranks.values() if r.exceptions or r.rank in waited]
     if not blaming:
         return None
-    silent = [r for r in run.ranks.values() if r not in blaming]
+    told = {r.rank for r in blaming}
+    silent = [r for r in run.ranks.values() if r.rank not in told]
     suspects = sorted(silent, key=lambda r: (r.step if r.step is not None else -1, r.beat_at or 0.0, r.rank))
     if not suspects:
         return unproven(run)

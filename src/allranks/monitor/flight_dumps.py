@@ -111,6 +111,8 @@ def _dump(
     described: Dict[Group, str] = {}
     sends: List[Tuple[int, bool, int, str]] = []
     known = {str(key): _group(str(key), value) for key, value in config.items()}
+    # The members of a batch (`batch_isend_irecv`) never get a state: its closing entry has it for all.
+    over = {_batch(raw) for raw in entries if _closes_batch(raw) and _done(raw)}
     for raw in entries:
         told = raw.get("process_group")
         pair = [str(part) for part in listing(told)] or [str(raw.get("pg_id", 0))]
@@ -118,7 +120,7 @@ def _dump(
         described[group] = pair[1] if len(pair) > 1 else "default_pg" if pair[0] == "0" else ""
         peers = _PEERS.search(str(raw.get("profiling_name")))
         if raw.get("is_p2p") or peers is not None:
-            if peers is not None and not _done(raw):
+            if peers is not None and not _done(raw) and _batch(raw) not in over:
                 sends.append(_send(peers, group, raw))
             continue
         number = raw.get("collective_seq_id", raw.get("seq_id"))
@@ -147,6 +149,14 @@ def _send(peers: "re.Match[str]", group: Group, raw: Mapping[str, Any]) -> Tuple
     peer = group[1][local] if local < len(group[1]) else local
     number = raw.get("p2p_seq_id")
     return peer, receives, number if isinstance(number, int) else 0, str(raw.get("profiling_name"))
+
+
+def _batch(raw: Mapping[str, Any]) -> Tuple[str, Any]:
+    return str(listing(raw.get("process_group"))[:1] or raw.get("pg_id")), raw.get("p2p_seq_id")
+
+
+def _closes_batch(raw: Mapping[str, Any]) -> bool:
+    return bool(raw.get("is_p2p")) and str(raw.get("profiling_name")).endswith("coalesced")
 
 
 def _done(raw: Mapping[str, Any]) -> bool:
@@ -191,8 +201,10 @@ def positions(dumps: Mapping[int, Dump]) -> Dict[Group, Dict[int, CollectivePosi
 
 def _position(entries: Sequence[Entry], completed: Optional[int]) -> CollectivePosition:
     newest = max(entries, key=lambda one: one.sequence)
-    followed = completed is not None or any(one.state in ("started", "completed") for one in entries)
-    done = -1 if completed is None else completed
+    # torch's number of the last completed work may be that of a send: states of their own count more.
+    has_states = any(one.state in ("started", "completed") for one in entries)
+    followed = completed is not None or has_states
+    done = -1 if completed is None or has_states else completed
     unfinished = [one for one in entries if one.state != "completed" and one.sequence > done]
     if not followed:
         return CollectivePosition(newest.sequence, newest.sequence, newest.operation, newest.sizes, None)
@@ -264,12 +276,11 @@ def _late(
 def _unanswered(dumps: Mapping[int, Dump]) -> Iterable[Tuple[int, int]]:
     """(rank, peer) of each send or receive that the peer has not reached."""
     for rank, dump in dumps.items():
-        for peer, receives, number, _ in dump.sends:
+        # Each rank counts its own sends and receives with all peers, so the numbers of two ranks cannot be compared.
+        for (peer, receives), many in Counter((p, r) for p, r, _, _ in dump.sends).items():
             other = dumps.get(peer)
-            met = other is not None and any(
-                p == rank and r != receives and n == number for p, r, n, _ in other.sends
-            )
-            if not met:
+            back = sum(p == rank and r != receives for p, r, _, _ in other.sends) if other is not None else 0
+            if many > back:
                 yield rank, peer
 
 

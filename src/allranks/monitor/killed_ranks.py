@@ -5,9 +5,10 @@ NCCL's watchdog ends a rank that only waited by SIGABRT. The rank's own log show
 
 from __future__ import annotations
 
+import math
 import re
 import signal
-from typing import Collection, List, Optional, Sequence, Tuple
+from typing import Collection, Dict, List, Optional, Sequence, Tuple
 
 from allranks.core import Diagnosis
 from allranks.diagnose.lines import clean
@@ -34,7 +35,8 @@ def by_signal(run: RunState, waited: Collection[int] = (), read: Collection[int]
     waited (`log_attribution.aborted_waiting`). `read` are the ranks whose log was read: without its log, the reason
     of an abort is unknown."""
     dead = [r for r in run.ranks.values() if r.code is not None and r.code < 0 and r.rank not in waited]
-    asked = [r for r in dead if -(r.code or 0) in WISHES and is_foreign(run, r)]
+    ends = Ends(run)
+    asked = [r for r in dead if -(r.code or 0) in WISHES and is_foreign(run, r, ends)]
     suspects = [r for r in dead if -(r.code or 0) not in WISHES and not _stopped_by_us(run, r)]
     if not suspects and (not asked or lost_nodes(run)):
         return None
@@ -155,16 +157,43 @@ def _stopped_by_us(run: RunState, rank: RankState) -> bool:
     return run.stopping_at is not None and (rank.ended_at or 0.0) > run.stopping_at + LATE_SECONDS
 
 
-def is_foreign(run: RunState, rank: RankState) -> bool:
+class Ends:
+    """What a signal's sender is judged by, read once: torchruns may end thousands of ranks."""
+
+    def __init__(self, run: RunState):
+        first: Dict[str, float] = {}
+        self.on_node: Dict[Optional[str], List[RankState]] = {}
+
+        def note(node: Optional[str], at: Optional[float]) -> None:
+            if at is not None and at < first.get(str(node), math.inf):
+                first[str(node)] = at
+
+        for node in run.nodes.values():
+            if node.ended_code:
+                note(node.name, node.ended_at)
+        for rank in run.ranks.values():
+            self.on_node.setdefault(rank.node, []).append(rank)
+            for event in rank.exceptions:
+                note(rank.node, event.at)
+            if rank.code not in (None, 0):
+                note(rank.node, rank.ended_at)
+        self._first = sorted((at, node) for node, at in first.items())[:2]  # one of two is on another node
+
+    def went_wrong_elsewhere(self, node: Optional[str], at: float) -> bool:
+        """Whether another node reported an error clearly before `at`, which may be the reason."""
+        return any(other != str(node) and end < at - LATE_SECONDS for end, other in self._first)
+
+
+def is_foreign(run: RunState, rank: RankState, ends: Ends) -> bool:
     """Whether a rank's SIGTERM came neither from allranks nor from torchrun. On one node the order of events is
     exact: a SIGTERM from allranks comes after `stopping`, one from torchrun after the end of torchrun or of another
     rank of that node. A torchrun that ended and names no rank has ended all of them itself."""
     at, node = rank.ended_at or 0.0, run.nodes.get(rank.node or "")
-    if was_stopped(run, node, at) or went_wrong_elsewhere(run, rank.node, at):
+    if was_stopped(run, node, at) or ends.went_wrong_elsewhere(rank.node, at):
         return False
     if node is not None and node.ended_at is not None and (node.ended_at <= at or not node.failures):
         return False
-    return not any(_made_torchrun_stop(other, rank, at) for other in run.ranks.values())
+    return not any(_made_torchrun_stop(other, rank, at) for other in ends.on_node.get(rank.node, ()))
 
 
 def _made_torchrun_stop(other: RankState, rank: RankState, at: float) -> bool:
@@ -184,16 +213,6 @@ def was_stopped(run: RunState, node: Optional[NodeState], at: float) -> bool:
     if node is not None and node.stopping_at is not None:
         return node.stopping_at <= at
     return run.stopping_at is not None and run.stopping_at <= at + LATE_SECONDS
-
-
-def went_wrong_elsewhere(run: RunState, node: Optional[str], at: float) -> bool:
-    """Whether another node reported an error clearly before `at`, which may be the reason."""
-    ends = [n.ended_at for n in run.nodes.values() if n.name != node and n.ended_code]
-    for rank in run.ranks.values():
-        if rank.node != node:
-            ends += [event.at for event in rank.exceptions]
-            ends += [rank.ended_at] if rank.code not in (None, 0) else []
-    return any(end is not None and end < at - LATE_SECONDS for end in ends)
 
 
 def signal_name(number: int) -> str:

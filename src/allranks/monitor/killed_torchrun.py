@@ -14,7 +14,7 @@ from allranks.diagnose.lines import clean
 from allranks.diagnose.symptoms.cpu_oom_killed import CAUSE as CPU_OOM_KILLED
 from allranks.diagnose.symptoms.torchelastic_signal import CAUSE as TORCHELASTIC_SIGNAL
 from allranks.monitor.culprit import LATE_SECONDS, collateral
-from allranks.monitor.killed_ranks import WISHES, signal_name, was_stopped, went_wrong_elsewhere
+from allranks.monitor.killed_ranks import WISHES, Ends, signal_name, was_stopped
 from allranks.monitor.run_state import NodeState, RunState
 
 Logs = Mapping[Tuple[Optional[str], Optional[int], str], Sequence[str]]
@@ -33,7 +33,8 @@ def by_torchrun(run: RunState, logs: Logs) -> Optional[Diagnosis]:
     ends = [
         end for end in (_killed(run, node) or _told(run, node, logs) for node in run.nodes.values()) if end
     ]
-    ends = [end for end in ends if not went_wrong_elsewhere(run, end.node.name, end.at)]
+    known = Ends(run)
+    ends = [end for end in ends if not known.went_wrong_elsewhere(end.node.name, end.at)]
     if not ends:
         return None
     first = min(ends, key=lambda end: (end.at, end.node.name))

@@ -8,6 +8,7 @@ TORCH_NCCL_TRACE_BUFFER_SIZE). It gives them as JSON. A torch that is too old fo
 from __future__ import annotations
 
 import json
+import re
 import threading
 from typing import Any, Dict, List, Optional
 
@@ -71,8 +72,22 @@ def _pickled(module: Any) -> bytes:
 
 
 def _entries(found: Any) -> List[Dict[str, Any]]:
-    listed = found.get("entries") if isinstance(found, dict) else found
-    return [one for one in listed or () if isinstance(one, dict)] if isinstance(listed, (list, tuple)) else []
+    """The recorder's entries; `group` is added to each: the group's name, with its first rank. Several groups may share
+    a name, since torch counts the groups that a rank is in."""
+    whole = found if isinstance(found, dict) else {}
+    listed, config = whole.get("entries") if whole else found, whole.get("pg_config")
+    kept = [one for one in listed or () if isinstance(one, dict)] if isinstance(listed, (list, tuple)) else []
+    for one in kept:
+        name = _name(one)
+        told = config.get(name) if isinstance(config, dict) else None
+        first = re.search(r"\d+", str(told.get("ranks"))) if isinstance(told, dict) else None
+        one["group"] = name + ("@" + first.group() if first else "")
+    return kept
+
+
+def _name(entry: Dict[str, Any]) -> str:
+    group = entry.get("process_group")
+    return str(group[0] if isinstance(group, (list, tuple)) and group else entry.get("pg_id"))
 
 
 def newest(kept: List[Dict[str, Any]]) -> Optional[Dict[str, Any]]:
@@ -104,11 +119,10 @@ def _unfinished(group: List[Dict[str, Any]]) -> Dict[str, Any]:
 
 
 def _collective(entry: Dict[str, Any]) -> Dict[str, Any]:
-    group = entry.get("process_group")
     done = entry.get("retired") or entry.get("state") == "completed"
     timeout = entry.get("timeout_ms")
     return {
-        "group": str(group[0] if isinstance(group, list) and group else entry.get("pg_id")),
+        "group": str(entry.get("group") or _name(entry)),
         "sequence": entry.get("collective_seq_id"),
         "operation": str(entry.get("profiling_name")),
         "sizes": (entry.get("input_sizes") or [])[:SIZES],

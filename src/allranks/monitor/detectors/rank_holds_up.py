@@ -31,7 +31,7 @@ from allranks.core.causes import PASSES, Cause
 from allranks.diagnose.catalogue import cause, section
 from allranks.monitor import start_patience
 from allranks.monitor.detectors.rank_exited_early import leaver
-from allranks.monitor.hang_thresholds import START_SECONDS, has_trained, step_seconds
+from allranks.monitor.hang_thresholds import START_SECONDS, allowed_silence, has_trained, step_seconds
 from allranks.monitor.rank_comparison import ANSWER_SECONDS, answered, odd_one
 from allranks.monitor.run_state import RunState
 from allranks.monitor.stall import said_at, stall
@@ -110,7 +110,10 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
     fix = (about.fix_of_rank or section(odd.cause, "What to do")).format(
         node=rank.node, rank=odd.rank, pid=pid
     )
-    late = _steady(run) and now - _moved(run, now) > block_seconds(run)
+    patience = max(
+        block_seconds(run), allowed_silence(run) or 0.0
+    )  # one step may take longer than ten minutes
+    late = _steady(run) and now - _moved(run, now) > patience
     who = f"node {odd.node}" if odd.node is not None else f"rank {odd.rank} on {rank.node}"
     others = any(r.alive and r.rank != odd.rank for r in run.ranks.values())
     return Finding(

@@ -103,10 +103,15 @@ def detect(run: RunState, now: float) -> Iterator[Finding]:
     silent = [
         r for r in silent if r.node not in gone and (r.node is None or run.node(r.node).lost_at is None)
     ]
-    for ranks in _whole_nodes(run, silent, now):
+    whole = list(_whole_nodes(run, silent, now))
+    if len(whole) > max(1, len({r.node for r in heard}) // 3):
+        # All of them may do the same slow thing, some a little faster.
+        whole = [ranks for ranks in whole if all(seen_stopped(run, rank, now) for rank in ranks)]
+    for ranks in whole:
         if heard or all(seen_stopped(run, rank, now) for rank in ranks):
             yield _finding(run, ranks, now, bool(heard), whole=True)
-            silent = [r for r in silent if r not in ranks]
+            told = {rank.rank for rank in ranks}
+            silent = [r for r in silent if r.node != ranks[0].node or r.rank not in told]
     if len(silent) > max(1, len(heard) // 3):
         # If so many are silent at once, the network or the keeper is the reason, unless they are seen stopped.
         silent = [r for r in silent if seen_stopped(run, r, now)]
