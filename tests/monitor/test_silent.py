@@ -114,4 +114,4 @@ def test_a_rank_is_not_stopped_within_one_step_of_the_run(seconds, least):
     run = Run(2)
     for step in range(1, 9):
         run.second(step * seconds, step, seconds=seconds)
-    assert rank_holds_up._patience(run.watch.run) >= least
+    assert rank_holds_up.patience(run.watch.run) >= least

@@ -158,7 +158,7 @@ def _stopped_by_us(run: RunState, rank: RankState) -> bool:
 
 
 class Ends:
-    """What a signal's sender is judged by, read once: torchruns may end thousands of ranks."""
+    """The ends of all ranks and nodes, read once: torchruns may end thousands of ranks, and each is judged by them."""
 
     def __init__(self, run: RunState):
         first: Dict[str, float] = {}

@@ -110,10 +110,7 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
     fix = (about.fix_of_rank or section(odd.cause, "What to do")).format(
         node=rank.node, rank=odd.rank, pid=pid
     )
-    patience = max(
-        block_seconds(run), allowed_silence(run) or 0.0
-    )  # one step may take longer than ten minutes
-    late = _steady(run) and now - _moved(run, now) > patience
+    late = _steady(run) and now - _moved(run, now) > patience(run)
     who = f"node {odd.node}" if odd.node is not None else f"rank {odd.rank} on {rank.node}"
     others = any(r.alive and r.rank != odd.rank for r in run.ranks.values())
     return Finding(
@@ -147,6 +144,11 @@ def block_seconds(run: RunState) -> float:
     longer than any default."""
     longest = max((flight.timeout_seconds or 0.0 for flight in run.flights.values()), default=0.0)
     return longest if longest > DEFAULT_SECONDS else BLOCK_SECONDS
+
+
+def patience(run: RunState) -> float:
+    """One step may take longer than `block_seconds`: ranks that answer within it may be at work."""
+    return max(block_seconds(run), allowed_silence(run) or 0.0)
 
 
 def _steady(run: RunState) -> bool:
