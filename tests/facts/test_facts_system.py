@@ -466,7 +466,7 @@ def test_nvcc_is_the_one_that_torch_takes(tmp_path, monkeypatch, variables, foun
         ("pid:[4026531836]", {}, None),
         ("", {}, None),
         ("pid:[4026532001]", {}, "container"),
-        ("pid:[4026532001]", {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "kubernetes"),
+        ("pid:[4026532001]", {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}, "pod"),
         ("pid:[4026531836]", {"container": "lxc"}, "lxc"),
     ],
 )

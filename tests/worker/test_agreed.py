@@ -101,7 +101,8 @@ def test_the_step_of_an_empty_state_is_what_this_optimizer_keeps(now):
         "scalars": [[0, {"step": 3.0}]], "groups": [{"fused": True}], "loss_scale": {}, "optimizer": "FusedAdam",
         "engine": dict.fromkeys(trainer_state.COUNTERS, 0), "scheduler": None,
     }  # fmt: skip
-    engine = SimpleNamespace(optimizer=SimpleNamespace(optimizer=optimizer))
+    inner = SimpleNamespace(optimizer=optimizer)
+    engine = SimpleNamespace(optimizer=inner, gradient_accumulation_steps=lambda: 1)
     trainer_state._load_numbers(engine, (flat,), data)
     step = flat.state["step"]
     assert step.device.type == "meta" if now == "torch" else step == 3.0

@@ -110,7 +110,7 @@ def container() -> Optional[str]:
     if named:
         return named
     if os.path.isdir("/var/run/secrets/kubernetes.io") or os.environ.get("KUBERNETES_SERVICE_HOST"):
-        return "kubernetes"
+        return "pod"
     if os.path.exists("/run/systemd/container"):
         return line("/run/systemd/container") or "container"
     # containerd and LXC leave no other sign in a login; the first namespace has this number (PROC_PID_INIT_INO)
