@@ -16,8 +16,9 @@ import pytest
 
 from allranks import checks, spec
 from allranks.cli import main
-from allranks.cli.verbs.check import masked, write_private
+from allranks.cli.verbs.check import masked
 from allranks.core import BLOCK, NOTE, Finding, Where
+from allranks.node.files import write_text
 from allranks.output.check import Checked, print_check, waiting
 from allranks.output.console import Out
 from allranks.output.messages import waits_for
@@ -330,8 +331,10 @@ def test_hostile_facts_do_not_break_the_table() -> None:
 def test_recorded_facts_hold_no_token_and_are_private(tmp_path: Path) -> None:
     token = "hf_" + "aB3" * 10
     path = tmp_path / "node-0.json"
-    write_private(
-        path, json.dumps(masked({"files": [{"text": f'os.environ["HF_TOKEN"] = "{token}"'}], "n": 3}))
+    path.write_text("of an earlier version")
+    path.chmod(0o644)
+    write_text(
+        str(path), json.dumps(masked({"files": [{"text": f'os.environ["HF_TOKEN"] = "{token}"'}], "n": 3}))
     )
     assert token not in path.read_text() and path.stat().st_mode & 0o777 == 0o600
     assert json.loads(path.read_text())["n"] == 3

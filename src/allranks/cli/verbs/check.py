@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import time
 from collections.abc import Iterable
 from dataclasses import replace
@@ -23,6 +22,7 @@ from allranks.cli.common import (
     require_ids,
     require_writable,
 )
+from allranks.node.files import write_text
 
 if TYPE_CHECKING:
     from allranks.checks import Standing
@@ -150,7 +150,7 @@ def save(inspection: Inspection, folder: str) -> None:
     for facts in inspection.facts:
         path = Path(folder) / f"{facts.node}.json"
         text = json.dumps(masked(facts.as_json()), indent=2, sort_keys=True) + "\n"
-        require_writable(path, lambda path, text=text: write_private(path, text))
+        require_writable(path, lambda path, text=text: write_text(str(path), text))
 
 
 def masked(value: Any) -> Any:
@@ -162,12 +162,6 @@ def masked(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: masked(one) for name, one in value.items()}
     return [masked(one) for one in value] if isinstance(value, list) else value
-
-
-def write_private(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with open(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 def write_hostfiles(checked: Checked, options: argparse.Namespace) -> None:
