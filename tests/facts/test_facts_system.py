@@ -338,6 +338,12 @@ def test_nft_rules():
         rule({"match": {"op": "!=", "left": saddr, "right": "10.4.0.1"}}, {"accept": None}),
         # what iptables-nft writes for RELATED,ESTABLISHED
         rule({"xt": {"type": "match", "name": "conntrack"}}, {"counter": {}}, {"accept": None}),
+        rule(
+            {"xt": {"type": "match", "name": "comment"}},
+            {"match": {"left": saddr, "right": "10.5.0.1"}},
+            {"accept": None},
+        ),
+        rule({"xt": {"type": "match", "name": "addrtype"}}, {"jump": {"target": "KUBE"}}),
         rule({"drop": None}),
     ]
     found = firewall.parse_nft(json.dumps({"nftables": entries}))
@@ -345,8 +351,8 @@ def test_nft_rules():
         "policy": "drop",
         "chains": 1,
         "rejects": True,
-        "ports": ["22", "29500:29600"],
-        "everything_from": ["10.0.0.5", "10.1.0.0/24", "10.2.0.1", "10.3.0.0/16"],
+        "ports": ["22", "29500:29600", "chain"],
+        "everything_from": ["10.0.0.5", "10.1.0.0/24", "10.2.0.1", "10.3.0.0/16", "10.5.0.1"],
     }
     with pytest.raises(Unreadable):
         firewall.parse_nft("table inet filter {")

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from allranks import spec
-from allranks.core import BadInput
+from allranks.core import BadInput, Facts
 from allranks.launch import jobs, scripts
 from allranks.launch.jobs import NodePaths
+from allranks.launch.launchers import deepspeed
 from allranks.launch.scripts import _container
 from allranks.plan import make_plan
+from allranks.runs import inspection
 from allranks.spec.launchers import names
 
 HERE = "nodes: localhost\ngpus: {model: cpu}\n"
@@ -125,3 +129,19 @@ def test_a_rendered_container_has_the_folder_of_the_code(
 ) -> None:
     job = SimpleNamespace(run=SimpleNamespace(code=code))
     assert _container.mounts(job, SimpleNamespace(mounts=mounts)) == found  # type: ignore[arg-type]  # stand-ins
+
+
+def test_a_python_below_the_home_folder_is_found_wherever_it_is_started(tmp_path: Path) -> None:
+    """Neither a kernel nor a quoted word of a shell expands `~`."""
+    facts = Facts("a", 0.0, {"software": {"python": {"executable": "/home/u/env/bin/python"}}})
+    assert inspection.at_home("~/env/bin/python", facts) == "/home/u/env/bin/python"
+    assert inspection.at_home("/opt/python", facts) == "/opt/python"
+    assert inspection.at_home("~/python", Facts("a", 0.0, {})) == "~/python"
+    (tmp_path / "my env").mkdir()
+    (tmp_path / "my env" / "python").write_text('#!/bin/sh\necho "$@"\n')
+    (tmp_path / "my env" / "python").chmod(0o755)
+    done = subprocess.run(
+        ["sh", "-c", deepspeed.AT_HOME, "sh", "~/my env/python", "-m", "a b"],
+        env={"HOME": str(tmp_path), "PATH": os.environ["PATH"]}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "-m a b\n"

@@ -272,7 +272,7 @@ def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> N
     elif name in ("popd", "cd") and (name == "popd" or plain == ["-"]):
         session.leave(
             " ".join([name, *plain]),
-            "which folder that is is not known here.",
+            "that folder is not known here.",
             "train: {workdir: the folder}",
         )
     elif name in ("cd", "pushd") and rest:

@@ -117,7 +117,8 @@ _VERDICTS = ("accept", "drop", "reject", "jump", "goto")
 def _nft_rule(expressions: Any, found: Dict[str, Any]) -> None:
     parts = mappings(expressions)
     verdict = next((name for part in parts for name in _VERDICTS if name in part), "")
-    if any("xt" in part for part in parts):
+    hidden = any("xt" in part and mapping(part["xt"]).get("name") != "comment" for part in parts)
+    if hidden and verdict not in ("jump", "goto"):
         return  # a condition of iptables that nft does not spell out
     matches = [part["match"] for part in parts if isinstance(part.get("match"), dict)]
     ports = [m.get("right") for m in matches if '"dport"' in json.dumps(m.get("left"))]
