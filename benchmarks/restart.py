@@ -32,7 +32,12 @@ def free_port() -> int:
 
 
 def ours(
-    folder: Path, loop: Path = LOOP, loader: str = "stock", limit: float = LIMIT_SECONDS, **env: str
+    folder: Path,
+    loop: Path = LOOP,
+    loader: str = "stock",
+    limit: float = LIMIT_SECONDS,
+    standby: bool = False,
+    **env: str,
 ) -> dict[str, float]:
     """`env`: further variables of the script."""
     data = {
@@ -42,7 +47,7 @@ def ours(
         "gpus": {"count": 1, "model": "cpu"},
         "environment": {"python": sys.executable, "loader": loader},
         "network": {"port": free_port()},
-        "launch": {"restarts": 1},
+        "launch": {"restarts": 1, "standby": standby},
         "train": {"command": [str(loop)]},
         "env": {"RESTART_DIR": str(folder), "GLOO_SOCKET_IFNAME": "lo", **env},
     }

@@ -1,7 +1,8 @@
 """From SIGKILL of a rank to the next step with a base of 1.5 B parameters, against `torchrun --max-restarts=1`.
 
 Both run the same script (`_restart_base_loop.py`) under ZeRO-3 on three nodes of this machine, in turns; allranks with
-`environment: {loader: own}`. The files stay in the page cache. `SIZE=tiny` tries it out; `KIND=moe`; `ROUNDS=1`.
+`environment: {loader: own}` and `launch: {standby: true}` (`STANDBY=0`: without). The files stay in the page cache.
+`SIZE=tiny` tries it out; `KIND=moe`; `ROUNDS=1`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ LOOP = Path(__file__).parent / "_restart_base_loop.py"
 SIZE = os.environ.get("SIZE", "large")
 KIND = os.environ.get("KIND", "dense")
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
+STANDBY = os.environ.get("STANDBY", "1") == "1"
 LIMIT_SECONDS = 900.0
 PATH = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
 """The environment's own ninja comes first, as in a run of allranks: another one compiles DeepSpeed's operator again."""
@@ -36,7 +38,7 @@ def measure() -> str:
                 with tempfile.TemporaryDirectory(prefix="restart-") as place:
                     folder = Path(place)
                     if side == "allranks":
-                        pair[side] = restart.ours(folder, LOOP, "own", LIMIT_SECONDS, **more)
+                        pair[side] = restart.ours(folder, LOOP, "own", LIMIT_SECONDS, STANDBY, **more)
                     else:
                         pair[side] = restart.theirs(folder, LOOP, LIMIT_SECONDS, PATH=PATH, **more)
             print(pair, file=sys.stderr, flush=True)

@@ -15,7 +15,7 @@ import pytest
 from allranks.core import BadInput
 from allranks.core.messages import Place
 from allranks.core.node_events import Failure
-from allranks.node import bundle, paths, spawn, sweep
+from allranks.node import bundle, paths, spawn, sweep, waiting_torchrun
 
 TABLE = """\
 E1121 02:08:55.185000 14210 torch/distributed/elastic/multiprocessing/api.py:1002] failed (exitcode: -9) local_rank: 1
@@ -275,14 +275,14 @@ def test_without_restarts_none_waits_and_close_ends_it(torchrun):
 
 def test_one_that_ended_while_it_waited_is_made_again_and_not_for_ever(torchrun):
     pids = set()
-    for _ in range(spawn.READY_TRIES):
+    for _ in range(waiting_torchrun.READY_TRIES):
         torchrun.make_ready(1)
         assert torchrun.next_is_ready
         pids.add(torchrun._ready.pid)
         torchrun._ready.kill()
         torchrun._ready.wait()
         assert not torchrun.next_is_ready
-    assert len(pids) == spawn.READY_TRIES
+    assert len(pids) == waiting_torchrun.READY_TRIES
     torchrun.make_ready(1)
     assert not torchrun.next_is_ready
     torchrun.start()
@@ -305,15 +305,19 @@ def test_one_that_no_signal_ends_holds_nobody(torchrun, begin):
         kill=lambda: None, wait=wait, poll=lambda: None, stdin=SimpleNamespace(write=gone, close=gone)
     )
     assert (torchrun.close() if begin == "close" else torchrun._from_ready(["p"], {}, "/")) is None
-    assert waits == [spawn.END_SECONDS]
+    assert waits == [waiting_torchrun.END_SECONDS]
 
 
 def test_one_that_reads_nothing_is_given_its_words_and_none_that_do_not_fit(torchrun, monkeypatch):
-    monkeypatch.setattr(spawn, "_READY", "import time; time.sleep(30)")
+    monkeypatch.setattr(waiting_torchrun, "_READY", "import time; time.sleep(30)")
     torchrun.job = {**torchrun.job, "env": {"MUCH": "x" * 200_000}}
     torchrun.make_ready(1)
     waiting = torchrun._ready
-    assert torchrun.next_is_ready and not spawn.order(waiting, "x" * (2 << 20)) and waiting.poll() is None
+    assert (
+        torchrun.next_is_ready
+        and not waiting_torchrun.order(waiting, "x" * (2 << 20))
+        and waiting.poll() is None
+    )
     torchrun.close()
     torchrun.job["env"]["MUCH"] = "x" * (2 << 20)
     torchrun.make_ready(1)

@@ -323,11 +323,11 @@ def test_a_killed_rank_costs_a_restart_and_the_run_succeeds(runner: Desk, tmp_pa
 
 @pytest.mark.training
 def test_a_restart_goes_on_from_the_newest_verified_checkpoint(runner: Desk, root: Path) -> None:
-    """With allranks' own loader, and the experts in slices."""
+    """With allranks' own loader, the experts in slices, and the next attempt's ranks on standby."""
     tiny = root / ".cache" / "tiny-deepseek-v3"
     subprocess.run([sys.executable, str(root / "examples" / "make_tiny.py"), str(tiny)], check=True)
     settings = [f"network.port={free_port()}", "launch.restarts=1", "environment.loader=own"]
-    settings += ["train.experts=lockstep", "train.experts_at_once=3"]
+    settings += ["train.experts=lockstep", "train.experts_at_once=3", "launch.standby=true"]
     words = [word for setting in settings for word in ("--set", setting)]
     controller = runner.start("run", root / "examples" / "tiny-deepseek-v3.yaml", *words)
     run = runner.at_step(13)
@@ -342,6 +342,10 @@ def test_a_restart_goes_on_from_the_newest_verified_checkpoint(runner: Desk, roo
     notes = [set(e["data"].get("notes", ())) for e in events if e["kind"] == "settings"]
     assert all("DeepseekV3NaiveMoe: fused experts in slices, 3 at a time." in told for told in notes)
     assert all(any(note.startswith("loader own: read ") for note in told) for told in notes)
+    later = [e for e in events if e["kind"] == "settings" and e["at"] > restart_at]
+    stood_by = {e["rank"] for e in later if any(n.startswith("standby: ") for n in e["data"]["notes"])}
+    assert stood_by == {0, 1, 2}
+    assert not any(e["data"].get("trouble") for e in events if e["kind"] == "beat")
     said = next(e["data"]["saw"] for e in events if e["kind"] == "finding" and e["data"]["id"] == "restarted")
     # one every tenth step: which was the newest depends on when the signal came
     looked = [e["data"] for e in events if e["kind"] == "checkpoint" and e["at"] < restart_at]

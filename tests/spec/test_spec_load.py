@@ -75,7 +75,7 @@ container:
 environment: {python: python3.11, modules: [cuda/12.1], activate: /opt/env/activate}
 code: /src
 network: {interface: bond0.100, port: 29500, keeper_port: 29501, fabric: ib}
-launch: {with: slurm, restarts: 2, spares: 1, partition: gpu, account: 0123, time: 24:00:00,
+launch: {with: slurm, restarts: 2, standby: true, spares: 1, partition: gpu, account: 0123, time: 24:00:00,
          extra: --exclusive --gres=gpu:8}
 train: {command: "train.py --lr 1e-5 'a b'"}
 deepspeed: none
@@ -90,7 +90,7 @@ x-anchors: {anything: [goes]}
 """
     run = loads(text, "/etc/r.yaml", accept=["clock-off", "port-busy"])
     assert run.launch == spec.Launch(
-        "slurm", 2, 1, "gpu", "0123", "24:00:00", None, ("--exclusive", "--gres=gpu:8")
+        "slurm", 2, True, 1, "gpu", "0123", "24:00:00", None, ("--exclusive", "--gres=gpu:8")
     )
     assert run.container == spec.Container(
         "podman", "x/y:1", ("~/d:/d", "/a:/b:ro,z"), 1_500_000_000, ("a==1",), {"ulimit": ["memlock=-1"]}

@@ -52,6 +52,9 @@ CASES = {
     "and not a path.\n  fix  zero3",
     "save: {every: 0}\n": "r.yaml:4  save.every: 0 is not a number of steps.\n"
     "  why  it is a whole number from 1 to 1,000,000,000.\n  fix  such as 50",
+    "launch: {standby: true}\n": "r.yaml:4  launch.standby: launch.restarts is 0.\n"
+    "  why  the ranks on standby are those of the attempt after a restart.\n"
+    "  fix  restarts: 1, or no standby",
     "launch: {spares: 2}\n": "r.yaml:4  launch.spares: 2 of 2 nodes.\n  why  none would be left to train.\n"
     "  fix  spares: 1 at most",
     "launch: {with: local}\n": "r.yaml:4  launch.with: local, but node1 is node1.\n"

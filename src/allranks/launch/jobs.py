@@ -143,6 +143,7 @@ def node_job(
         "lease_seconds": LEASE_SECONDS,
         "beat_seconds": beat_seconds(cluster.world_size),
         "restarts": run.launch.restarts,
+        "standby": run.launch.standby,
     }
     if words[0].startswith("~"):
         job["script"] = words[0]

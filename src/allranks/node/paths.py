@@ -95,6 +95,7 @@ class NodeDirectory:
         self.stacks = os.path.join(self.root, "stacks")
         self.stacks_request = os.path.join(self.stacks, "request")
         self.save_request = os.path.join(self.stacks, "save")
+        self.imports = os.path.join(self.root, "imports.json")
         self.work = os.path.join(self.root, "work")
 
     def rank_log(self, rank: int) -> str:
@@ -109,7 +110,7 @@ class NodeDirectory:
     def file(self, name: str) -> str:
         """A file of the job's `files`; refused if the name is one that the supervisor itself writes."""
         path = os.path.join(self.root, checked_name(name, "file"))
-        own = (self.job, self.supervisor, self.journal, self.processes)
+        own = (self.job, self.supervisor, self.journal, self.processes, self.imports)
         if path in own or path in (self.logs, self.ranks, self.stacks, self.work):
             raise BadInput(Problem(saw=f"the job's file {name!r} is named like one of the run directory."))
         return path

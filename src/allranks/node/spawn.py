@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
 import re
@@ -11,11 +10,11 @@ import subprocess
 import sys
 from typing import Any, Dict, List, Mapping, Optional
 
-from allranks.core import BadInput, Problem
+from allranks.core import BadInput, Problem, standby
 from allranks.core.messages import Place
 from allranks.core.node_events import Failure
 from allranks.core.placeholders import with_resume
-from allranks.node import extension_locks, processes
+from allranks.node import extension_locks, memory, processes, waiting_torchrun
 from allranks.node.ownership import RUN_ID_VARIABLE
 from allranks.node.paths import NodeDirectory, Tail, read_bytes, size_of, write_text
 from allranks.node.removal import remove_files
@@ -34,6 +33,9 @@ INHERITED = (
 shell, srun and a container and from node to node, must not decide how a run behaves."""
 
 TABLE_BYTES = 256 << 10
+
+STANDBY_BYTES = 2 << 30
+"""The memory that must be free for each rank on standby: several times what its libraries take."""
 
 FLIGHT_RECORDER = "TORCH_NCCL_TRACE_BUFFER_SIZE"
 """How many collectives torch's flight recorder keeps. 2000 is torch's own default since 2.7; before, it was off."""
@@ -85,6 +87,8 @@ def environment(
     )
     if not {"TORCH_FR_BUFFER_SIZE", FLIGHT_RECORDER} & merged.keys():
         merged[FLIGHT_RECORDER] = "2000"
+    if job.get("standby"):
+        merged[standby.LIST] = directory.imports
     if job.get("inside"):
         # First, so that the sitecustomize.py in it is the one that Python finds.
         rest = merged.get("PYTHONPATH")
@@ -98,7 +102,7 @@ def start(argv: List[str], env: Mapping[str, str], cwd: str, log: str) -> "subpr
     A program that is not there ends with code 127 and a line in the log, as in a shell.
     """
     words = [sys.executable, "-I", "-S", "-c", _STARTER, str(os.getpid()), *argv]
-    child = _logged(words, log, cwd=cwd, start_new_session=True)
+    child = waiting_torchrun.logged(words, log, cwd=cwd, start_new_session=True)
     assert child.stdin is not None
     try:
         child.stdin.write(json.dumps(dict(env)).encode())
@@ -106,114 +110,6 @@ def start(argv: List[str], env: Mapping[str, str], cwd: str, log: str) -> "subpr
     except BrokenPipeError:
         pass  # it died at once; its code says so
     return child
-
-
-def _logged(
-    words: List[str], log: str, cwd: Optional[str] = None, start_new_session: bool = False, bufsize: int = -1
-) -> "subprocess.Popen[bytes]":
-    """Starts a program with a pipe as its input and its output appended to `log`. Raises OSError."""
-    descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
-    try:
-        return subprocess.Popen(
-            words,
-            bufsize,
-            stdin=subprocess.PIPE,
-            stdout=descriptor,
-            stderr=descriptor,
-            cwd=cwd,
-            start_new_session=start_new_session,
-        )
-    finally:
-        os.close(descriptor)
-
-
-RUN = ["-m", "torch.distributed.run"]
-
-END_SECONDS = 1.0
-"""How long to wait for the end of a waiting Python: one that hangs in the kernel must not hold its supervisor."""
-
-READY_TRIES = 3
-"""The most Pythons that are begun for one attempt if they die while they wait: each costs seconds of a core that
-trains."""
-
-PIPE_BYTES = 1 << 20
-"""The most that any user's pipe may hold (/proc/sys/fs/pipe-max-size); 64 KiB is what it holds by itself."""
-
-_F_SETPIPE_SZ = 1031
-"""Of linux/fcntl.h; Python names it since 3.10."""
-
-_READY = """
-import ctypes, json, os, signal, sys
-with open(0, "rb", buffering=0, closefd=False) as words:
-    environment = json.loads(words.readline())
-for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM, signal.SIGCHLD):
-    signal.signal(number, signal.SIG_DFL)
-ctypes.CDLL(None).prctl(1, signal.SIGTERM, 0, 0, 0)
-if os.getppid() != int(sys.argv[1]):
-    sys.exit(1)
-os.execvpe(sys.argv[2], sys.argv[2:], environment)
-"""
-_WAITING = """
-import json, os, sys
-from torch.distributed import run
-order = sys.stdin.buffer.readline()
-if not order:
-    sys.exit(0)
-order = json.loads(order)
-os.setsid()
-os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-os.chdir(order["cwd"])
-os.environ.clear()
-os.environ.update(order["env"])
-sys.argv = [run.__file__, *order["words"]]
-sys.exit(run.main())
-"""
-"""A torchrun that has imported torch and waits for its arguments: this saves seconds at the next attempt's start.
-Until then it is in the supervisor's own session and so does not count as a process of the run. It ends with the
-supervisor, or when its standard input does."""
-
-
-def ready(python: str, env: Mapping[str, str], log: str) -> "Optional[subprocess.Popen[bytes]]":
-    """Starts it; None if it could not take its environment. Raises OSError."""
-    words = [sys.executable, "-I", "-S", "-c", _READY, str(os.getpid()), python, "-c", _WAITING]
-    child = _logged(words, log, bufsize=0)  # without a buffer, closing it writes nothing
-    assert child.stdin is not None
-    try:
-        fcntl.fcntl(child.stdin.fileno(), _F_SETPIPE_SZ, PIPE_BYTES)
-    except OSError:
-        pass  # the user's pipes hold as much as they may: an order that is too long is not taken
-    os.set_blocking(child.stdin.fileno(), False)
-    if order(child, dict(env)):
-        return child
-    end(child)
-    return None
-
-
-def order(child: "subprocess.Popen[bytes]", said: Any) -> bool:
-    """Hands one line to a Python that waits, without waiting itself: if its disk is frozen, that Python reads
-    nothing. False if it has ended or the line does not fit into its pipe: then it is no longer of use."""
-    assert child.stdin is not None
-    line = json.dumps(said).encode() + b"\n"
-    try:
-        if child.stdin.write(line) != len(line):  # None if nothing could be written
-            return False
-    except (OSError, ValueError):
-        return False
-    return child.poll() is None
-
-
-def end(child: "subprocess.Popen[bytes]") -> None:
-    """Ends a Python that waits. One that does not end is left to the kernel; the supervisor's own end is its end."""
-    child.kill()
-    try:
-        child.wait(END_SECONDS)
-    except subprocess.TimeoutExpired:
-        pass
-    try:
-        if child.stdin is not None:
-            child.stdin.close()
-    except OSError:
-        pass
 
 
 _FAILURE = re.compile(
@@ -330,11 +226,13 @@ class Torchrun:
         if self._ready is not None and not self.next_is_ready:
             self.close()
         argv = [str(word) for word in self.job["argv"]]
-        wanted = attempt <= int(self.job.get("restarts") or 0) and argv[1:3] == RUN
-        if self._ready is None and wanted and self._tried < READY_TRIES:
+        wanted = attempt <= int(self.job.get("restarts") or 0) and argv[1:3] == waiting_torchrun.RUN
+        if self._ready is None and wanted and self._tried < waiting_torchrun.READY_TRIES:
             self._tried += 1
             try:
-                self._ready = ready(argv[0], self._environment(), self.directory.torchrun_log)
+                self._ready = waiting_torchrun.ready(
+                    argv[0], self._environment(), self.directory.torchrun_log, self._standby(argv)
+                )
             except OSError:
                 pass
 
@@ -342,6 +240,20 @@ class Torchrun:
     def next_is_ready(self) -> bool:
         """Whether the next attempt's Python was begun and lives."""
         return self._ready is not None and self._ready.poll() is None
+
+    def _standby(self, argv: List[str]) -> Optional[Dict[str, Any]]:
+        """The ranks that the next attempt shall have on standby; None without any."""
+        ranks = list(self.place.ranks if self.place else self.job.get("ranks") or ())
+        free = memory.machine().get("memory_available_bytes", 0)
+        if not self.job.get("standby") or not ranks or free < len(ranks) * STANDBY_BYTES:
+            return None
+        return {
+            "inside": str(self.job["inside"]),
+            "list": self.directory.imports,
+            "words": at_place([self._word(word) for word in argv], self.place)[3:],
+            "ranks": ranks,
+            "world_size": self.job["world_size"],
+        }
 
     def _environment(self) -> Dict[str, str]:
         env = environment(self.job, self.directory, self.secrets, os.environ)
@@ -353,18 +265,18 @@ class Torchrun:
         child, self._ready, self._tried = self._ready, None, 0
         if child is None:
             return None
-        if order(child, {"words": argv[3:], "env": dict(env), "cwd": cwd}):
+        if waiting_torchrun.order(child, {"words": argv[3:], "env": dict(env), "cwd": cwd}):
             assert child.stdin is not None
             child.stdin.close()
             return child
-        end(child)
+        waiting_torchrun.end(child)
         return None
 
     def close(self) -> None:
         """Ends the Python that waits for an attempt which does not come."""
         child, self._ready = self._ready, None
         if child is not None:
-            end(child)
+            waiting_torchrun.end(child)
 
     def ended(self) -> Optional[int]:
         """Its code, told once, when it has ended since it was started."""

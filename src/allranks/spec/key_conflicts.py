@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from allranks.core.net import is_loopback
@@ -36,10 +36,7 @@ def check_together(run: Run, tree: Table, reading: Reading) -> None:
     if run.network.port and run.network.port == run.network.keeper_port:
         saw = f"{run.network.port} is also network.port."
         wrong("network.keeper_port", saw, "the rendezvous and the keeper cannot listen on one port.", "0")
-    count = len(run.cluster.nodes)
-    if count and run.launch.spares >= count:
-        saw = f"{run.launch.spares} of {count} nodes."
-        wrong("launch.spares", saw, "none would be left to train.", f"spares: {count - 1} at most")
+    check_restarts(run, wrong)
     away = [node for node in run.cluster.nodes if not is_loopback(node.address)]
     launch = run.launch.with_
     if run.is_here and away:
@@ -72,6 +69,17 @@ def check_together(run: Run, tree: Table, reading: Reading) -> None:
             reading.wrong(
                 place("env"), saw, "the file would show what secrets hides.", f"take {name} out of env"
             )
+
+
+def check_restarts(run: Run, wrong: Callable[[str, str, str, str], None]) -> None:
+    """Spares that leave somebody to train, and ranks on standby for a restart that may come."""
+    count = len(run.cluster.nodes)
+    if count and run.launch.spares >= count:
+        saw = f"{run.launch.spares} of {count} nodes."
+        wrong("launch.spares", saw, "none would be left to train.", f"spares: {count - 1} at most")
+    if run.launch.standby and not run.launch.restarts:
+        why = "the ranks on standby are those of the attempt after a restart."
+        wrong("launch.standby", "launch.restarts is 0.", why, "restarts: 1, or no standby")
 
 
 def check_loading(run: Run, tree: Table, reading: Reading) -> None:

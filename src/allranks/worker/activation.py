@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from typing import Optional
 
 ACTIVE: Optional[Rank] = None
+STANDBY, LIST = "ALLRANKS_STANDBY_HANDLE", "ALLRANKS_STANDBY_LIST"
+"""The names of `core.standby`, which is imported only if one of them is there."""
 
 
 def activate() -> None:
@@ -31,12 +33,34 @@ def _activate() -> None:
     found = rank_identity.here(os.environ)
     if found is None or ACTIVE is not None:
         return
+    ACTIVE = rank = Rank(found)
+    guard.guarded(watch_imports)(rank)
+    stood_by = STANDBY in os.environ
+    if stood_by:
+        _stand_by(rank)
+        found = rank.place
     os.environ[rank_identity.MARK] = found.mark
     guard.guarded(rank_log.redirect)(found)
-    ACTIVE = rank = Rank(found)
     guard.guarded(ExitHooks(rank).install)()
-    guard.guarded(watch_imports)(rank)
+    if LIST in os.environ and found.local_rank == 0 and not stood_by:
+        guard.guarded(_record_imports)(rank)
     threading.Thread(target=_live, args=(rank,), name="allranks-heart", daemon=True).start()
+
+
+def _stand_by(rank: Rank) -> None:
+    """Returns when the attempt begins that this process waited for."""
+    from allranks.worker import standby
+
+    standby.stand_by(rank)
+    rank.place = rank_identity.here(os.environ) or rank.place
+
+
+def _record_imports(rank: Rank) -> None:
+    from allranks.worker import standby
+
+    recorder = standby.Recorder(os.environ[LIST])
+    recorder.install()
+    rank.at_join = recorder.joins
 
 
 def _live(rank: Rank) -> None:

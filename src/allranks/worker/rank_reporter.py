@@ -69,6 +69,8 @@ class Rank:
         """The `Settings` that were told before the first batch, whose digest is still to come."""
         self.first_batch: Any = None
         """`digest.FirstBatch`, once a DataLoader has given one."""
+        self.at_join: Optional[Callable[[], None]] = None
+        """Called when the rank is about to join the others."""
         self.notes: List[str] = []
         """The changes that allranks made for the training, reported with the settings."""
         self.awaited: Optional[Record] = None

@@ -134,6 +134,8 @@ def watch_join(rank: Rank, torch: Any) -> None:
 
     def before(args: Any, kwargs: Any) -> None:
         rank.reach("preparing")
+        if rank.at_join is not None:
+            guard.guarded(rank.at_join)()
         rank.doing = "waiting for the other ranks to join"
         rank.wake.set()
 
