@@ -9,7 +9,7 @@
 # HOSTS="node1 node2 node3" starts each on a host of its own over ssh (SSH_CONFIG: its -F), where all paths are the same.
 # RANK=R MASTER=HOST: only this node's torchrun, for a launcher that starts this script on each (benchmarks/engines.py).
 # HOSTFILE=FILE MASTER=HOST: DeepSpeed's own launcher in torchrun's place. STEPS=N: as many instead of the demo's.
-# LORA_TARGET=NAMES: for MODEL_AND_DATA of another family.
+# LORA_TARGET=NAMES: for MODEL_AND_DATA of another family. CUTOFF=TOKENS, BATCH=N: of a step.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -68,6 +68,8 @@ arguments=(
     "--output_dir=$out/adapter"
     ${STEPS:+"--max_steps=$STEPS"}
     ${LORA_TARGET:+"--lora_target=$LORA_TARGET"}
+    ${CUTOFF:+"--cutoff_len=$CUTOFF"}
+    ${BATCH:+"--per_device_train_batch_size=$BATCH"}
     "--deepspeed=$config"
 )
 

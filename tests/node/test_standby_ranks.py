@@ -27,7 +27,8 @@ rank = SimpleNamespace(notes=[])
 standby.stand_by(rank)
 told = {"argv": sys.argv, "word": os.environ.get("WORD"), "gone": os.environ.get("GONE"), "cwd": os.getcwd(),
         "leads": os.getsid(0) == os.getpid(), "notes": rank.notes, "handle": os.environ.get("ALLRANKS_STANDBY_HANDLE"),
-        "json5": "colorsys" in sys.modules, "master": os.environ.get("MASTER_PORT")}
+        "ahead": "colorsys" in sys.modules, "master": os.environ.get("MASTER_PORT"),
+        "locale": os.environ.get("LC_CTYPE")}
 open(sys.argv[1], "w").write(json.dumps(told))
 """
 
@@ -56,18 +57,20 @@ def waiting(tmp_path: Path) -> Any:
 
 
 def test_torchrun_gets_the_process_that_waited(waiting: Any, tmp_path: Path, monkeypatch: Any) -> None:
-    ready, words, env = waiting()
+    ready, words, env = waiting(LC_CTYPE="C.UTF-8")
     process = ready.waiting[0].process
     assert os.getsid(process.pid) == os.getsid(0), "until its attempt it is in the supervisor's session"
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     env = {**env, "MASTER_PORT": "29500", "ALLRANKS_ATTEMPT": "1"}
+    del env["LC_CTYPE"]  # Python sets it for itself
     child = ready.take(0, [*words[:3], str(tmp_path / "told"), "--more"], env)
     assert child is process and child.wait(60) == 0
     told = json.loads((tmp_path / "told").read_text())
     assert told["argv"] == [words[2], str(tmp_path / "told"), "--more"]
     assert (told["word"], told["gone"], told["master"]) == ("a", "x", "29500")
-    assert (told["cwd"], told["leads"], told["handle"], told["json5"]) == (
+    assert told["locale"] == "C.UTF-8"
+    assert (told["cwd"], told["leads"], told["handle"], told["ahead"]) == (
         str(tmp_path / "work"),
         True,
         None,

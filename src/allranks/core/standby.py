@@ -23,10 +23,11 @@ PLACE = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE")
 
 OF_AN_ATTEMPT = frozenset((
     "GROUP_RANK", "ROLE_RANK", "ROLE_NAME", "GROUP_WORLD_SIZE", "ROLE_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT",
-    "TORCH_NCCL_ASYNC_ERROR_HANDLING",
+    "TORCH_NCCL_ASYNC_ERROR_HANDLING", "LC_CTYPE",
 ))  # fmt: skip
 """Variables that torchrun gives a rank (torch 2.13, distributed/elastic/agent/server/local_elastic_agent.py). They are
-read when the rank joins, and no library reads them while it is imported."""
+read when the rank joins, and no library reads them while it is imported. Without a locale, each Python sets LC_CTYPE
+for itself (PEP 538)."""
 
 OWN_PREFIXES = ("ALLRANKS_", "TORCHELASTIC_")
 
@@ -42,7 +43,7 @@ def lasting(env: Mapping[str, str]) -> Dict[str, str]:
 
 def differences(before: Mapping[str, str], now: Mapping[str, str]) -> Dict[str, Any]:
     """The changes that turn `before` into `now`: `{name: value}`, with None for a variable that is removed."""
-    gone: Dict[str, Any] = {name: None for name in before if name not in now}
+    gone: Dict[str, Any] = {name: None for name in before if name not in now and name != "LC_CTYPE"}
     return {**gone, **{name: value for name, value in now.items() if before.get(name) != value}}
 
 
