@@ -33,7 +33,10 @@ def test_faults_of_gpus_come_through_ssh(rig: Rig, tmp_path: Path) -> None:
     for number, body in ((1, "cat /etc/smi.xml"), (2, "cat /etc/smi.xml"), (3, "sleep 300")):
         put(rig, number, "/usr/local/bin/nvidia-smi", FAKE % body)
         put(rig, number, "/etc/smi.xml", sick if number == 2 else healthy, "644")
-        put(rig, number, "/root/train.py", f"print({number == 3})\n")
+        rig.run(
+            number, ["mkdir", "-p", "/root/job"]
+        )  # alone there: the folder is compared, and /root is the user's
+        put(rig, number, "/root/job/train.py", f"print({number == 3})\n")
     lock = "/root/operators/fused_adam/lock"
     rig.run(1, ["mkdir", "-p", str(Path(lock).parent)])
     put(rig, 1, lock, "", "644")
@@ -43,7 +46,7 @@ def test_faults_of_gpus_come_through_ssh(rig: Rig, tmp_path: Path) -> None:
         gpus={"count": 2, "model": "A100-SXM4-80GB"},
         user="root",
         env={"TORCH_EXTENSIONS_DIR": "/root/operators"},
-        train={"command": ["/root/train.py"]},
+        train={"command": ["/root/job/train.py"]},
     )
     lists = ("--passing", tmp_path / "passing", "--failing", tmp_path / "failing")
     findings = desk.json("check", file, *lists, code=1)["findings"]
