@@ -43,7 +43,7 @@ COMPLAINS = re.compile(
 """Words of which each refusal has one. An exception without any may only carry a name or a value."""
 
 _NEUTRAL = re.compile(
-    r"/lib(?:64)?/python\d\.\d{1,2}/(?!site-packages|dist-packages)|<frozen|<string>"
+    r"/lib(?:64)?/python\d\.\d{1,2}/(?!site-packages|dist-packages|configparser|tomllib)|<frozen|<string>"
     r"|/(?:numpy|pandas|pyarrow|requests|urllib3|httpx|httpcore|aiohttp|fsspec|tqdm|dill|multiprocess"
     r"|typing_extensions"
     r"|fire|click|hydra/_internal)/|/hydra/(?:main|core/utils)\.py"
@@ -56,6 +56,7 @@ _FRAME = re.compile(r'\s{0,8}File "([^"]{1,400})", line [\d?]{1,9}, in (\S{1,120
 _WRAPPED = re.compile(r"(?:[\w.]{1,120}: ){1,3}(?=[\w.]{1,120}(?:Error|Exception): )")
 _COMMAND = re.compile(r"(?i)\bfailed to run .{1,1000}?(?:, exception|: error|: exit code)(?=:)")
 _LONGEST = 600
+_LACKS = ("KeyError", "AttributeError: 'NoneType'", "TypeError: 'NoneType'")
 
 
 _OF_CLASS = re.compile(r"((?:[a-z_]\w{0,60}\.){1,8})([A-Z]\w{0,80})(?::|\(|$)")
@@ -65,13 +66,15 @@ _OF_CLASS = re.compile(r"((?:[a-z_]\w{0,60}\.){1,8})([A-Z]\w{0,80})(?::|\(|$)")
 class Claim(NamedTuple):
     """`frame` is searched in `path in function` of the innermost frame that is not neutral; `subject` in a message that
     complains. `general`: any other claim on the subject wins. `broad`: its code serves many subjects, so that a claim
-    of `settings`, whose subject says what was refused there, wins over the place."""
+    of `settings`, whose subject says what was refused there, wins over the place. `code` is searched in the statement
+    that did not find a key: the name of what was searched says what lacks it."""
 
     frame: str = ""
     subject: str = ""
     general: bool = False
     broad: bool = False
     settings: bool = False
+    code: str = ""
 
 
 compiled = lru_cache(maxsize=None)(partial(re.compile, flags=re.ASCII))
@@ -94,15 +97,19 @@ def place_of_class(text: str) -> Optional[str]:
     return f"/{named.group(1).replace('.', '/')}__init__.py in {named.group(2)}"
 
 
-def claimants(claims: Dict[str, Claim], text: str, frames: Sequence[str], context: str = "") -> Iterator[str]:
+def claimants(
+    claims: Dict[str, Claim], text: str, frames: Sequence[str], context: str = "", code: str = ""
+) -> Iterator[str]:
     """The symptoms that an exception's line may belong to, the likeliest first. `context`: the words before it, or the
-    next line of its message."""
+    next line of its message; `code`: the statement that raised it."""
     message = _without_command(_WRAPPED.sub("", text[:_LONGEST], count=1))
     places = [place for place in (place_of(frames), place_of_class(message)) if place is not None]
     placed = [
         name for name, one in claims.items() if one.frame and any(map(compiled(one.frame).search, places))
     ]
     yield from (name for name in placed if not (claims[name].general or claims[name].broad))
+    if code and message.startswith(_LACKS):
+        yield from (name for name, one in claims.items() if one.code and compiled(one.code).search(code))
     about = _about(claims, message) or (_about(claims, context[:_LONGEST]) if context else [])
     broad = [name for name in placed if claims[name].broad]
     yield from (name for _, _, name in about if not broad or claims[name].settings)

@@ -27,6 +27,8 @@ from allranks.diagnose.streams import (
     LOOSE,
     NOT_IGNORED,
     OPEN,
+    TITLE,
+    TITLE_WITHIN,
     WAS_IGNORED,
     WRAPPERS,
     Quoted,
@@ -39,6 +41,7 @@ from allranks.diagnose.streams import (
     head,
     in_traceback,
     keep_statement,
+    note_code,
     note_cut,
     take_frames,
 )
@@ -73,7 +76,7 @@ class Evidence(Store):
         self._source = Source()
         self._kept: Dict[Tuple[Any, ...], int] = {}
         self._shapes = Shapes()
-        self._frames = frames()
+        self._frames, self.title = frames(), 0
 
     # ---- one line ----
 
@@ -81,6 +84,9 @@ class Evidence(Store):
         text = line.text
         seen = self._count(line)
         shape = self._shapes.of(text)
+        if text.startswith(TITLE):
+            line, shape = self._titled(line, shape)
+        note_code(seen, text)
         if shape is PLAIN:
             if seen.traceback != OPEN:
                 seen.last_plain = line
@@ -94,13 +100,20 @@ class Evidence(Store):
             keep(seen, Heard(shape.complains, seen.lines, line, self.count, self._source.steps))
         self._examine(line, seen, shape)
 
+    def _titled(self, line: Line, shape: Shape) -> Tuple[Line, Shape]:
+        if self.count > TITLE_WITHIN:
+            return line, shape.of_comment
+        self.title = self.count
+        self._read_facts(line, shape)
+        return line._replace(text=line.text[len(TITLE) :]), shape._replace(facts=())
+
     def add_exception(self, told: Told, place: Line) -> None:
         """Adds an exception that a rank reported in parts. It counts like a traceback in the log of that place. The
         message's other lines are read like lines of a log, since a library may give the reason there."""
         first, *others = told.text.splitlines() or [""]
         line = place._replace(text=first)
         seen = self._count(line)
-        seen.frames, seen.own = (), ""
+        seen.frames, seen.own, seen.code = (), "", ""
         for file, number, function in told.frames:
             seen.frames = (*seen.frames, f'File "{file}", line {number or 0}, in {function}')[-FRAMES_KEPT:]
             facts.on_frame(self, line.rank, file, function)
@@ -149,7 +162,9 @@ class Evidence(Store):
             seen = self.seen_of(part.place)
             seen.lines += part.lines
             _, plain, steps = said.setdefault(id(seen), (seen, [], []))
-            plain += [part.plain] if part.plain is not None else []
+            if part.plain is not None:
+                plain.append(part.plain)
+                note_code(seen, part.plain[1].text)
             if part.step is not None:
                 steps.append(part.step)
                 seen.steps += part.steps
@@ -302,17 +317,8 @@ class Evidence(Store):
             return
         if communication is None:
             communication = is_communication((kind,), line.text)
-        raised = Raised(
-            kind,
-            line,
-            self.count,
-            self.now(line),
-            communication,
-            tuple(found),
-            self._source.steps,
-            seen.frames,
-            seen.own,
-        )
+        told = (self.count, self.now(line), communication, tuple(found), self._source.steps)
+        raised = Raised(kind, line, *told, seen.frames, seen.own, "", seen.code if seen.frames else "")
         seen.raised.append(raised)
 
     # ---- what several symptoms ask ----

@@ -110,7 +110,8 @@ def in_words(seen: Evidence, crashed: str) -> Optional[Case]:
     short, named = seen.count <= SHORT and not seen.steps and seen.marks < MARKS, None
     for one, told in sorted(every, key=lambda pair: (not pair[1].sure, pair[1].raised.order)):
         near = told.sure and one.lines - told.number <= NEAR_THE_END and not seen.survived(told.raised)
-        if seen.ended_well or not (near or short):
+        title = told.raised.order == seen.title and seen.marks < MARKS
+        if seen.ended_well or not (near or short or title):
             continue
         raised = told.raised
         symptom = next(claimants(claims(), raised.line.text, ()), None)

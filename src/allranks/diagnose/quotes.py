@@ -58,9 +58,9 @@ _STATES = re.compile(
     r"|incorrect|inconsistent"
     r"|mutually exclusive)\b"
     r"|\b[Nn]ot (?:found|supported|allowed|implemented|recogni[sz]ed|available)\b|\b[Oo]ccur(?:s|red)?\b"
-    r"|\b(?:becom(?:es?|ing)|became|is|gets?|got|goes|went|turns|to|found|contains?|produces?|causes?"
-    r"|gives?|in) (?:NaN|nan)\b"
-    r"|(?<![A-Za-z])(?:[Ll]oss|[Gg]rad|[Nn]orm)\w{0,12}\b.{0,16}\b(?:NaN|nan|NAN)\b"
+    r"|(?<![\w.])(?:NaN|nan|NAN|Nan)s?(?![\w(]|\.\w)|\b[Nn]on-?[Ff]inite\b"
+    r"|\b(?:[Ll]oss|[Gg]rad\w{0,12})\b.{0,24}\b[Ii]nf\w{0,6}\b|\b[Dd]iverge[sd]?\b|\b[Ee]xplod(?:e[sd]?|ing)\b"
+    r"|\b[Ll]oss[ _-]?[Ss]cal\w{1,4}\b.{0,40}\b(?:minimum|0\.0|too|zero|min_)"
     r"|\bbut (?:\w{1,20} ){0,4}(?:is|are|was|were|got|found|has|have|only)\b" + CHINESE,
     re.ASCII,
 )

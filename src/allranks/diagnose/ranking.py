@@ -104,8 +104,10 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     raised = next((r for r in every if r.order == first.order and r.line is first.line), None)
     if raised is None or taken(raised, found):
         return
-    told = raised.line.text
-    likely = claimants(claims(), told, raised.frames, raised.context)
+    told, frames = raised.line.text, raised.frames
+    if not frames and raised.order == seen.title:  # the traceback below may be cut off
+        frames = next((one.frames for one in cut_off(seen)), ())
+    likely = claimants(claims(), told, frames, raised.context, raised.code)
     of_runtimes = of_exception(complaints(), raised.kind, told) if raised.kind else ()
     nearest = likeliest(RANK_CRASHED_FIRST.id, told, raised.context)
     for symptom in chain(likely, of_runtimes, nearest):

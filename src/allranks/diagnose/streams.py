@@ -55,13 +55,16 @@ CODE = re.compile(
 """A line of source code, in a traceback or from a script that prints itself. It contains messages that a program could
 print, not messages that it has printed."""
 
+TITLE, TITLE_WITHIN = "# ", 3
+"""The beginning of a title, and the lines of a text in which it is one. Further below it is a comment in a program."""
+
 WRAPPERS = frozenset((
     "ChildFailedError", "CalledProcessError", "RayTaskError", "SystemExit", "ProcessRaisedException",
     "ProcessExitedException", "SignalException",
 ))  # fmt: skip
 """Exceptions of launchers: they repeat that another process failed."""
 
-FRAMES_KEPT = 6
+FRAMES_KEPT, CODE_KEPT = 6, 200
 FOLLOWS_WITHIN = 8
 """After this number of lines a traceback counts as a new one. In a log of many ranks, lines of other ranks may come in
 between."""
@@ -93,6 +96,8 @@ class Raised(NamedTuple):
     own: str = ""
     context: str = ""
     """The words before the exception in its line, or the next line of its message."""
+    code: str = ""
+    """The statement of the innermost frame."""
 
 
 class Quoted(NamedTuple):
@@ -122,8 +127,8 @@ class Seen:
     """The output of one rank, or of one unlabelled stream."""
 
     __slots__ = (
-        "announced", "bare", "complaints", "cut", "frames", "headed", "ignored", "last_plain", "lines", "node", "own",
-        "quoted", "raised", "source", "stated", "steps", "task", "traceback",
+        "announced", "bare", "code", "complaints", "cut", "frames", "headed", "ignored", "last_plain", "lines", "node",
+        "own", "quoted", "raised", "source", "stated", "steps", "task", "traceback",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -134,7 +139,7 @@ class Seen:
         self.steps = 0
         self.traceback = CLOSED
         self.frames: Tuple[str, ...] = ()
-        self.own = ""
+        self.own = self.code = ""
         self.ignored = NOT_IGNORED
         self.headed = 0
         self.raised: List[Raised] = []
@@ -199,7 +204,7 @@ def head(seen: Seen, heading: str, text: str) -> None:
         text = frame_of(text) if heading == _SHOWN else text
         if seen.traceback == CLOSED:
             seen.frames, seen.own = (), ""
-        seen.frames = (*seen.frames[1 - FRAMES_KEPT :], text)
+        seen.frames, seen.code = (*seen.frames[1 - FRAMES_KEPT :], text), ""
         if is_own_frame(text):
             seen.own = text
         if seen.traceback != OPEN:
@@ -212,8 +217,21 @@ def head(seen: Seen, heading: str, text: str) -> None:
     elif seen.ignored == WAS_IGNORED or seen.lines - seen.headed > FOLLOWS_WITHIN:
         seen.ignored = NOT_IGNORED
     seen.traceback = CLOSED if heading == CHAINED else OPEN
-    seen.frames, seen.own = (), ""
+    seen.frames, seen.own, seen.code = (), "", ""
     seen.headed = seen.lines
+
+
+_MARKED = re.compile(r"[ ]{1,80}[~^ ]{0,400}$")
+_POINTED = re.compile(r"(?:[-❱]{2,8}>|❱)[ ]{0,4}\d{1,7}[ ]")
+
+
+def note_code(seen: Seen, text: str) -> None:
+    """Notes the statement that a traceback shows below a frame."""
+    if seen.traceback == CLOSED:
+        return
+    pointed = _POINTED.match(text)
+    if pointed is not None or (text[:2] == "  " and _MARKED.match(text) is None):
+        seen.code = text[pointed.end() if pointed else 0 :].strip()[:CODE_KEPT]
 
 
 def take_frames(seen: Seen, run: Frames, order: int, steps: int) -> None:
@@ -221,11 +239,13 @@ def take_frames(seen: Seen, run: Frames, order: int, steps: int) -> None:
     if seen.traceback == CLOSED:
         seen.frames, seen.own = (), ""
     seen.frames = (*seen.frames, *run.texts)[-FRAMES_KEPT:]
-    seen.own = run.own or seen.own
+    seen.own, seen.code = run.own or seen.own, ""
     before, seen.lines = seen.lines, seen.lines + run.number
     if seen.traceback != OPEN:
         seen.traceback, seen.headed = HEADLESS, seen.lines
         seen.last_plain = run.plain or seen.last_plain
+    if run.plain is not None and run.plain.number > run.last.number:
+        note_code(seen, run.plain.text)
     note_cut(seen, False, run.last, order, steps)
     seen.lines = before + run.lines
 

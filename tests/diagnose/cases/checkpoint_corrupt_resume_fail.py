@@ -1,4 +1,8 @@
 FIRES = (
+    'Traceback (most recent call last):\n  File "train.py", line 9, in main\n    adam.load_state_dict(kept["adam"])\n'
+    "KeyError: 'adam'\n",
+    'Traceback (most recent call last):\n  File "train.py", line 9, in main\n    best = ckpt["best"]\n'
+    "KeyError: 'best'\n",
     "OSError: Unable to load weights from pytorch checkpoint file for '/x/pytorch_model.bin'\n",
     "[rank1]: Traceback (most recent call last):\n[rank1]: "
     "safetensors._safetensors_rust.SafetensorError: Error while "

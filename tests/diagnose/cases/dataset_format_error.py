@@ -1,4 +1,8 @@
 FIRES = (
+    'Traceback (most recent call last):\n  File "train.py", line 9, in main\n    rows.append(row["answer"])\n'
+    "KeyError: 'answer'\n",
+    'Traceback (most recent call last):\n  File "/w/my_dataset.py", line 9, in __getitem__\n    return pick(number)\n'
+    "IndexError: list index out of range\n",
     "Traceback (most recent call last):\n"
     '  File "/opt/datasets/formatting/formatting.py", line 280, in __getitem__\n    value = self.data[key]\n'
     "KeyError: 'answer'\n",

@@ -1,4 +1,12 @@
 FIRES = (
+    "KeyError: 'Non-existent config key: TRAIN.RATE'\n",
+    "toml.decoder.TomlDecodeError: Unbalanced quotes (line 3 column 7 char 40)\n",
+    "tomllib.TOMLDecodeError: Unclosed array (at line 3, column 9)\n",
+    'Traceback (most recent call last):\n  File "train.py", line 9, in main\n    width = cfg["model"]["width"]\n'
+    "            ~~~~~~~~~~~~^^^^^^^^^\nKeyError: 'width'\n",
+    'Traceback (most recent call last):\n  File "train.py", line 9, in main\n    for key in ini["extra"]:\n'
+    '  File "/usr/lib/python3.8/configparser.py", line 959, in __getitem__\n    raise KeyError(key)\n'
+    "KeyError: 'extra'\n",
     "run.sh: line 9: --lr: command not found\n",
     "failed (exitcode: 2) local_rank: 0 (pid: 3623) of binary: /opt/env/bin/python\n",
     "Error: Missing option '--config'.\n",
@@ -9,6 +17,8 @@ FIRES = (
 )
 
 SILENT = (
+    'Traceback (most recent call last):\n  File "train.py", line 9, in main\n    width = table["width"]\n'
+    "KeyError: 'width'\n",
     "failed (exitcode: 3) local_rank: 0 (pid: 3623) of binary: /opt/env/bin/python\n",
     "failed (exitcode: 1) local_rank: 0 (pid: 3623) of binary: /opt/env/bin/python\n",
     "torchrun: error: step 1 loss 2.0\nstep 2 loss 2.0\n",

@@ -41,6 +41,10 @@ CLAIM = Claim(
     subject=r"(?i)checkpoint(?!ing)|state[_ ]?dict|\boptimizer (?:states?|shards?)\b"
     r"|\bparam(?:eter)? groups?\b.{0,60}\b(?:size|missing|saved|match)|\bresum(?:e|ing)|\btorch\.load\b"
     r"|\bweights[_ ]only\b|\bunpickl",
+    code=(
+        r"(?i)(?:checkpoint|ckpt|state_?dict|state|snapshot|pretrained|saved|weights|resume\w{0,12})s?(?:_\w{1,20}|\d)?\["
+        r"|\bload_state_dict\(|\bsd\["
+    ),
 )
 PATTERNS = (
     Pattern("failed finding central directory"),

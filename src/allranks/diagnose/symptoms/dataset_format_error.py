@@ -35,13 +35,20 @@ CLAIM = Claim(
         r"/datasets/(?!utils/|download/|load\.py)|/llamafactory/data/|/llmtuner/data/"
         r"|/axolotl/(?:prompt|utils/data|datasets|processing_strategies)|/trl/data_utils\.py"
         r"|/megatron/(?:core/datasets|legacy/data|data)/|/swift/llm/(?:dataset|template)/"
-        r"|/data_collator|/collat\w{0,30}\.py in"
+        r"|/data_collator|/collat\w{0,30}\.py in|/(?!load\.py)\w{0,30}data_?sets?\w{0,10}\.py in"
+        r"|in \w{0,20}(?:tokenize|preprocess|process|prepare|create|build|make|format|formatting|map|read"
+        r"|parse)_\w{0,20}(?:data_?sets?|data|examples?|samples?|conversations?|func\w{0,5}|fn)$"
     ),
     subject=r"(?i)\bdata ?sets?\b|\b(?:train|eval)_dataset\b|\bcolumns?\b|(?<!config\.)(?<!index\.)\bjsonl?\b"
     r"|\bsamples?\b(?! rate)|\bconversations?\b|\bschema\b|\bfield names?\b"
     r"|\b(?:image|video|audio|visual|vision|media)s? (?:features?|tokens?|placeholders?)\b|\b(?:chosen"
     r"|rejected|completion|messages?)\b"
     r".{0,40}\bkeys?\b|\bkeys? in (?:the )?examples?\b|\bannotation files?\b",
+    code=(
+        r"(?i)(?:example|sample|row|item|record|line|data|entry|datum|json\w{0,10}|df|instance|ann\w{0,10}|dataset|conversation"
+        r"|conv|messages?|turn|doc|document|elem(?:ent)?|dialog\w{0,4}|sentence|source|annotations?|column|question)s?"
+        r"(?:\d|\[\w{1,12}\])?\[[\"'\w]"
+    ),
 )
 PATTERNS = (
     Pattern("corrupted record at", weight=88),  # a TFRecord

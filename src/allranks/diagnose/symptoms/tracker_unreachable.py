@@ -39,7 +39,7 @@ CLAIM = Claim(
 )
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\b(?:wandb|weights (?:&|and) biases|mlflow|comet(?:_ml|\.com)?|neptune|clearml|swanlab"
+        r"(?i)\b(?:wandb|weights (?:&|and) biases|mlflow|comet(?:_ml|\.com)?|neptune|clearml|swanlab)|\b(?:wandb|mlflow)\w{1,20}|\b(?:neptune\.ai"
         r"|tensorboard|aim)\b"
     ),
 )

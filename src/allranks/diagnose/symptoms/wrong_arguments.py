@@ -38,7 +38,8 @@ CLAIM = Claim(
     frame=(
         r" in (?:__post_init__|_{0,2}(?:validate|check|verify|parse)_?\w{0,60})$|/(?:argparse"
         r"|hf_argparser|training_args\w{0,20}|arguments|parser)\.py in|/(?:omegaconf|hydra|pydantic"
-        r"|pydantic_core|jsonargparse|yaml)/|/\w{0,30}(?:args|config|schema"
+        r"|pydantic_core|jsonargparse|yaml|yacs|tomli?|tomlkit|absl|click|fire|typer|tyro|ml_collections)/"
+        r"|/(?:configparser|tomllib/_parser)\.py in|/\w{0,30}(?:args|config|schema"
         r"|hparams)\w{0,20}(?:/\w{1,40})?\.py in"
     ),
     subject=(
@@ -87,6 +88,10 @@ CLAIM = Claim(
         r"|scheduler)s?\b))"
     ),
     general=True,
+    code=(
+        r"(?i)(?:cfg|conf|config\w{0,10}|args|opts?|options?|hparams?|hyper\w{0,12}|params|settings?|parser|flags)\d?"
+        r"(?:\[|\.pop\(|\])"
+    ),
 )
 PATTERNS = (
     Pattern(
@@ -99,6 +104,7 @@ PATTERNS = (
     Pattern("error: argument", r"error: argument \S{1,80}: (?:invalid|expected|not allowed|ignored)"),
     Pattern("HfArgumentParser", r"not used by the HfArgumentParser"),
     Pattern("Could not override", weight=94),
+    Pattern("existent config key", weight=94),  # yacs
     Pattern("ConfigAttributeError", raised=True, weight=94),
     Pattern("ConfigKeyError", raised=True, weight=94),
     Pattern(
@@ -108,6 +114,8 @@ PATTERNS = (
     ),
     Pattern("for help", r"^Try '.{1,200} (?:--help|-h)' for help", weight=94),  # click
     Pattern("Missing option", r"(?:Error|error): Missing option", weight=94),
+    Pattern("TomlDecodeError", weight=88),
+    Pattern("TOMLDecodeError", weight=88),
     Pattern("yaml", r"^yaml\.\w{1,20}\.\w{1,40}Error", weight=88),
     Pattern("No such option", r"(?:Error|error): No such option", weight=94),
 )
