@@ -13,7 +13,8 @@ from functools import lru_cache, partial
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 CHINESE = (
-    "|\u62a5\u9519|\u9519\u8bef|\u5931\u8d25|\u5f02\u5e38|\u65e0\u6cd5|\u4e0d\u652f\u6301|\u4e0d\u80fd"
+    "|\u4e3a\u7a7a|\u6ca1\u6709?|\u4e0d\u5168|\u635f\u574f|\u62a5\u9519|\u9519\u8bef|\u5931\u8d25"
+    "|\u5f02\u5e38|\u65e0\u6cd5|\u4e0d\u652f\u6301|\u4e0d\u80fd"
     "|\u627e\u4e0d\u5230|\u7f3a\u5c11|\u4e0d\u5b58\u5728"
 )
 """Words for an error, a failure, what cannot be done, is not supported, found or there."""
@@ -24,7 +25,7 @@ COMPLAINS = re.compile(
     r"|is not|not in|isn't|are not|aren't|was not|wasn't|were not|has not|have not|no longer|has no|have no"
     r"|(?:has|have) to|is none"
     r"|not (?:yet )?(?:be )?(?:supported|allowed|compatible|implemented|available|found|recogni[sz]ed|valid"
-    r"|set|exist"
+    r"|set|exist|updated|trained|loaded|saved"
     r"|enough|specified|defined|installed|initiali[sz]ed|provided|given|permitted|equal|possible)"
     r"|unsupported|incompatible|requires?|required|needs?|only|internal|missing|invalid|unknown|undefined"
     r"|unrecogni[sz]ed|unexpected|illegal|wrong|incorrect|inconsisten\w{1,5}|insufficient|malformed"
@@ -32,7 +33,8 @@ COMPLAINS = re.compile(
     r"|restricted|refus(?:es?|ed|ing)|denied|forbidden|disallowed|deprecated|duplicate[sd]?|out of range"
     r"|exceeds?"
     r"|differs?|expect(?:s|ed)?|please|make sure|mismatch(?:e[sd])?|mismatched|error|fail(?:ed|s|ing|ure)"
-    r"|crash(?:e[sd])?|occur(?:s|red)?|nans?|detected|unable|misconfigur\w{1,24}"
+    r"|crash(?:e[sd])?|occur(?:s|red)?|nans?|block(?:s|ed)?|prevent(?:s|ed)?|broken|ran out of|detected"
+    r"|unable|misconfigur\w{1,24}"
     r"|no such|no (?:\S{1,60} ){1,4}(?:found|were|was|in|available|specified|provided|given|matche[sd])"
     r"|conflicts?|exclusive|neither|either"
     r"|both|(?:issues?|problems?|trouble) with|too (?:small|large|few|many|long|short)|at least|empty|already"
@@ -108,7 +110,7 @@ def claimants(
         name for name, one in claims.items() if one.frame and any(map(compiled(one.frame).search, places))
     ]
     yield from (name for name in placed if not (claims[name].general or claims[name].broad))
-    if code and message.startswith(_LACKS):
+    if code and (message.startswith(_LACKS) or _FRAME.match(text)):  # the exception itself may be cut off
         yield from (name for name, one in claims.items() if one.code and compiled(one.code).search(code))
     about = _about(claims, message) or (_about(claims, context[:_LONGEST]) if context else [])
     broad = [name for name in placed if claims[name].broad]
@@ -124,11 +126,12 @@ def _without_command(message: str) -> str:
 
 
 def _about(claims: Dict[str, Claim], message: str) -> List[Tuple[bool, int, str]]:
-    """The claims on the subject of a complaint, the special ones and the first subject first."""
+    """The claims on the subject of a complaint, the special ones and the first subject first. An expression that looks
+    for several words of a line, and takes none, says more than one that finds a word."""
     found: List[Tuple[bool, int, str]] = []
     if COMPLAINS.search(message) is not None and "[Errno " not in message:  # its subject is a path
         for name, one in claims.items():
             match = compiled(one.subject).search(message) if one.subject else None
             if match is not None:
-                found.append((one.general, match.start(), name))
+                found.append((one.general, match.start() if match.group() else -1, name))
     return sorted(found)

@@ -76,7 +76,8 @@ class Evidence(Store):
         self._source = Source()
         self._kept: Dict[Tuple[Any, ...], int] = {}
         self._shapes = Shapes()
-        self._frames, self.title = frames(), 0
+        self._frames = frames()
+        self.title, self.title_text = 0, ""
 
     # ---- one line ----
 
@@ -103,7 +104,7 @@ class Evidence(Store):
     def _titled(self, line: Line, shape: Shape) -> Tuple[Line, Shape]:
         if self.count > TITLE_WITHIN:
             return line, shape.of_comment
-        self.title = self.count
+        self.title, self.title_text = self.count, line.text[len(TITLE) :]
         self._read_facts(line, shape)
         return line._replace(text=line.text[len(TITLE) :]), shape._replace(facts=())
 

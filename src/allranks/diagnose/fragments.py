@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import List, Optional
+from typing import Iterator, List, Optional
 
 from allranks.diagnose.catalogue import claims
 from allranks.diagnose.claims import claimants
+from allranks.diagnose.complaints import OF_CODE
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.store import MARKS
 from allranks.diagnose.streams import CLOSED, NOT_IGNORED, Raised
@@ -83,7 +84,7 @@ def cut_off(seen: Evidence) -> List[Raised]:
         if one.cut is None or one.traceback == CLOSED or one.ignored != NOT_IGNORED:
             continue
         named, line, order, steps, last = one.cut
-        raised = Raised("", line, order, None, False, (), steps, one.frames, "", heading)
+        raised = Raised("", line, order, None, False, (), steps, one.frames, "", heading, one.code)
         near = one.lines - last <= (OF_IPYTHON if named else CUT_WITHIN) and (
             named or len(one.frames) > 1 or bool(heading) or line.text[:1] == "│"
         )
@@ -93,6 +94,13 @@ def cut_off(seen: Evidence) -> List[Raised]:
         if near and not seen.survived(raised) and not of_others:
             told.append(raised)
     return sorted(told, key=lambda r: r.order)
+
+
+def of_title(seen: Evidence, kind: str) -> Iterator[str]:
+    """The causes that the title of a text names, for an exception that tells little: one of a connection or a file."""
+    if seen.title and kind not in OF_CODE and kind not in ("", "RuntimeError"):
+        named = claimants(claims(), f"Error: {seen.title_text}", ())
+        yield from (name for name in named if not claims()[name].general)
 
 
 def _is_message(seen: Evidence, text: str) -> bool:

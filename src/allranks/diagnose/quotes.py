@@ -57,9 +57,12 @@ _STATES = re.compile(
     r"|forbidden|refused|denied|incompatible"
     r"|incorrect|inconsistent"
     r"|mutually exclusive)\b"
+    r"|\b[Ee]mpty\b|\b(?:[Bb]locks|[Pp]revents|[Bb]roken|[Rr]an out of)\b|\bnot (?:be )?(?:updated|trained"
+    r"|loaded|saved)\b"
     r"|\b[Nn]ot (?:found|supported|allowed|implemented|recogni[sz]ed|available)\b|\b[Oo]ccur(?:s|red)?\b"
     r"|(?<![\w.])(?:NaN|nan|NAN|Nan)s?(?![\w(]|\.\w)|\b[Nn]on-?[Ff]inite\b"
-    r"|\b(?:[Ll]oss|[Gg]rad\w{0,12})\b.{0,24}\b[Ii]nf\w{0,6}\b|\b[Dd]iverge[sd]?\b|\b[Ee]xplod(?:e[sd]?|ing)\b"
+    r"|\b(?:[Ll]oss|[Gg]rad\w{0,12})\b.{0,24}\b[Ii]nf\w{0,6}\b|\b[Dd]iverge[sd]?\b|\b[Ee]xplod(?:e[sd]?"
+    r"|ing)\b"
     r"|\b[Ll]oss[ _-]?[Ss]cal\w{1,4}\b.{0,40}\b(?:minimum|0\.0|too|zero|min_)"
     r"|\bbut (?:\w{1,20} ){0,4}(?:is|are|was|were|got|found|has|have|only)\b" + CHINESE,
     re.ASCII,

@@ -1,4 +1,5 @@
 FIRES = (
+    "AssertionError: Invalid optimizer offloading device: none\n",
     "Traceback (most recent call last):\nlightning.fabric.utilities.exceptions.MisconfigurationException: Do not set "
     "`gradient_accumulation_steps` in the DeepSpeed config\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: AssertionError: Check "

@@ -1,4 +1,6 @@
 FIRES = (
+    "ValueError: the checkpoint does not fit a tensor parallel size of 4\n",
+    "# Size mismatch of a checkpoint that 8 ranks sharded\n",
     "Traceback (most recent call last):\n"
     "torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([0])\n",
     "[rank0]: Traceback (most recent call last):\n"

@@ -1,4 +1,8 @@
 FIRES = (
+    "RuntimeError: Internal: could not parse ModelProto from /m/tokenizer.model\n",
+    "ValueError: Unrecognized model in /m. Should have a `model_type` key in its config.json\n",
+    "error: failed to open /m/a.gguf for reading\n",
+    "ValueError: could not find model weights in /m\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: Error no "
     "file named model.safetensors, or pytorch_model.bin, "
     "found in directory ./emptymodel.\n",

@@ -1,4 +1,5 @@
 FIRES = (
+    "RuntimeError: find_unused_parameters must be set for this model\n",
     ("Parameter indices which did not receive grad for rank 3: 1 2\n", 3),
     "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "
     "Expected to have finished reduction in the prior "

@@ -1,4 +1,5 @@
 FIRES = (
+    "# The adapter saved under ZeRO-3 has empty weights\n",
     "        size mismatch for decoder.layers.3.fc.weight: copying a param with shape torch.Size([1]) from checkpoint, "
     "the shape in current model is torch.Size([512, 512]).\n",
     "size mismatch for model.embed_tokens.weight: copying a param with shape torch.Size([0]) from "

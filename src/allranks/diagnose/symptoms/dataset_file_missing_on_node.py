@@ -42,8 +42,9 @@ CLAIM = Claim(
         r"|tsv|npy|npz|h5|tar|zst)\b|\b(?:data(?:set)?|shard|manifest) (?:file|path|folder|dir|director(?:y"
         r"|ies))s?\b.{0,200}\b(?:not|n't"
         r"|missing)\b|\b(?:not|n't|cannot|missing|unable)\b.{0,60}\b(?:data(?:set)?|shard|manifest) (?:file"
-        r"|path|folder|dir)s?\b"
+        r"|path|folder|dir)s?\b|\bfilenotfound\w{0,6}\b(?!:)"
     ),
+    settings=True,
 )
 _DATA = (
     r": ['\"](?i:[^'\"]{0,400}?(?:\.(?:bin|idx|jsonl?|parquet|arrow|csv|tsv|"

@@ -44,9 +44,12 @@ CLAIM = Claim(
     r"|\b(?:image|video|audio|visual|vision|media)s? (?:features?|tokens?|placeholders?)\b|\b(?:chosen"
     r"|rejected|completion|messages?)\b"
     r".{0,40}\bkeys?\b|\bkeys? in (?:the )?examples?\b|\bannotation files?\b",
+    broad=True,
     code=(
-        r"(?i)(?:example|sample|row|item|record|line|data|entry|datum|json\w{0,10}|df|instance|ann\w{0,10}|dataset|conversation"
-        r"|conv|messages?|turn|doc|document|elem(?:ent)?|dialog\w{0,4}|sentence|source|annotations?|column|question)s?"
+        r"(?i)(?:example|sample|row|item|record|line|data|entry|datum|json\w{0,10}|df|instance|ann\w{0,10}"
+        r"|dataset|conversation"
+        r"|conv|messages?|turn|doc|document|elem(?:ent)?|dialog\w{0,4}|sentence|source|annotations?|column"
+        r"|question)s?"
         r"(?:\d|\[\w{1,12}\])?\[[\"'\w]"
     ),
 )

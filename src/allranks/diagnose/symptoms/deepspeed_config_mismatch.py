@@ -31,10 +31,12 @@ from allranks.diagnose.symptom import WEAK, Pattern
 
 CLAIM = Claim(
     frame=(
-        r"/deepspeed/runtime/(?:\w{1,30}/)?config\w{0,20}\.py in|/integrations/deepspeed\.py in (?!\w{0,40}checkpoint)"
+        r"/deepspeed/runtime/(?:\w{1,30}/)?config\w{0,20}\.py in|/integrations/deepspeed\.py in "
+        r"(?!\w{0,40}checkpoint)"
         r"|/accelerate/utils/deepspeed\.py in|accelerate/utils/dataclasses\.py in \w{0,40}deepspeed"
     ),
-    subject=r"(?i)deepspeed(?![-/]\w)|\bzero[-_ ]?(?:stage|optimi|3|2)|\bds_config",
+    subject=r"(?i)deepspeed(?![-/]\w)|\boffload(?:ing|ed)?[_ ](?:device|optimizer|param)|\bnvme_path\b"
+    r"|\bzero[-_ ]?(?:stage|optimi|3|2)|\bds_config",
 )
 PATTERNS = (
     Pattern(

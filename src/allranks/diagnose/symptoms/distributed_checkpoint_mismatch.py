@@ -35,7 +35,13 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 CLAIM = Claim(
     frame=r"/torch/distributed/checkpoint/|/dist_checkpointing/|/deepspeed/checkpoint/",
-    subject=r"(?i)dist(?:ributed)?[_ -]ck?(?:he)?c?kp(?:oin)?t|sharded[_ ]state|universal[_ ]checkpoint",
+    subject=r"(?i)^(?=.{0,400}(?:\bcheck ?points?\b|\bckpts?\b|state[_ ]?dict))"
+    r"(?=.{0,400}(?:\b(?:tensor|pipeline|model|data|expert|context)[- _]?parallel|\b(?:tp|pp|ep|cp|3d)\b"
+    r"|world[_ ]?size"
+    r"|\b(?:re)?shard|different (?:number of )?(?:gpus?|ranks?|nodes?|world|parallel|layout)|multiple nodes"
+    r"|\bdcp\b"
+    r"|tensor-volume|flat[_ ]param|\bfsdp|\bzero))|tensor-volume"
+    r"|dist(?:ributed)?[_ -]ck?(?:he)?c?kp(?:oin)?t|sharded[_ ]state|universal[_ ]checkpoint",
 )
 PATTERNS = (
     Pattern("CheckpointingException", weight=96),

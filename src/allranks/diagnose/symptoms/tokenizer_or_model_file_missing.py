@@ -44,6 +44,10 @@ CLAIM = Claim(
         r"|\b(?:model|weights?|tokenizer|vocab\w{0,6}|adapter|merges|sentencepiece) (?:index )?(?:file|path"
         r"|folder|dir"
         r"|director(?:y|ies))s?\b|\bmodel_(?:name_or_)?(?:path|dir)\b"
+        r"|\b(?:no|not find|cannot find|could not find|can't find|couldn't find|unable to find"
+        r"|missing) (?:\w{1,20} ){0,3}"
+        r"(?:model weights|weights?|safetensors|checkpoint files|vocab file|shards?)\b"
+        r"|^unrecognized model in\b"
     ),
 )
 _HUB = ("gated repo", "401 Client", "403 Client")
@@ -57,6 +61,9 @@ PATTERNS = (
     Pattern("does not appear to have a file named", without=_HUB),
     Pattern("is not a local folder and is not a valid model identifier", weight=90),
     Pattern("Unable to load vocabulary from file"),
+    Pattern("Unrecognized model in", r"model_type", weight=90),
+    Pattern("parse ModelProto from", weight=90),  # SentencePiece
+    Pattern("failed to open", r"(?i)failed to open \S{0,300}\.(?:gguf|ggml|bin|safetensors)\b", weight=84),
     Pattern(
         "No such file or directory",
         # PEFT prints "Can't find" if it loads an adapter, so adapter_config here means a save whose folder is missing.

@@ -26,7 +26,7 @@ from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__)
-CLAIM = Claim(subject=r"(?i)\bunused[_ ]param|\bparameters? (?:\w{1,12} ){0,4}(?:un|not )used")
+CLAIM = Claim(subject=r"(?i)(?<![a-z])unused[_ ]param|\bparameters? (?:\w{1,12} ){0,4}(?:un|not )used")
 PATTERNS = (
     Pattern("did not get gradient", r"did not get gradient i", weight=WEAK),
     Pattern("finished reduction in the prior iteration"),

@@ -80,7 +80,8 @@ CLAIM = Claim(
         r"|^.{0,200}(?<![\w-])--[a-z][a-z-]{2,60}(?![\w/.])"
         r"|^(?:\w{1,60}\.){0,8}\w{0,20}(?:onfiguration|Argument|Validation)(?:Error|Exception):"
         r"|\bMisconfigurationException\b|"
-        r"^(?:\w{1,60}\.){0,8}(?:Value|Assertion|NotImplemented|\w{0,40}(?:Config|Argument|Validation)\w{0,20})"
+        r"^(?:\w{1,60}\.){0,8}(?:Value|Assertion|NotImplemented|\w{0,40}(?:Config|Argument"
+        r"|Validation)\w{0,20})"
         r"?(?:Error|Exception): (?!.{0,300}\b(?:tensors?|shapes?|dtypes?|dims?|dimensions?|numel|targets?)\b)"
         r".{0,300}(?:`\w{3,60}`|(?<![\w-])--[a-z][\w-]{2,60}|\b[a-z][a-z0-9]{1,30}_[a-z0-9_]{2,60}\b"
         r"|\b\w{3,60}=\w"
@@ -89,7 +90,8 @@ CLAIM = Claim(
     ),
     general=True,
     code=(
-        r"(?i)(?:cfg|conf|config\w{0,10}|args|opts?|options?|hparams?|hyper\w{0,12}|params|settings?|parser|flags)\d?"
+        r"(?i)(?:cfg|conf|config\w{0,10}|(?<!kw)args|opts?|options?|hparams?|hyper\w{0,12}|params|settings?"
+        r"|parser|flags)\d?"
         r"(?:\[|\.pop\(|\])"
     ),
 )
