@@ -33,7 +33,8 @@ COMPLAINS = re.compile(
     r"|restricted|refus(?:es?|ed|ing)|denied|forbidden|disallowed|deprecated|duplicate[sd]?|out of range"
     r"|exceeds?"
     r"|differs?|expect(?:s|ed)?|please|make sure|mismatch(?:e[sd])?|mismatched|error|fail(?:ed|s|ing|ure)"
-    r"|crash(?:e[sd])?|occur(?:s|red)?|nans?|block(?:s|ed)?|prevent(?:s|ed)?|broken|ran out of|detected"
+    r"|crash(?:e[sd])?|occur(?:s|red)?|nans?|block(?:s|ed)?|prevent(?:s|ed)?|broken|different|(?:0"
+    r"|zero) (?:samples|examples|rows|records)|ran out of|detected"
     r"|unable|misconfigur\w{1,24}"
     r"|no such|no (?:\S{1,60} ){1,4}(?:found|were|was|in|available|specified|provided|given|matche[sd])"
     r"|conflicts?|exclusive|neither|either"
@@ -57,6 +58,14 @@ _NEUTRAL = re.compile(
 _FRAME = re.compile(r'\s{0,8}File "([^"]{1,400})", line [\d?]{1,9}, in (\S{1,120})')
 _WRAPPED = re.compile(r"(?:[\w.]{1,120}: ){1,3}(?=[\w.]{1,120}(?:Error|Exception): )")
 _COMMAND = re.compile(r"(?i)\bfailed to run .{1,1000}?(?:, exception|: error|: exit code)(?=:)")
+_CHOICES = re.compile(
+    r"(?i)\b(?:(?:example|available|valid|supported|possible|allowed|known|existing) (?:choices|options"
+    r"|values|types|names"
+    r"|strategies|backends|keys)|choose from|choices(?: are|:)|(?:must|should) be (?:one of|either)"
+    r"|expected one of)\b"
+)
+"""What follows is a list of everything else that there is, and no subject."""
+
 _LONGEST = 600
 _LACKS = ("KeyError", "AttributeError: 'NoneType'", "TypeError: 'NoneType'")
 
@@ -130,8 +139,10 @@ def _about(claims: Dict[str, Claim], message: str) -> List[Tuple[bool, int, str]
     for several words of a line, and takes none, says more than one that finds a word."""
     found: List[Tuple[bool, int, str]] = []
     if COMPLAINS.search(message) is not None and "[Errno " not in message:  # its subject is a path
+        choices = _CHOICES.search(message)
+        short = message if choices is None else message[: choices.start()]
         for name, one in claims.items():
-            match = compiled(one.subject).search(message) if one.subject else None
+            match = compiled(one.subject).search(message if one.general else short) if one.subject else None
             if match is not None:
                 found.append((one.general, match.start() if match.group() else -1, name))
     return sorted(found)

@@ -87,19 +87,18 @@ class Evidence(Store):
         shape = self._shapes.of(text)
         if text.startswith(TITLE):
             line, shape = self._titled(line, shape)
-        note_code(seen, text)
         if shape is PLAIN:
             if seen.traceback != OPEN:
                 seen.last_plain = line
             elif LOOSE.match(text) is not None:
                 self._exception(line, seen, [])
-            return
-        if shape is STEP:
+        elif shape is STEP:
             self._step(line, seen)
-            return
-        if shape.complains:
-            keep(seen, Heard(shape.complains, seen.lines, line, self.count, self._source.steps))
-        self._examine(line, seen, shape)
+        else:
+            if shape.complains:
+                keep(seen, Heard(shape.complains, seen.lines, line, self.count, self._source.steps))
+            self._examine(line, seen, shape)
+        note_code(seen, text)
 
     def _titled(self, line: Line, shape: Shape) -> Tuple[Line, Shape]:
         if self.count > TITLE_WITHIN:

@@ -99,7 +99,7 @@ def cut_off(seen: Evidence) -> List[Raised]:
 def of_title(seen: Evidence, kind: str) -> Iterator[str]:
     """The causes that the title of a text names, for an exception that tells little: one of a connection or a file."""
     if seen.title and kind not in OF_CODE and kind not in ("", "RuntimeError"):
-        named = claimants(claims(), f"Error: {seen.title_text}", ())
+        named = claimants(claims(), f"failed: {seen.title_text}", ())
         yield from (name for name in named if not claims()[name].general)
 
 
@@ -123,6 +123,8 @@ def in_words(seen: Evidence, crashed: str) -> Optional[Case]:
             continue
         raised = told.raised
         symptom = next(claimants(claims(), raised.line.text, ()), None)
+        if symptom is None and title:
+            symptom = next(claimants(claims(), f"failed: {raised.line.text}", ()), None)
         if symptom is None and _is_message(seen, raised.line.text):
             symptom = next(claimants(claims(), f"Error: {raised.line.text}", ()), None)
         if symptom is not None:

@@ -44,7 +44,7 @@ STATED: it says in words that something failed. LOGGED: a logger does, as an err
 _STATES = re.compile(
     r"[Ee]rror|ERROR|[Ee]xception|\b[Ff]ail(?:s|ed|ure|ing)?\b|FAIL(?:ED|ING|URE)|FATAL|CRITICAL"
     r"|\b[Cc]rash(?:e[sd]|ing)?\b|\b[Cc](?:annot|an't|an not|ould not)\b"
-    r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|[Uu]ndefined|must|should"
+    r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|[Uu]nrecogni[sz]ed|[Uu]ndefined|must|should"
     r"|requires?)\b|mismatch"
     r"|\b(?:is|are|was|were|do|does|did|has|have) ?n(?:ot|'t|o longer)\b"
     r"|\b(?:[Ii]ssues?|[Pp]roblems?|[Tt]rouble) (?:with|when|while|in|on|during|loading)\b"
@@ -57,7 +57,8 @@ _STATES = re.compile(
     r"|forbidden|refused|denied|incompatible"
     r"|incorrect|inconsistent"
     r"|mutually exclusive)\b"
-    r"|\b[Ee]mpty\b|\b(?:[Bb]locks|[Pp]revents|[Bb]roken|[Rr]an out of)\b|\bnot (?:be )?(?:updated|trained"
+    r"|\b[Ee]mpty\b|\b[Cc]orrupt\w{0,3}\b|\b(?:[Bb]locks|[Pp]revents|[Bb]roken|[Rr]an out of)\b"
+    r"|\bnot (?:be )?(?:updated|trained"
     r"|loaded|saved)\b"
     r"|\b[Nn]ot (?:found|supported|allowed|implemented|recogni[sz]ed|available)\b|\b[Oo]ccur(?:s|red)?\b"
     r"|(?<![\w.])(?:NaN|nan|NAN|Nan)s?(?![\w(]|\.\w)|\b[Nn]on-?[Ff]inite\b"

@@ -107,7 +107,9 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     told, frames = raised.line.text, raised.frames
     if not frames and raised.order == seen.title:  # the traceback below may be cut off
         frames = next((one.frames for one in cut_off(seen)), ())
-    context = raised.context if raised.kind else f"Error: {raised.context}"
+    if told.rstrip(": ") == "AssertionError" and raised.code:  # it says only in code what is not so
+        told = f"AssertionError: {raised.code} failed"
+    context = raised.context if raised.kind else f"failed: {raised.context}"
     likely = claimants(claims(), told, frames, context, raised.code)
     of_runtimes = of_exception(complaints(), raised.kind, told) if raised.kind else ()
     nearest = likeliest(RANK_CRASHED_FIRST.id, told, raised.context)

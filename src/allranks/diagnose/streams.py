@@ -223,17 +223,17 @@ def head(seen: Seen, heading: str, text: str) -> None:
     seen.headed = seen.lines
 
 
-_MARKED = re.compile(r"[ ]{1,80}[~^ ]{0,400}$")
 _POINTED = re.compile(r"(?:[-❱]{2,8}>|❱)[ ]{0,4}\d{1,7}[ ]")
 
 
 def note_code(seen: Seen, text: str) -> None:
-    """Notes the statement that a traceback shows below a frame."""
+    """Notes the statement that a traceback shows below a frame, if it is the last line so far."""
     if seen.traceback == CLOSED:
         return
     pointed = _POINTED.match(text)
-    if pointed is not None or (text[:2] == "  " and text[2:6] != "File" and _MARKED.match(text) is None):
-        seen.code = text[pointed.end() if pointed else 0 :].strip()[:CODE_KEPT]
+    if pointed is not None or text.strip(" ~^"):
+        is_code = pointed is not None or (text[:2] == "  " and text[2:6] != "File")
+        seen.code = text[pointed.end() if pointed else 0 :].strip()[:CODE_KEPT] if is_code else ""
 
 
 def take_frames(seen: Seen, run: Frames, order: int, steps: int) -> None:

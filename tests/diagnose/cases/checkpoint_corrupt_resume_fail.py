@@ -14,6 +14,10 @@ FIRES = (
     "failed finding central directory.\n",
     "OpError: file is too short to be an sstable\n",
     "NotFoundError: Key conv/beta not found in checkpoint\n",
+    "DataLossError: Data loss: not an sstable (bad magic number)\n",
+    "zipfile.BadZipFile: Bad CRC-32 for file 'archive/data/3'\n",
+    "DataLossError: Checksum does not match: stored 1 vs. calculated 2\n",
+    "No file found at '/o/last.ckpt', so the run cannot resume\n",
 )
 
 SILENT = (

@@ -7,6 +7,7 @@ FIRES = (
     "[rank0]: megatron.core.dist_checkpointing.core.CheckpointingException: Global shape "
     "mismatch for loaded (torch.Size([50304, 4096])) and expected ((50432, 4096)) tensor for "
     "key embedding.weight\n",
+    "AssertionError: num_layers value from checkpoint (32) is not equal to the input argument value (16).\n",
 )
 
 SILENT = (

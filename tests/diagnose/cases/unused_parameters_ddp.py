@@ -6,6 +6,7 @@ FIRES = (
     "iteration before starting a new one.\n",
     "[rank1]:[I816 21:41:23.03 reducer.cpp:1989] [Rank 1] Parameter: head.bias "
     "did not get gradient in backwards pass.\n",
+    "ValueError: some parameters have no gradient, the reducer waits\n",
 )
 
 SILENT = ("[rank0] find_unused_parameters=True was specified in DDP constructor\n[rank0] step 1 loss 3\n",)

@@ -14,6 +14,13 @@ FIRES = (
     "Usage: train [OPTIONS] COMMAND [ARGS]...\nTry 'train --help' for help.\n\nError: No such command 'go'.\n",
     "ValueError: remaining_argv: ['--lora_ranks', '8']\n",
     "Got unknown args, potentially deprecated arguments: ['--lora_ranks']\n",
+    "AttributeError: 'Namespace' object has no attribute 'pace'\n",
+    "AttributeError: 'EasyDict' object has no attribute 'pace'\n",
+    "KeyError: 'Head is not in the models registry. Look at its name.'\n",
+    "ValueError: No configurable matching 'fit.pace'.\n",
+    "FileNotFoundError: [Errno 2] No such file or directory: 'run/settings.yaml'\n",
+    "error: 'No action for destination key fit.pace to check its value.'\n",
+    "ValueError: unknown strategy 'dq'. Example choices: ddp, fsdp, deepspeed, auto\n",
 )
 
 SILENT = (
@@ -22,4 +29,5 @@ SILENT = (
     "failed (exitcode: 3) local_rank: 0 (pid: 3623) of binary: /opt/env/bin/python\n",
     "failed (exitcode: 1) local_rank: 0 (pid: 3623) of binary: /opt/env/bin/python\n",
     "torchrun: error: step 1 loss 2.0\nstep 2 loss 2.0\n",
+    "AttributeError: 'Encoder' object has no attribute 'pace'\n",
 )

@@ -18,6 +18,8 @@ FIRES = (
     "torch.Size([2, 32]) from checkpoint, the shape in current model is torch.Size([1]).\n",
     'Traceback (most recent call last):\n  File "a.py", line 1, in f\nRuntimeError: The size'
     " of tensor a (0) must match the size of tensor b (14336) at dimension 1\n",
+    "RuntimeError: shape '[-1, 0]' is invalid for input of size 60\n",
+    "# AssertionError with stage 3, ds_status of a parameter\n",
 )
 
 SILENT = (

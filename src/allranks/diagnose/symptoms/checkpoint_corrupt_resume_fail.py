@@ -38,11 +38,18 @@ CLAIM = Claim(
         r"|in (?:_|\w{1,40}_)?(?:load_(?:checkpoint|optimizer\w{0,30}|from_checkpoint|rng_state)"
         r"|resume\w{0,30})$"
     ),
-    subject=r"(?i)checkpoint(?!ing)|state[_ ]?dict|\boptimizer (?:states?|shards?)\b"
+    subject=r"(?i)^(?!.{0,400}(?:parallel|shard|world[_ ]?size|\btp\b|\bdcp\b))(?=.{0,400}(?:\bresum(?:e"
+    r"|ing)\b|\brestor|\.ckpt\b"
+    r"|checkpoint_last|\bfrom (?:the |a )?checkpoint|\blatest (?:file|checkpoint)|\boptimizer states?\b"
+    r"|\btorch\.load"
+    r"|\bckpts?/|/ckpt))(?=.{0,400}(?:\b(?:no|not|cannot|can't|fails?|failed|missing|corrupt|truncated"
+    r"|incomplete|unable)\b|n't\b))"
+    r"|checkpoint(?!ing)|state[_ ]?dict|\boptimizer (?:states?|shards?)\b"
     r"|\bparam(?:eter)? groups?\b.{0,60}\b(?:size|missing|saved|match)|\bresum(?:e|ing)|\btorch\.load\b"
     r"|\bweights[_ ]only\b|\bunpickl",
     code=(
-        r"(?i)(?:checkpoint|ckpt|state_?dict|state|snapshot|pretrained|saved|weights|resume\w{0,12})s?(?:_\w{1,20}|\d)?\["
+        r"(?i)(?:checkpoint|ckpt|state_?dict|state|snapshot|pretrained|saved|weights"
+        r"|resume\w{0,12})s?(?:_\w{1,20}|\d)?\["
         r"|\bload_state_dict\(|\bsd\["
     ),
 )
@@ -61,6 +68,9 @@ PATTERNS = (
     Pattern("MetadataIncompleteBuffer"),
     Pattern("InvalidHeaderDeserialization"),
     Pattern("checkpoint file is corrupted", weight=90),
+    Pattern("not an sstable", weight=90),
+    Pattern("Checksum does not match", weight=86),
+    Pattern("Bad CRC", r"BadZipFile", weight=86),
     Pattern("unexpected EOF", r"unexpected EOF, expected \d{1,12} more bytes"),
     Pattern("_legacy_load", weight=CRASH + 5, frame=("_legacy_load", "")),
     Pattern("pickle_module.load", weight=CRASH + 5),

@@ -55,6 +55,7 @@ PATTERNS = (
     Pattern("DeepSpeed config values that mismatch"),
     Pattern("DeepSpeedConfigError"),
     Pattern("existing deepspeed config"),
+    Pattern("parameters have dtype that is not", weight=90),
     Pattern("valid deepspeed config", r"(?i)(?:not|in)\w{0,60} .{0,40}valid deepspeed config"),
     Pattern("DeepSpeedZeroConfig"),
     Pattern("validation error", r"for DeepSpeed\w{0,60}Config"),

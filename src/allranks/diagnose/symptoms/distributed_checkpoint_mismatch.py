@@ -47,6 +47,7 @@ PATTERNS = (
     Pattern("CheckpointingException", weight=96),
     Pattern("CheckpointException", r"^[\w.]{0,80}CheckpointException: ", raised=True, weight=72),
     Pattern("Global shape mismatch"),
+    Pattern("is not equal to the input argument value", r"value from checkpoint", weight=96),  # Megatron-LM
     Pattern("Missing key in checkpoint state_dict"),
     Pattern("Size mismatch between saved", weight=98),
     Pattern("checkpoint being loaded used a DP world size"),

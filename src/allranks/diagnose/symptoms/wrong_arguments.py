@@ -31,7 +31,7 @@ from typing import Optional
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import ECHO, WEAK, Case, Hit, Pattern
+from allranks.diagnose.symptom import CRASH, ECHO, WEAK, Case, Hit, Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
@@ -116,7 +116,24 @@ PATTERNS = (
     ),
     Pattern("for help", r"^Try '.{1,200} (?:--help|-h)' for help", weight=94),  # click
     Pattern("Missing option", r"(?:Error|error): Missing option", weight=94),
+    Pattern("No action for destination key", weight=90),  # jsonargparse
     Pattern("TomlDecodeError", weight=88),
+    Pattern(
+        "object has no attribute",
+        r"'(?:Simple)?(?:Namespace|ConfigDict|EasyDict|AttrDict|AttributeDict|CfgNode|DictConfig|Munch|Box"
+        r"|FlagValues|edict)'"
+        r" object has no attribute",
+        weight=CRASH + 8,
+        raised=True,
+    ),
+    Pattern("registry", r"is not in the \S{1,60} registry", weight=CRASH + 8, raised=True),  # MMEngine
+    Pattern("No configurable matching", weight=CRASH + 8, raised=True),  # gin
+    Pattern(
+        "No such file or directory",
+        r"directory: b?['\"][^'\"]{1,300}\.(?:ya?ml|cfg|ini|toml|gin|conf|args)['\"]",
+        weight=CRASH + 8,
+        raised=True,
+    ),
     Pattern("TOMLDecodeError", weight=88),
     Pattern("yaml", r"^yaml\.\w{1,20}\.\w{1,40}Error", weight=88),
     Pattern("No such option", r"(?:Error|error): No such option", weight=94),

@@ -50,7 +50,12 @@ PATTERNS = (
     Pattern("weight should have at least", weight=CRASH + 8, raised=True),
     Pattern("weight of shape", r"but got weight of shape \[0\]", weight=CRASH + 8, raised=True),
     Pattern("must match the existing size", r"existing size \(0\)", weight=CRASH + 8, raised=True),
-    Pattern("is invalid for input of size", r"invalid for input of size 0\b", weight=CRASH + 8, raised=True),
+    Pattern(
+        "is invalid for input of size",
+        r"shape '\[(?:-?\d{1,9}, ){0,6}0[,\]]|input of size 0\b",
+        weight=CRASH + 8,
+        raised=True,
+    ),
     Pattern(
         "size mismatch, got",
         r"size mismatch, got .{0,80}\b(?:vec|mat\d?) \((?:0|\d{1,9}x0|0x\d{1,9})\)",
