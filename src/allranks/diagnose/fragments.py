@@ -96,6 +96,13 @@ def cut_off(seen: Evidence) -> List[Raised]:
     return sorted(told, key=lambda r: r.order)
 
 
+def of_assertion(raised: Raised) -> Iterator[str]:
+    """The causes that the statement of an assertion without a message names."""
+    if raised.code and raised.line.text.rstrip(": ") == "AssertionError":
+        named = claimants(claims(), f"failed: {raised.code}", ())
+        yield from (name for name in named if not claims()[name].general)
+
+
 def of_title(seen: Evidence, kind: str) -> Iterator[str]:
     """The causes that the title of a text names, for an exception that tells little: one of a connection or a file."""
     if seen.title and kind not in OF_CODE and kind not in ("", "RuntimeError"):

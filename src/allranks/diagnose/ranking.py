@@ -19,7 +19,7 @@ from allranks.diagnose.catalogue import cause, claims, complaints, modules, sect
 from allranks.diagnose.claims import claimants
 from allranks.diagnose.complaints import NEAR_THE_END, SAID, Heard, first_known, near_the_end, of_exception
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.fragments import cut_off, in_words, of_title, quoted
+from allranks.diagnose.fragments import cut_off, in_words, of_assertion, of_title, quoted
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.signals import Signal, Texts, order, ranked
@@ -107,13 +107,12 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     told, frames = raised.line.text, raised.frames
     if not frames and raised.order == seen.title:  # the traceback below may be cut off
         frames = next((one.frames for one in cut_off(seen)), ())
-    if told.rstrip(": ") == "AssertionError" and raised.code:  # it says only in code what is not so
-        told = f"AssertionError: {raised.code} failed"
     context = raised.context if raised.kind else f"failed: {raised.context}"
     likely = claimants(claims(), told, frames, context, raised.code)
     of_runtimes = of_exception(complaints(), raised.kind, told) if raised.kind else ()
     nearest = likeliest(RANK_CRASHED_FIRST.id, told, raised.context)
-    for symptom in chain(likely, of_title(seen, raised.kind), of_runtimes, nearest):
+    asserted = of_assertion(raised)
+    for symptom in chain(asserted, likely, of_title(seen, raised.kind), of_runtimes, nearest):
         if symptom in found and found[symptom].weight > crash.weight:
             return
         if first.steps and cause(symptom).restart == NEVER_AGAIN:

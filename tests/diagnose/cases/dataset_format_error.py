@@ -28,6 +28,7 @@ FIRES = (
     "UnidentifiedImageError: cannot identify image file 'a.jpg'\n",
     "ValueError: the dataset has 0 samples\n",
     "# rows.parquet is corrupt\n",
+    "KeyError: Caught KeyError in DataLoader worker process 3.\n",
 )
 
 SILENT = (

@@ -10,6 +10,10 @@ FIRES = (
     "huggingface_hub.errors.HFValidationError: Repo id must be "
     "in the form 'repo_name' or 'namespace/repo_name': '/nfs/DeepSeek-V3-bf16'. "
     "Use `repo_type` argument if needed.\n",
+    "OSError: file /m/base/config.json not found\n",
+    "FileNotFoundError: [Errno 2] No such file or directory: '/m/base/params.json'\n",
+    "ValueError: vocab_file does not exist.\n",
+    "# vocab.json is missing\n",
 )
 
 SILENT = (

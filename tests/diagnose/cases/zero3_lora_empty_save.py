@@ -5,6 +5,7 @@ FIRES = (
     "size mismatch for model.embed_tokens.weight: copying a param with shape torch.Size([0]) from "
     "checkpoint, the shape in current model is torch.Size([32002, 4096]).\n",
     "[rank0] training done\n-rw-r--r-- 1 ubuntu ubuntu 40 Nov 20 10:00 out/adapter_model.safetensors\n",
+    "# The stored adapter of LoRA is empty, only 443 bytes\n",
 )
 
 SILENT = (

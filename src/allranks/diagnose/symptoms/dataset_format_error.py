@@ -42,7 +42,8 @@ CLAIM = Claim(
         r"|in \w{0,20}(?:tokenize|preprocess|process|prepare|create|build|make|format|formatting|map|read"
         r"|parse)_\w{0,20}(?:data_?sets?|data|examples?|samples?|conversations?|func\w{0,5}|fn)$"
     ),
-    subject=r"(?i)\bdata ?sets?\b|\b(?:train|eval)_dataset\b|\bcolumns?\b|(?<!config\.)(?<!index\.)\bjsonl?\b"
+    subject=r"(?i)\bdata ?sets?\b|\b(?:train|eval)_dataset\b|\bcolumns?\b"
+    r"|(?<!config\.)(?<!vocab\.)(?<!params\.)(?<!tokenizer\.)(?<!index\.)\bjsonl?\b"
     r"|\bsamples?\b(?! rate)|\bconversations?\b|\bschema\b|\bparquet\b|\btfrecords?\b|\bfield names?\b"
     r"|\b(?:image|video|audio|visual|vision|media)s? (?:features?|tokens?|placeholders?)\b|\b(?:chosen"
     r"|rejected|completion|messages?)\b"
@@ -58,6 +59,14 @@ CLAIM = Claim(
     ),
 )
 PATTERNS = (
+    Pattern(  # a sample that the data set's code cannot read
+        "in DataLoader worker",
+        r"Caught (?:Key|Index|Value|Type|Assertion|Attribute|Lookup|UnicodeDecode|UnidentifiedImage"
+        r"|Zero\w{0,9}|StopIter\w{0,5})"
+        r"(?:Error|Exception|ation)? in DataLoader worker",
+        weight=CRASH + 1,
+        raised=True,
+    ),
     Pattern("expects each tensor to be equal size", weight=CRASH + 6, raised=True),
     Pattern("in list of batch should be of equal size", weight=CRASH + 6, raised=True),
     Pattern("num_samples should be a positive integer", weight=CRASH + 6, raised=True),  # an empty data set

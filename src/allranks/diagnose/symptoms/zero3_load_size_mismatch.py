@@ -34,7 +34,8 @@ from allranks.diagnose.symptoms.distributed_checkpoint_mismatch import (
 CAUSE = Cause(__name__, explains=(CHECKPOINT_CORRUPT_RESUME_FAIL, DISTRIBUTED_CHECKPOINT_MISMATCH))
 CLAIM = Claim(
     subject=(
-        r"(?i)^(?!.{0,400}(?:\bsaved\b|\bsaves\b|\bexported\b))(?=.{0,400}(?:\bzero[-_ ]?(?:stage[-_ ]?)?3"
+        r"(?i)^(?!.{0,400}(?:\bsav(?:e[ds]?|ing)\b|\bstor(?:e[ds]?|ing)\b|\bexported\b|\u4fdd\u5b58))"
+        r"(?=.{0,400}(?:\bzero[-_ ]?(?:stage[-_ ]?)?3"
         r"|\bstage[-_ ]?3|deepspeed|\bds_))"
         r"(?=.{0,400}(?:\b(?:size|shape)s? (?:mismatch|(?:is|are|of|=) ?\W{0,2}0\b|0\b)|\bempty\b"
         r"|torch\.size\(\[0\]|\(0,?\)"
