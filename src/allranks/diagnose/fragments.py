@@ -25,6 +25,9 @@ SHORT = 24
 ALONE, MESSAGE_WORDS = 3, 3
 """Lines and words of a text that is nothing but the message of an exception, as a title is."""
 
+OF_TITLED = 3
+"""A text with a title may have so many times the marks that make it a document: people mark what they quote."""
+
 _OF_RUNTIMES = re.compile(r"Error|(?i:\b(?:cuda|nccl|hip|xla|errno|driver|signal|socket|connect\w{0,4})\b)")
 """Named in other programs' messages."""
 
@@ -125,7 +128,7 @@ def in_words(seen: Evidence, crashed: str) -> Optional[Case]:
     short, named = seen.count <= SHORT and not seen.steps and seen.marks < MARKS, None
     for one, told in sorted(every, key=lambda pair: (not pair[1].sure, pair[1].raised.order)):
         near = told.sure and one.lines - told.number <= NEAR_THE_END and not seen.survived(told.raised)
-        title = told.raised.order == seen.title and seen.marks < MARKS
+        title = told.raised.order == seen.title and seen.marks < OF_TITLED * MARKS
         if seen.ended_well or not (near or short or title):
             continue
         raised = told.raised

@@ -110,7 +110,8 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     context = raised.context if raised.kind else f"failed: {raised.context}"
     likely = claimants(claims(), told, frames, context, raised.code)
     of_runtimes = of_exception(complaints(), raised.kind, told) if raised.kind else ()
-    nearest = likeliest(RANK_CRASHED_FIRST.id, told, raised.context)
+    said = (told, raised.context) if raised.kind else (raised.context,)
+    nearest = likeliest(RANK_CRASHED_FIRST.id, *said)
     asserted = of_assertion(raised)
     for symptom in chain(asserted, likely, of_title(seen, raised.kind), of_runtimes, nearest):
         if symptom in found and found[symptom].weight > crash.weight:

@@ -32,6 +32,7 @@ FIRES = (
     "trainers.NanLossDuringTrainingError: the loss of step 4 cannot be used\n",
     'Traceback (most recent call last):\n  File "/v/site-packages/apex/amp/scaler.py", line 120, in unscale\n'
     "    1. / scale)\nZeroDivisionError: float division by zero\n",
+    "# grad_norm is nan\n\n## A\n\n```\nstep 1 loss 2.5\nstep 2 loss 2.25\n```\n\n## B\n\n## C\n",
 )
 
 SILENT = (

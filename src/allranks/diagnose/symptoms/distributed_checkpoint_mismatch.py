@@ -34,7 +34,7 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
-    frame=r"/torch/distributed/checkpoint/|/dist_checkpointing/|/deepspeed/checkpoint/",
+    frame=r"/torch/distributed/checkpoint/|/dist_checkpointing/|/deepspeed/checkpoint/|/orbax/|/tensorstore/",
     subject=r"(?i)^(?=.{0,400}(?:\bcheck ?points?\b|\bckpts?\b|state[_ ]?dict))"
     r"(?=.{0,400}(?:\b(?:tensor|pipeline|model|data|expert|context)[- _]?parallel|\b(?:tp|pp|ep|cp|3d)\b"
     r"|world[_ ]?size"
