@@ -17,7 +17,7 @@ _INSIDE = re.compile(
     re.ASCII,  # Chinese has no spaces
 )
 _MARKUP = re.compile(
-    r"[\s#>*_\"'`│|+-]{0,80}(?:E\s{1,20})?(?:(?:\[[^\]]{1,40}\]|Bug|BUG)[\s:]{0,4}){0,3}[\"'`*]{0,3}$"
+    r"^[\s#>*_\"'`│|+-]{0,80}(?:E\s{1,20})?(?:(?:\[[^\]]{1,40}\]|Bug|BUG)[\s:]{0,4}){0,3}[\"'`*]{0,3}$"
 )
 _BLAMES = re.compile(
     r"(?i)\b(?:errors?|exceptions?|failed|failure|fails|fatal|critical|crash(?:ed|es)?|raise[sd]|throws?"
@@ -57,7 +57,7 @@ _STATES = re.compile(
     r"|forbidden|refused|denied|incompatible"
     r"|incorrect|inconsistent"
     r"|mutually exclusive)\b"
-    r"|\b[Ee]mpty\b|\b[Cc]orrupt\w{0,3}\b|\b(?:[Bb]locks|[Pp]revents|[Bb]roken|[Rr]an out of)\b"
+    r"|\b[Ww]rong\b|\b[Ee]mpty\b|\b[Cc]orrupt\w{0,3}\b|\b(?:[Bb]locks|[Pp]revents|[Bb]roken|[Rr]an out of)\b"
     r"|\bnot (?:be )?(?:updated|trained"
     r"|loaded|saved)\b"
     r"|\b[Nn]ot (?:found|supported|allowed|implemented|recogni[sz]ed|available)\b|\b[Oo]ccur(?:s|red)?\b"

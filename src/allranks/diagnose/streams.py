@@ -50,10 +50,10 @@ LOOSE = re.compile(
 """Any dotted name that ends a traceback: classes need not be called Error (`queue.Empty`, `zlib.error`)."""
 
 CODE = re.compile(
-    r"\s{0,80}(?:(?:raise|assert|elif|def|class)\b[^:]|(?:from [\w.]{1,120} )?import [\w*(]"
+    r"^(?:\s{0,80}(?:(?:raise|assert|elif|def|class)\b[^:]|(?:from [\w.]{1,120} )?import [\w*(]"
     r"|(?:print|log(?:ger|ging)?\.\w{4,12}"
     r"|warnings\.warn)\(|#|//"
-    r"|\"\"\"|[+-][ ]{2}|-{2,8}>[ ]{0,4}\d{1,7}[ ]|\*\*\w[\w.]{0,60}\*\*[ ]\|)|[ ]{4,80}\S.{0,200}[ ]#[ ]"
+    r"|\"\"\"|[+-][ ]{2}|-{2,8}>[ ]{0,4}\d{1,7}[ ]|\*\*\w[\w.]{0,60}\*\*[ ]\|)|[ ]{4,80}\S.{0,200}[ ]#[ ])"
 )
 """A line of source code, in a traceback or from a script that prints itself. It contains messages that a program could
 print, not messages that it has printed."""

@@ -29,6 +29,8 @@ FIRES = (
     "ValueError: the dataset has 0 samples\n",
     "# rows.parquet is corrupt\n",
     "KeyError: Caught KeyError in DataLoader worker process 3.\n",
+    "ValueError: Keys mismatch: between {'a': 1} (source) and {'b': 1}\n",
+    "ValueError: Invalid role tag in the sample\n",
 )
 
 SILENT = (

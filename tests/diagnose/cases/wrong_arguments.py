@@ -21,6 +21,9 @@ FIRES = (
     "FileNotFoundError: [Errno 2] No such file or directory: 'run/settings.yaml'\n",
     "error: 'No action for destination key fit.pace to check its value.'\n",
     "ValueError: unknown strategy 'dq'. Example choices: ddp, fsdp, deepspeed, auto\n",
+    "missing EQUAL at '<EOF>'\n",
+    'Traceback (most recent call last):\n  File "a.py", line 3, in go\n    main()\n  File "b.py", line 9, in main\n'
+    "    args = parser.parse_args_into_dataclasses()\n",
 )
 
 SILENT = (

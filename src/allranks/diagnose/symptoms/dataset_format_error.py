@@ -44,7 +44,8 @@ CLAIM = Claim(
     ),
     subject=r"(?i)\bdata ?sets?\b|\b(?:train|eval)_dataset\b|\bcolumns?\b"
     r"|(?<!config\.)(?<!vocab\.)(?<!params\.)(?<!tokenizer\.)(?<!index\.)\bjsonl?\b"
-    r"|\bsamples?\b(?! rate)|\bconversations?\b|\bschema\b|\bparquet\b|\btfrecords?\b|\bfield names?\b"
+    r"|\bsamples?\b(?! rate)|\bconversations?\b|\bschema\b|\brole[ _]tags?\b|\bparquet\b|\btfrecords?\b"
+    r"|\bfield names?\b"
     r"|\b(?:image|video|audio|visual|vision|media)s? (?:features?|tokens?|placeholders?)\b|\b(?:chosen"
     r"|rejected|completion|messages?)\b"
     r".{0,40}\bkeys?\b|\bkeys? in (?:the )?examples?\b|\bannotation files?\b",
@@ -67,6 +68,7 @@ PATTERNS = (
         weight=CRASH + 1,
         raised=True,
     ),
+    Pattern("Keys mismatch: between", weight=90),
     Pattern("expects each tensor to be equal size", weight=CRASH + 6, raised=True),
     Pattern("in list of batch should be of equal size", weight=CRASH + 6, raised=True),
     Pattern("num_samples should be a positive integer", weight=CRASH + 6, raised=True),  # an empty data set

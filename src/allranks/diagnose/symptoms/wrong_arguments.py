@@ -92,7 +92,8 @@ CLAIM = Claim(
     code=(
         r"(?i)(?:cfg|conf|config\w{0,10}|(?<!kw)args|opts?|options?|hparams?|hyper\w{0,12}|params|settings?"
         r"|parser|flags)\d?"
-        r"(?:\[|\.pop\(|\])"
+        r"(?:\[|\.pop\(|\])|\bparse_(?:known_)?args\w{0,30}\(|\bOmegaConf\.\w{1,20}\(|\byaml\.\w{0,5}load\("
+        r"|\bmerge_from_\w{1,10}\("
     ),
 )
 PATTERNS = (
@@ -117,6 +118,15 @@ PATTERNS = (
     Pattern("for help", r"^Try '.{1,200} (?:--help|-h)' for help", weight=94),  # click
     Pattern("Missing option", r"(?:Error|error): Missing option", weight=94),
     Pattern("No action for destination key", weight=90),  # jsonargparse
+    *(
+        Pattern(text, weight=90)  # Hydra's grammar of overrides
+        for text in (
+            "missing EQUAL at",
+            "viable alternative at input",
+            "token recognition error at",
+            "extraneous input",
+        )
+    ),
     Pattern("TomlDecodeError", weight=88),
     Pattern(
         "object has no attribute",
