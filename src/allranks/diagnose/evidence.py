@@ -337,6 +337,8 @@ class Evidence(Store):
     def later_steps(self, hit: "Hit | Raised | Heard") -> int:
         """The number of steps that the same log shows after the hit. If a run trained many more steps, this was not the
         reason for its end."""
+        if hit.order == self.title:  # written at the end
+            return 0
         return self.sources[hit.line.source].steps - hit.steps
 
     def survived(self, hit: "Hit | Raised") -> bool:

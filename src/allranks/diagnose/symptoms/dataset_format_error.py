@@ -44,7 +44,8 @@ CLAIM = Claim(
     ),
     subject=r"(?i)\bdata ?sets?\b|\b(?:train|eval)_dataset\b|\bcolumns?\b"
     r"|(?<!config\.)(?<!vocab\.)(?<!params\.)(?<!tokenizer\.)(?<!index\.)\bjsonl?\b"
-    r"|\bsamples?\b(?! rate)|\bconversations?\b|\bschema\b|\brole[ _]tags?\b|\bparquet\b|\btfrecords?\b"
+    r"|\bsamples?\b(?! rate)|\bconversations?\b|\bschema\b|\brole[ _]tags?\b|\blabels? (?:must|should"
+    r"|contains?|out of)\b|\bparquet\b|\btfrecords?\b"
     r"|\bfield names?\b"
     r"|\b(?:image|video|audio|visual|vision|media)s? (?:features?|tokens?|placeholders?)\b|\b(?:chosen"
     r"|rejected|completion|messages?)\b"
