@@ -8,6 +8,7 @@ FIRES = (
     "mismatch for loaded (torch.Size([50304, 4096])) and expected ((50432, 4096)) tensor for "
     "key embedding.weight\n",
     "AssertionError: num_layers value from checkpoint (32) is not equal to the input argument value (16).\n",
+    "ValueError: a tensor of shape torch.Size([70, 8]) for embed (which has shape torch.Size([64, 8]))\n",
 )
 
 SILENT = (

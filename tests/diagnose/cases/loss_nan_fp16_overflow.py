@@ -33,6 +33,8 @@ FIRES = (
     'Traceback (most recent call last):\n  File "/v/site-packages/apex/amp/scaler.py", line 120, in unscale\n'
     "    1. / scale)\nZeroDivisionError: float division by zero\n",
     "# grad_norm is nan\n\n## A\n\n```\nstep 1 loss 2.5\nstep 2 loss 2.25\n```\n\n## B\n\n## C\n",
+    "[Rank 0] Overflow detected. Skipping step. Attempted loss scale: 1, reducing to 1\n",
+    "# The loss overflows in bf16\n",
 )
 
 SILENT = (

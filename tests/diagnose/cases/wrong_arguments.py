@@ -24,6 +24,9 @@ FIRES = (
     "missing EQUAL at '<EOF>'\n",
     'Traceback (most recent call last):\n  File "a.py", line 3, in go\n    main()\n  File "b.py", line 9, in main\n'
     "    args = parser.parse_args_into_dataclasses()\n",
+    "AssertionError: resolution is required\n",
+    "MultipleInvalid: extra keys not allowed @ data['pace']\n",
+    "# The config file is wrong\n",
 )
 
 SILENT = (

@@ -47,6 +47,11 @@ PATTERNS = (
     Pattern("CheckpointingException", weight=96),
     Pattern("CheckpointException", r"^[\w.]{0,80}CheckpointException: ", raised=True, weight=72),
     Pattern("Global shape mismatch"),
+    Pattern(
+        "which has shape",
+        r"of shape torch\.Size\(\[[1-9].{0,80}which has shape torch\.Size\(\[[1-9]",
+        weight=84,
+    ),
     Pattern("is not equal to the input argument value", r"value from checkpoint", weight=96),  # Megatron-LM
     Pattern("Missing key in checkpoint state_dict"),
     Pattern("Size mismatch between saved", weight=98),

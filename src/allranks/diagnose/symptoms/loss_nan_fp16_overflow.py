@@ -41,24 +41,32 @@ _LOSS = r"(?i)(?:\b|_)loss(?:es|_\w{1,12})?['\"]?\s{0,12}[:=]?\s{0,12}['\"]?-?(?
 _NORM = r"(?i)\bgrad[_ ]norm(?:['\"]?\s{0,3}[:=]| is)\s{0,3}['\"]?nan\b"
 # Below 1 in 256 nothing is left to halve.
 _FLOOR = (
-    r"(?i)loss scale to:? {0,3}(?:0\.00|[\d.]{1,20}e-)|loss scale .{0,20}\b(?:reached|hit|at) .{0,12}\bmin"
+    r"(?i)loss scale to:? {0,3}(?:0\.00|[\d.]{1,20}e-)|loss scale: [01](?:\.0)?, reducing to [01](?:\.0)?\b"
+    r"|loss scale .{0,20}\b(?:reached|hit|at) .{0,12}\bmin"
 )
 _OF_A_STEP = re.compile(f"{_LOSS}|{_NORM[4:]}")
 _BAD = (
-    r"^(?!.{0,400}\b(?:columns?|csv|data ?frames?|pandas|missing values?|nan to int\w{0,4}|(?:np|numpy)\.nan|fillna"
+    r"^(?!.{0,400}\b(?:columns?|csv|data ?frames?|pandas|missing values?|nan to int\w{0,4}|(?:np"
+    r"|numpy)\.nan|fillna"
     r"|dropna)\b)"
     r"(?=.{0,400}(?:(?<![\w.])nans?(?![\w(]|\.\w)|\bnon-?finite\b|\binfinite\b|\bnot finite\b"
     r"|(?<![\w.])-?inf(?:inity)?\b))"
-    r"(?=.{0,400}(?:loss|grad|train|param|weight|output|logit|predict|prob|epoch|\bstep|iter|batch|learning|norm"
-    r"|activation|attention|soft ?max|tensor|values|encounter|detect|found|diverg|backward|forward|layer|sampl|\bloc\b"
+    r"(?=.{0,400}(?:loss|grad|train|param|weight|output|logit|predict|prob|epoch|\bstep|iter|batch|learning"
+    r"|norm"
+    r"|activation|attention|soft ?max|tensor|values|encounter|detect|found|diverg|backward|forward|layer"
+    r"|sampl|\bloc\b"
     r"|reward|scale|fp16|half|amp\b|errors?\b|\bnan (?:or|and|/) ?inf))"
 )
 """A number that is none, of those that a training computes."""
 
 CLAIM = Claim(
-    frame=r"/apex/amp/scaler\.py in|/loss_scaler\.py in update_scale|/torch/distributions/\w{1,40}\.py in __init__",
+    frame=r"/apex/amp/scaler\.py in|/loss_scaler\.py in update_scale"
+    r"|/torch/distributions/\w{1,40}\.py in __init__",
     subject=(
         rf"(?i){_BAD}|\bloss[ _-]?scal(?:e|er|ing)\b|\bgrad\w{{0,20}}[ _]overflow|\binvalid loss\b"
+        r"|\b(?:loss|gradients?|fp16|bf16|bfloat16|float16|half|training|amp)\b.{0,40}\boverflow"
+        r"|\boverflow\w{0,4}\b.{0,40}"
+        r"\b(?:loss|grad\w{0,6}|fp16|bf16|bfloat16|float16|training|amp)\b"
         r"|\b(?:loss|training|model|gradients?|it) (?:\w{1,12} )?(?:diverge[sd]?|explode[sd]?|exploding)\b"
         r"|\b(?:over|under)flow (?:\w{1,12} ){0,3}(?:fp16|half|gradients?)\b"
     ),
@@ -74,7 +82,8 @@ PATTERNS = (
     *(
         Pattern(
             word,
-            r"(?i)\bloss(?:es)?,? (?:is|are|was|became) .{0,20}(?:nan|inf|not finite).{0,40}\b(?:stop|abort|exit|quit)",
+            r"(?i)\bloss(?:es)?,? (?:is|are|was|became) .{0,20}(?:nan|inf|not finite).{0,40}\b(?:stop|abort"
+            r"|exit|quit)",
             weight=90,
         )
         for word in ("Loss", "loss", "Losses")

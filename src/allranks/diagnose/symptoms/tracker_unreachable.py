@@ -41,7 +41,7 @@ CLAIM = Claim(
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:wandb|weights (?:&|and) biases|mlflow|comet(?:_ml|\.com)?|neptune|clearml|swanlab|trackio"
-        r"|tensorboard|aim)\b|(?:wandb|mlflow)\w{1,20}\b"
+        r"|aim)\b|(?:wandb|mlflow)\w{1,20}\b"
     ),
 )
 _TRACKERS = r"(?i)HTTPS?ConnectionPool\(host=.{0,300}(?:wandb|mlflow|comet|neptune|clearml|swanlab|trackio)"

@@ -43,7 +43,11 @@ CLAIM = Claim(
         r"|hparams)\w{0,20}(?:/\w{1,40})?\.py in"
     ),
     subject=(
-        r"(?i:\b(?:unknown|unrecogni[sz]ed|unexpected|unused|remaining|extra|unsupported"
+        r"(?i:^(?:[\w.]{1,60})?error: [`'\"]?[\w.-]{2,60}[`'\"]? (?:is|are|was) (?:required|mandatory"
+        r"|not (?:set|specified|given|provided))\b"
+        r"|\bconfig(?:uration)? files?\b|\b(?:toml|ya?ml)\b|\bextra keys not allowed\b"
+        r"|\badditional properties are not allowed\b"
+        r"|\b(?:unknown|unrecogni[sz]ed|unexpected|unused|remaining|extra|unsupported"
         r"|deprecated) ?(?:\w{1,20} )?_?"
         r"(?:args?|argv|arguments?|options?|flags?|hyper-?parameters?)\b|\b(?:invalid"
         r"|missing) (?:\w{1,20} )?(?:options?"
@@ -117,6 +121,7 @@ PATTERNS = (
     ),
     Pattern("for help", r"^Try '.{1,200} (?:--help|-h)' for help", weight=94),  # click
     Pattern("Missing option", r"(?:Error|error): Missing option", weight=94),
+    Pattern("extra keys not allowed", weight=88),  # voluptuous
     Pattern("No action for destination key", weight=90),  # jsonargparse
     *(
         Pattern(text, weight=90)  # Hydra's grammar of overrides
