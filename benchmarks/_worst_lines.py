@@ -48,7 +48,7 @@ def expressions() -> Iterator[tuple[str, str, re.Pattern]]:
             if pattern.regex is not None:
                 yield name, pattern.literal, pattern.regex
         claim = getattr(module, "CLAIM", None) or claims.Claim()
-        for part in ("frame", "subject"):
+        for part in ("frame", "subject", "code"):
             if getattr(claim, part):
                 yield f"{name}, {part}", "", re.compile(getattr(claim, part))
         complaint = getattr(module, "COMPLAINT", None)

@@ -190,3 +190,27 @@ def test_frames_of_an_earlier_traceback_do_not_count():
     text = traceback("KeyError: 1", DATASETS).replace("KeyError: 1", "step 1 loss 2.0")
     assert diagnose(parse(text + "KeyError: 'prompt'\n", "x.log")).cause == "rank-crashed-first"
     assert place_of(['  File "<frozen runpy>", line 3, in run', "no frame"]) is None
+
+
+STATEMENTS = [
+    ("KeyError: 'rate'", "rate = args['rate']", "wrong-arguments"),
+    ("KeyError: 'rate'", "rate = self.hparams['rate']", "wrong-arguments"),
+    ("KeyError: 'rate'", "rate = kwargs['rate']", "rank-crashed-first"),
+    ("KeyError: 'rate'", "rate = table['rate']", "rank-crashed-first"),
+    ("KeyError: 'adam'", "adam.load_state_dict(kept['adam'])", "checkpoint-corrupt-resume-fail"),
+    ("KeyError: 'answer'", "words = example['answer']", "dataset-format-error"),
+    ("KeyError: 'answer'", "words = batch[0]", "rank-crashed-first"),
+    ("TypeError: 'NoneType' object is not subscriptable", "rate = cfg['rate']", "wrong-arguments"),
+    ("RuntimeError: odd", "rate = cfg['rate']", "rank-crashed-first"),
+    ("AssertionError", "assert heads % tp_size == 0", "parallel-layout-error"),
+    ("AssertionError", "assert heads is table", "rank-crashed-first"),
+]
+
+
+@pytest.mark.parametrize(("error", "statement", "cause"), STATEMENTS)
+@pytest.mark.parametrize("below", ["", "           ~~~~^^^^^^^^\n"])
+def test_the_statement_that_lacks_a_key_tells_what_lacks_it(error, statement, cause, below):
+    text = (
+        f'Traceback (most recent call last):\n  File "a.py", line 3, in go\n    {statement}\n{below}{error}\n'
+    )
+    assert diagnose(parse(text, "x.log")).cause == cause

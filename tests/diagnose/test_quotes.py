@@ -120,7 +120,35 @@ WORDS = [
     ("CPU training not allowed", "no-nvidia-driver"),
     ("'QwenModel' object has no attribute 'layers'", "version-drift-transformers-peft"),
     ("shapes (3 and 4) cannot be multiplied", CRASHED),
+    ("Labels MUST be integers, but got 0.5", "dataset-format-error"),
+    ("mixing 'q' is wrong, valid choices: fsdp, deepspeed, tokenizer", "unproven"),
+    ("import torch  # fails", "unproven"),
+    ("from tokenizers import Error, Missing", "unproven"),
 ]
+
+
+TITLES = [
+    ("# FSDP cannot be used with this model", "fsdp-setup-error"),
+    ("[turn 0, continued]\n# FSDP cannot be used with this model", "fsdp-setup-error"),
+    ("a\nb\n# FSDP cannot be used with this model", "fsdp-setup-error"),
+    ("a\nb\nc\n# FSDP cannot be used with this model", "benign-noise"),
+    ("# ValueError: FSDP cannot be used with this model", "fsdp-setup-error"),
+    ("# How the model is trained", "benign-noise"),
+    ("# print(FSDP is wrong)", "benign-noise"),
+]
+
+
+@pytest.mark.parametrize(("title", "cause"), TITLES)
+def test_what_a_title_says_is_said_of_the_whole_text(title, cause):
+    """The steps below it came first: who asks why a run failed writes the title at the end."""
+    text = f"{title}\n\n" + "".join(f"step {n} loss 2.5\n" for n in range(20))
+    assert diagnose(parse(text, "x.log")).cause == cause
+
+
+def test_the_title_tells_the_subject_of_a_lost_connection():
+    lost = "ProtocolError: ('Connection aborted.', RemoteDisconnected('closed'))\n"
+    assert diagnose(parse(f"# Neptune fails in the night\n\n{lost}", "x.log")).cause == "tracker-unreachable"
+    assert diagnose(parse(f"# It fails in the night\n\n{lost}", "x.log")).cause != "tracker-unreachable"
 
 
 @pytest.mark.parametrize(("line", "cause"), WORDS)

@@ -13,7 +13,8 @@ from functools import lru_cache, partial
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 CHINESE = (
-    "|\u62a5\u9519|\u9519\u8bef|\u5931\u8d25|\u5f02\u5e38|\u65e0\u6cd5|\u4e0d\u652f\u6301|\u4e0d\u80fd"
+    "|\u4e3a\u7a7a|\u6ca1\u6709?|\u4e0d\u5168|\u635f\u574f|\u62a5\u9519|\u9519\u8bef|\u5931\u8d25"
+    "|\u5f02\u5e38|\u65e0\u6cd5|\u4e0d\u652f\u6301|\u4e0d\u80fd"
     "|\u627e\u4e0d\u5230|\u7f3a\u5c11|\u4e0d\u5b58\u5728"
 )
 """Words for an error, a failure, what cannot be done, is not supported, found or there."""
@@ -24,7 +25,7 @@ COMPLAINS = re.compile(
     r"|is not|not in|isn't|are not|aren't|was not|wasn't|were not|has not|have not|no longer|has no|have no"
     r"|(?:has|have) to|is none"
     r"|not (?:yet )?(?:be )?(?:supported|allowed|compatible|implemented|available|found|recogni[sz]ed|valid"
-    r"|set|exist"
+    r"|set|exist|updated|trained|loaded|saved"
     r"|enough|specified|defined|installed|initiali[sz]ed|provided|given|permitted|equal|possible)"
     r"|unsupported|incompatible|requires?|required|needs?|only|internal|missing|invalid|unknown|undefined"
     r"|unrecogni[sz]ed|unexpected|illegal|wrong|incorrect|inconsisten\w{1,5}|insufficient|malformed"
@@ -32,7 +33,10 @@ COMPLAINS = re.compile(
     r"|restricted|refus(?:es?|ed|ing)|denied|forbidden|disallowed|deprecated|duplicate[sd]?|out of range"
     r"|exceeds?"
     r"|differs?|expect(?:s|ed)?|please|make sure|mismatch(?:e[sd])?|mismatched|error|fail(?:ed|s|ing|ure)"
-    r"|crash(?:e[sd])?|occur(?:s|red)?|nans?|detected|unable|misconfigur\w{1,24}"
+    r"|crash(?:e[sd])?|occur(?:s|red)?|nans?|block(?:s|ed)?|prevent(?:s|ed)?|broken|different"
+    r"|overflow\w{0,4}|explod\w{1,3}|diverge[sd]?|(?:0"
+    r"|zero) (?:samples|examples|rows|records)|ran out of|detected"
+    r"|unable|misconfigur\w{1,24}"
     r"|no such|no (?:\S{1,60} ){1,4}(?:found|were|was|in|available|specified|provided|given|matche[sd])"
     r"|conflicts?|exclusive|neither|either"
     r"|both|(?:issues?|problems?|trouble) with|too (?:small|large|few|many|long|short)|at least|empty|already"
@@ -43,7 +47,7 @@ COMPLAINS = re.compile(
 """Words of which each refusal has one. An exception without any may only carry a name or a value."""
 
 _NEUTRAL = re.compile(
-    r"/lib(?:64)?/python\d\.\d{1,2}/(?!site-packages|dist-packages)|<frozen|<string>"
+    r"/lib(?:64)?/python\d\.\d{1,2}/(?!site-packages|dist-packages|configparser|tomllib)|<frozen|<string>"
     r"|/(?:numpy|pandas|pyarrow|requests|urllib3|httpx|httpcore|aiohttp|fsspec|tqdm|dill|multiprocess"
     r"|typing_extensions"
     r"|fire|click|hydra/_internal)/|/hydra/(?:main|core/utils)\.py"
@@ -55,7 +59,16 @@ _NEUTRAL = re.compile(
 _FRAME = re.compile(r'\s{0,8}File "([^"]{1,400})", line [\d?]{1,9}, in (\S{1,120})')
 _WRAPPED = re.compile(r"(?:[\w.]{1,120}: ){1,3}(?=[\w.]{1,120}(?:Error|Exception): )")
 _COMMAND = re.compile(r"(?i)\bfailed to run .{1,1000}?(?:, exception|: error|: exit code)(?=:)")
+_CHOICES = re.compile(
+    r"(?i)\b(?:(?:example|available|valid|supported|possible|allowed|known|existing) (?:choices|options"
+    r"|values|types|names"
+    r"|strategies|backends|keys)|choose from|choices(?: are|:)|(?:must|should) be (?:one of|either)"
+    r"|expected one of)\b"
+)
+"""What follows is a list of everything else that there is, and no subject."""
+
 _LONGEST = 600
+_LACKS = ("KeyError", "AttributeError: 'NoneType'", "TypeError: 'NoneType'")
 
 
 _OF_CLASS = re.compile(r"((?:[a-z_]\w{0,60}\.){1,8})([A-Z]\w{0,80})(?::|\(|$)")
@@ -65,13 +78,15 @@ _OF_CLASS = re.compile(r"((?:[a-z_]\w{0,60}\.){1,8})([A-Z]\w{0,80})(?::|\(|$)")
 class Claim(NamedTuple):
     """`frame` is searched in `path in function` of the innermost frame that is not neutral; `subject` in a message that
     complains. `general`: any other claim on the subject wins. `broad`: its code serves many subjects, so that a claim
-    of `settings`, whose subject says what was refused there, wins over the place."""
+    of `settings`, whose subject says what was refused there, wins over the place. `code` is searched in the statement
+    that did not find a key: the name of what was searched says what lacks it."""
 
     frame: str = ""
     subject: str = ""
     general: bool = False
     broad: bool = False
     settings: bool = False
+    code: str = ""
 
 
 compiled = lru_cache(maxsize=None)(partial(re.compile, flags=re.ASCII))
@@ -94,15 +109,19 @@ def place_of_class(text: str) -> Optional[str]:
     return f"/{named.group(1).replace('.', '/')}__init__.py in {named.group(2)}"
 
 
-def claimants(claims: Dict[str, Claim], text: str, frames: Sequence[str], context: str = "") -> Iterator[str]:
+def claimants(
+    claims: Dict[str, Claim], text: str, frames: Sequence[str], context: str = "", code: str = ""
+) -> Iterator[str]:
     """The symptoms that an exception's line may belong to, the likeliest first. `context`: the words before it, or the
-    next line of its message."""
+    next line of its message; `code`: the statement that raised it."""
     message = _without_command(_WRAPPED.sub("", text[:_LONGEST], count=1))
     places = [place for place in (place_of(frames), place_of_class(message)) if place is not None]
     placed = [
         name for name, one in claims.items() if one.frame and any(map(compiled(one.frame).search, places))
     ]
     yield from (name for name in placed if not (claims[name].general or claims[name].broad))
+    if code and (message.startswith(_LACKS) or _FRAME.match(text)):  # the exception itself may be cut off
+        yield from (name for name, one in claims.items() if one.code and compiled(one.code).search(code))
     about = _about(claims, message) or (_about(claims, context[:_LONGEST]) if context else [])
     broad = [name for name in placed if claims[name].broad]
     yield from (name for _, _, name in about if not broad or claims[name].settings)
@@ -117,11 +136,14 @@ def _without_command(message: str) -> str:
 
 
 def _about(claims: Dict[str, Claim], message: str) -> List[Tuple[bool, int, str]]:
-    """The claims on the subject of a complaint, the special ones and the first subject first."""
+    """The claims on the subject of a complaint, the special ones and the first subject first. An expression that looks
+    for several words of a line, and takes none, says more than one that finds a word."""
     found: List[Tuple[bool, int, str]] = []
     if COMPLAINS.search(message) is not None and "[Errno " not in message:  # its subject is a path
+        choices = _CHOICES.search(message)
+        short = message if choices is None else message[: choices.start()]
         for name, one in claims.items():
-            match = compiled(one.subject).search(message) if one.subject else None
+            match = compiled(one.subject).search(message if one.general else short) if one.subject else None
             if match is not None:
-                found.append((one.general, match.start(), name))
+                found.append((one.general, match.start() if match.group() else -1, name))
     return sorted(found)

@@ -106,7 +106,7 @@ _GUESSES = re.compile(
 )
 """The rest of such a line guesses at reasons."""
 
-_OF_CODE = frozenset((
+OF_CODE = frozenset((
     "ValueError", "TypeError", "KeyError", "AttributeError", "NameError", "IndexError", "AssertionError", "ImportError",
     "ModuleNotFoundError", "NotImplementedError", "SyntaxError", "UnboundLocalError", "FileNotFoundError",
 ))  # fmt: skip
@@ -194,7 +194,7 @@ def _about(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, int, s
 def of_exception(subjects: Dict[str, Complaint], kind: str, text: str) -> Iterator[str]:
     """The causes that an exception of a program may belong to, by its special subjects, and if a connection or a
     process was lost by general ones. Exceptions that only wrong code raises have no such subject."""
-    if kind not in _OF_CODE:
+    if kind not in OF_CODE:
         lost = _LOST.search(f"{kind} {text}") is not None
         yield from (name for general, _, name in complainants(subjects, text) if lost or not general)
 

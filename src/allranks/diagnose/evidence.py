@@ -27,6 +27,8 @@ from allranks.diagnose.streams import (
     LOOSE,
     NOT_IGNORED,
     OPEN,
+    TITLE,
+    TITLE_WITHIN,
     WAS_IGNORED,
     WRAPPERS,
     Quoted,
@@ -39,6 +41,7 @@ from allranks.diagnose.streams import (
     head,
     in_traceback,
     keep_statement,
+    note_code,
     note_cut,
     take_frames,
 )
@@ -74,6 +77,7 @@ class Evidence(Store):
         self._kept: Dict[Tuple[Any, ...], int] = {}
         self._shapes = Shapes()
         self._frames = frames()
+        self.title, self.title_text = 0, ""
 
     # ---- one line ----
 
@@ -81,18 +85,27 @@ class Evidence(Store):
         text = line.text
         seen = self._count(line)
         shape = self._shapes.of(text)
+        if text.startswith(TITLE):
+            line, shape = self._titled(line, shape)
         if shape is PLAIN:
             if seen.traceback != OPEN:
                 seen.last_plain = line
             elif LOOSE.match(text) is not None:
                 self._exception(line, seen, [])
-            return
-        if shape is STEP:
+        elif shape is STEP:
             self._step(line, seen)
-            return
-        if shape.complains:
-            keep(seen, Heard(shape.complains, seen.lines, line, self.count, self._source.steps))
-        self._examine(line, seen, shape)
+        else:
+            if shape.complains:
+                keep(seen, Heard(shape.complains, seen.lines, line, self.count, self._source.steps))
+            self._examine(line, seen, shape)
+        note_code(seen, text)
+
+    def _titled(self, line: Line, shape: Shape) -> Tuple[Line, Shape]:
+        if self.count > TITLE_WITHIN:
+            return line, shape.of_comment
+        self.title, self.title_text = self.count, line.text[len(TITLE) :]
+        self._read_facts(line, shape)
+        return line._replace(text=line.text[len(TITLE) :]), shape._replace(facts=())
 
     def add_exception(self, told: Told, place: Line) -> None:
         """Adds an exception that a rank reported in parts. It counts like a traceback in the log of that place. The
@@ -100,7 +113,7 @@ class Evidence(Store):
         first, *others = told.text.splitlines() or [""]
         line = place._replace(text=first)
         seen = self._count(line)
-        seen.frames, seen.own = (), ""
+        seen.frames, seen.own, seen.code = (), "", ""
         for file, number, function in told.frames:
             seen.frames = (*seen.frames, f'File "{file}", line {number or 0}, in {function}')[-FRAMES_KEPT:]
             facts.on_frame(self, line.rank, file, function)
@@ -149,7 +162,9 @@ class Evidence(Store):
             seen = self.seen_of(part.place)
             seen.lines += part.lines
             _, plain, steps = said.setdefault(id(seen), (seen, [], []))
-            plain += [part.plain] if part.plain is not None else []
+            if part.plain is not None:
+                plain.append(part.plain)
+                note_code(seen, part.plain[1].text)
             if part.step is not None:
                 steps.append(part.step)
                 seen.steps += part.steps
@@ -302,17 +317,8 @@ class Evidence(Store):
             return
         if communication is None:
             communication = is_communication((kind,), line.text)
-        raised = Raised(
-            kind,
-            line,
-            self.count,
-            self.now(line),
-            communication,
-            tuple(found),
-            self._source.steps,
-            seen.frames,
-            seen.own,
-        )
+        told = (self.count, self.now(line), communication, tuple(found), self._source.steps)
+        raised = Raised(kind, line, *told, seen.frames, seen.own, "", seen.code if seen.frames else "")
         seen.raised.append(raised)
 
     # ---- what several symptoms ask ----
@@ -331,6 +337,8 @@ class Evidence(Store):
     def later_steps(self, hit: "Hit | Raised | Heard") -> int:
         """The number of steps that the same log shows after the hit. If a run trained many more steps, this was not the
         reason for its end."""
+        if hit.order == self.title:  # written at the end
+            return 0
         return self.sources[hit.line.source].steps - hit.steps
 
     def survived(self, hit: "Hit | Raised") -> bool:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import List, Optional
+from typing import Iterator, List, Optional
 
 from allranks.diagnose.catalogue import claims
 from allranks.diagnose.claims import claimants
+from allranks.diagnose.complaints import OF_CODE
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.store import MARKS
 from allranks.diagnose.streams import CLOSED, NOT_IGNORED, Raised
@@ -23,6 +24,9 @@ SHORT = 24
 
 ALONE, MESSAGE_WORDS = 3, 3
 """Lines and words of a text that is nothing but the message of an exception, as a title is."""
+
+OF_TITLED = 3
+"""A text with a title may have so many times the marks that make it a document: people mark what they quote."""
 
 _OF_RUNTIMES = re.compile(r"Error|(?i:\b(?:cuda|nccl|hip|xla|errno|driver|signal|socket|connect\w{0,4})\b)")
 """Named in other programs' messages."""
@@ -83,7 +87,7 @@ def cut_off(seen: Evidence) -> List[Raised]:
         if one.cut is None or one.traceback == CLOSED or one.ignored != NOT_IGNORED:
             continue
         named, line, order, steps, last = one.cut
-        raised = Raised("", line, order, None, False, (), steps, one.frames, "", heading)
+        raised = Raised("", line, order, None, False, (), steps, one.frames, "", heading, one.code)
         near = one.lines - last <= (OF_IPYTHON if named else CUT_WITHIN) and (
             named or len(one.frames) > 1 or bool(heading) or line.text[:1] == "│"
         )
@@ -93,6 +97,20 @@ def cut_off(seen: Evidence) -> List[Raised]:
         if near and not seen.survived(raised) and not of_others:
             told.append(raised)
     return sorted(told, key=lambda r: r.order)
+
+
+def of_assertion(raised: Raised) -> Iterator[str]:
+    """The causes that the statement of an assertion without a message names."""
+    if raised.code and raised.line.text.rstrip(": ") == "AssertionError":
+        named = claimants(claims(), f"failed: {raised.code}", ())
+        yield from (name for name in named if not claims()[name].general)
+
+
+def of_title(seen: Evidence, kind: str) -> Iterator[str]:
+    """The causes that the title of a text names, for an exception that tells little: one of a connection or a file."""
+    if seen.title and kind not in OF_CODE and kind not in ("", "RuntimeError"):
+        named = claimants(claims(), f"failed: {seen.title_text}", ())
+        yield from (name for name in named if not claims()[name].general)
 
 
 def _is_message(seen: Evidence, text: str) -> bool:
@@ -110,10 +128,13 @@ def in_words(seen: Evidence, crashed: str) -> Optional[Case]:
     short, named = seen.count <= SHORT and not seen.steps and seen.marks < MARKS, None
     for one, told in sorted(every, key=lambda pair: (not pair[1].sure, pair[1].raised.order)):
         near = told.sure and one.lines - told.number <= NEAR_THE_END and not seen.survived(told.raised)
-        if seen.ended_well or not (near or short):
+        title = told.raised.order == seen.title and seen.marks < OF_TITLED * MARKS
+        if seen.ended_well or not (near or short or title):
             continue
         raised = told.raised
         symptom = next(claimants(claims(), raised.line.text, ()), None)
+        if symptom is None and title:
+            symptom = next(claimants(claims(), f"failed: {raised.line.text}", ()), None)
         if symptom is None and _is_message(seen, raised.line.text):
             symptom = next(claimants(claims(), f"Error: {raised.line.text}", ()), None)
         if symptom is not None:

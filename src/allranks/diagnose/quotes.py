@@ -17,7 +17,7 @@ _INSIDE = re.compile(
     re.ASCII,  # Chinese has no spaces
 )
 _MARKUP = re.compile(
-    r"[\s#>*_\"'`│|+-]{0,80}(?:E\s{1,20})?(?:(?:\[[^\]]{1,40}\]|Bug|BUG)[\s:]{0,4}){0,3}[\"'`*]{0,3}$"
+    r"^[\s#>*_\"'`│|+-]{0,80}(?:E\s{1,20})?(?:(?:\[[^\]]{1,40}\]|Bug|BUG)[\s:]{0,4}){0,3}[\"'`*]{0,3}$"
 )
 _BLAMES = re.compile(
     r"(?i)\b(?:errors?|exceptions?|failed|failure|fails|fatal|critical|crash(?:ed|es)?|raise[sd]|throws?"
@@ -44,7 +44,7 @@ STATED: it says in words that something failed. LOGGED: a logger does, as an err
 _STATES = re.compile(
     r"[Ee]rror|ERROR|[Ee]xception|\b[Ff]ail(?:s|ed|ure|ing)?\b|FAIL(?:ED|ING|URE)|FATAL|CRITICAL"
     r"|\b[Cc]rash(?:e[sd]|ing)?\b|\b[Cc](?:annot|an't|an not|ould not)\b"
-    r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|[Uu]ndefined|must|should"
+    r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|[Uu]nrecogni[sz]ed|[Uu]ndefined|must|should"
     r"|requires?)\b|mismatch"
     r"|\b(?:is|are|was|were|do|does|did|has|have) ?n(?:ot|'t|o longer)\b"
     r"|\b(?:[Ii]ssues?|[Pp]roblems?|[Tt]rouble) (?:with|when|while|in|on|during|loading)\b"
@@ -57,10 +57,15 @@ _STATES = re.compile(
     r"|forbidden|refused|denied|incompatible"
     r"|incorrect|inconsistent"
     r"|mutually exclusive)\b"
+    r"|\b[Ww]rong\b|\b[Oo]verflow\w{0,4}\b|\b[Ee]mpty\b"
+    r"|\b[Cc]orrupt\w{0,3}\b|\b(?:[Bb]locks|[Pp]revents|[Bb]roken|[Rr]an out of)\b"
+    r"|\bnot (?:be )?(?:updated|trained"
+    r"|loaded|saved)\b"
     r"|\b[Nn]ot (?:found|supported|allowed|implemented|recogni[sz]ed|available)\b|\b[Oo]ccur(?:s|red)?\b"
-    r"|\b(?:becom(?:es?|ing)|became|is|gets?|got|goes|went|turns|to|found|contains?|produces?|causes?"
-    r"|gives?|in) (?:NaN|nan)\b"
-    r"|(?<![A-Za-z])(?:[Ll]oss|[Gg]rad|[Nn]orm)\w{0,12}\b.{0,16}\b(?:NaN|nan|NAN)\b"
+    r"|(?<![\w.])(?:NaN|nan|NAN|Nan)s?(?![\w(]|\.\w)|\b[Nn]on-?[Ff]inite\b"
+    r"|\b(?:[Ll]oss|[Gg]rad\w{0,12})\b.{0,24}\b[Ii]nf\w{0,6}\b|\b[Dd]iverge[sd]?\b|\b[Ee]xplod(?:e[sd]?"
+    r"|ing)\b"
+    r"|\b[Ll]oss[ _-]?[Ss]cal\w{1,4}\b.{0,40}\b(?:minimum|0\.0|too|zero|min_)"
     r"|\bbut (?:\w{1,20} ){0,4}(?:is|are|was|were|got|found|has|have|only)\b" + CHINESE,
     re.ASCII,
 )

@@ -19,7 +19,7 @@ from allranks.diagnose.catalogue import cause, claims, complaints, modules, sect
 from allranks.diagnose.claims import claimants
 from allranks.diagnose.complaints import NEAR_THE_END, SAID, Heard, first_known, near_the_end, of_exception
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.fragments import cut_off, in_words, quoted
+from allranks.diagnose.fragments import cut_off, in_words, of_assertion, of_title, quoted
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.signals import Signal, Texts, order, ranked
@@ -104,11 +104,16 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     raised = next((r for r in every if r.order == first.order and r.line is first.line), None)
     if raised is None or taken(raised, found):
         return
-    told = raised.line.text
-    likely = claimants(claims(), told, raised.frames, raised.context)
+    told, frames = raised.line.text, raised.frames
+    if not frames and raised.order == seen.title:  # the traceback below may be cut off
+        frames = next((one.frames for one in cut_off(seen)), ())
+    context = raised.context if raised.kind else f"failed: {raised.context}"
+    likely = claimants(claims(), told, frames, context, raised.code)
     of_runtimes = of_exception(complaints(), raised.kind, told) if raised.kind else ()
-    nearest = likeliest(RANK_CRASHED_FIRST.id, told, raised.context)
-    for symptom in chain(likely, of_runtimes, nearest):
+    said = (told, raised.context) if raised.kind else (raised.context,)
+    nearest = likeliest(RANK_CRASHED_FIRST.id, *said)
+    asserted = of_assertion(raised)
+    for symptom in chain(asserted, likely, of_title(seen, raised.kind), of_runtimes, nearest):
         if symptom in found and found[symptom].weight > crash.weight:
             return
         if first.steps and cause(symptom).restart == NEVER_AGAIN:
@@ -224,7 +229,8 @@ _TOLD = re.compile(
 _TOLD_NODE = re.compile(
     r"(?i)(?<![a-z-])(?:(?:compute )?node(?: ?name)?|host(?: ?name)?|machine|worker|server|instance|pod"
     r"|(?:ip )?address|ip|ssh(?:ing)? to"
-    r"|connect to (?:\w{1,12} at )?(?:address )?)[ ]?[:=]?[ ]?[\"'`(]?([A-Za-z\d][\w.-]{1,80}[A-Za-z\d])(?!\w{0,20}://)"
+    r"|connect to (?:\w{1,12} at )?(?:address )?)[ ]?[:=]?[ ]?[\"'`(]?([A-Za-z\d][\w.-]{1,80}[A-Za-z\d])"
+    r"(?!\w{0,20}://)"
 )
 """A machine that a text names: `on node gpu-7`, `host: 10.0.0.5`, `SSH to worker-3`."""
 

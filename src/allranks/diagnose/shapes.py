@@ -10,7 +10,7 @@ from allranks.diagnose.complaints import complains
 from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.progress import is_progress
 from allranks.diagnose.quotes import NO, inside
-from allranks.diagnose.streams import A_FRAME, CODE, EXCEPTION, heading_of
+from allranks.diagnose.streams import A_FRAME, CODE, EXCEPTION, TITLE, heading_of
 from allranks.diagnose.symptom import Pattern
 
 SHAPES_KEPT = 32768
@@ -37,6 +37,12 @@ class Shape(NamedTuple):
     def says_nothing(self) -> bool:
         """Whether such a line counts only as a step, as plain text, or as the end of a traceback."""
         return not (self.heading or self.patterns or self.facts or self.quotes or self.complains)
+
+    @property
+    def of_comment(self) -> "Shape":
+        """The same shape for a line of a program, which says nothing."""
+        less = self._replace(patterns=(), quotes=NO, complains=NO)
+        return PLAIN if less == PLAIN else less
 
     @property
     def is_frame(self) -> bool:
@@ -75,7 +81,8 @@ class Shapes:
         words = raw.translate(_LETTERS).split()
         keys = self._keys.intersection(words)
         patterns = tuple(p for w in keys for p in self._symptoms.get(w, ()) if p[1].may_stand_in(text))
-        if patterns and CODE.match(text) is not None:
+        titled = text[len(TITLE) :] if text.startswith(TITLE) else text
+        if patterns and CODE.match(titled) is not None:
             patterns = ()
         known: Tuple[Any, ...] = tuple(
             f for w in keys for f in self._facts.get(w, ()) if f[0].may_stand_in(text)
@@ -85,8 +92,8 @@ class Shapes:
         exception = EXCEPTION.match(text) is not None
         heading = heading_of(text)
         progress = not exception and is_progress(text, words)
-        quotes = NO if exception or heading or progress else inside(text)[0]
-        complaint = NO if exception or heading or progress else complains(text, words)
+        quotes = NO if exception or heading or progress else inside(titled)[0]
+        complaint = NO if exception or heading or progress else complains(titled, words)
         if not (patterns or known or exception or heading or quotes or complaint):
             return STEP if progress else PLAIN
         return Shape(progress, exception, heading, patterns, known, quotes, complaint)

@@ -39,7 +39,8 @@ NOT_IGNORED, IGNORING, WAS_IGNORED = range(3)
 """Whether Python has announced that it ignores the next exception (IGNORING), or ignored the last one."""
 
 EXCEPTION = re.compile(
-    r"^(?:[A-Za-z_]\w{0,60}\.){0,8}(_?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure|Exit|Died|Iteration|Warning)"
+    r"^(?:[A-Za-z_]\w{0,60}\.){0,8}(_?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure|Exit|Died|Iteration"
+    r"|Warning)"
     r"|Exception|Error)(?:: |:$|$)"
 )
 LOOSE = re.compile(
@@ -49,11 +50,16 @@ LOOSE = re.compile(
 """Any dotted name that ends a traceback: classes need not be called Error (`queue.Empty`, `zlib.error`)."""
 
 CODE = re.compile(
-    r"\s{0,80}(?:(?:raise|assert|elif|def|class)\b[^:]|(?:print|log(?:ger|ging)?\.\w{4,12}|warnings\.warn)\(|#|//"
-    r"|\"\"\"|[+-][ ]{2}|-{2,8}>[ ]{0,4}\d{1,7}[ ]|\*\*\w[\w.]{0,60}\*\*[ ]\|)|[ ]{4,80}\S.{0,200}[ ]#[ ]"
+    r"^(?:\s{0,80}(?:(?:raise|assert|elif|def|class)\b[^:]|(?:from [\w.]{1,120} )?import [\w*(]"
+    r"|(?:print|log(?:ger|ging)?\.\w{4,12}"
+    r"|warnings\.warn)\(|#|//"
+    r"|\"\"\"|[+-][ ]{2}|-{2,8}>[ ]{0,4}\d{1,7}[ ]|\*\*\w[\w.]{0,60}\*\*[ ]\|)|[ ]{4,80}\S.{0,200}[ ]#[ ])"
 )
 """A line of source code, in a traceback or from a script that prints itself. It contains messages that a program could
 print, not messages that it has printed."""
+
+TITLE, TITLE_WITHIN = "# ", 3
+"""The beginning of a title, and the lines of a text in which it is one. Further below it is a comment in a program."""
 
 WRAPPERS = frozenset((
     "ChildFailedError", "CalledProcessError", "RayTaskError", "SystemExit", "ProcessRaisedException",
@@ -61,7 +67,7 @@ WRAPPERS = frozenset((
 ))  # fmt: skip
 """Exceptions of launchers: they repeat that another process failed."""
 
-FRAMES_KEPT = 6
+FRAMES_KEPT, CODE_KEPT = 6, 200
 FOLLOWS_WITHIN = 8
 """After this number of lines a traceback counts as a new one. In a log of many ranks, lines of other ranks may come in
 between."""
@@ -93,6 +99,8 @@ class Raised(NamedTuple):
     own: str = ""
     context: str = ""
     """The words before the exception in its line, or the next line of its message."""
+    code: str = ""
+    """The statement of the innermost frame."""
 
 
 class Quoted(NamedTuple):
@@ -122,8 +130,8 @@ class Seen:
     """The output of one rank, or of one unlabelled stream."""
 
     __slots__ = (
-        "announced", "bare", "complaints", "cut", "frames", "headed", "ignored", "last_plain", "lines", "node", "own",
-        "quoted", "raised", "source", "stated", "steps", "task", "traceback",
+        "announced", "bare", "code", "complaints", "cut", "frames", "headed", "ignored", "last_plain", "lines", "node",
+        "own", "quoted", "raised", "source", "stated", "steps", "task", "traceback",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -134,7 +142,7 @@ class Seen:
         self.steps = 0
         self.traceback = CLOSED
         self.frames: Tuple[str, ...] = ()
-        self.own = ""
+        self.own = self.code = ""
         self.ignored = NOT_IGNORED
         self.headed = 0
         self.raised: List[Raised] = []
@@ -199,7 +207,7 @@ def head(seen: Seen, heading: str, text: str) -> None:
         text = frame_of(text) if heading == _SHOWN else text
         if seen.traceback == CLOSED:
             seen.frames, seen.own = (), ""
-        seen.frames = (*seen.frames[1 - FRAMES_KEPT :], text)
+        seen.frames, seen.code = (*seen.frames[1 - FRAMES_KEPT :], text), ""
         if is_own_frame(text):
             seen.own = text
         if seen.traceback != OPEN:
@@ -212,8 +220,21 @@ def head(seen: Seen, heading: str, text: str) -> None:
     elif seen.ignored == WAS_IGNORED or seen.lines - seen.headed > FOLLOWS_WITHIN:
         seen.ignored = NOT_IGNORED
     seen.traceback = CLOSED if heading == CHAINED else OPEN
-    seen.frames, seen.own = (), ""
+    seen.frames, seen.own, seen.code = (), "", ""
     seen.headed = seen.lines
+
+
+_POINTED = re.compile(r"(?:[-❱]{2,8}>|❱)[ ]{0,4}\d{1,7}[ ]")
+
+
+def note_code(seen: Seen, text: str) -> None:
+    """Notes the statement that a traceback shows below a frame, if it is the last line so far."""
+    if seen.traceback == CLOSED:
+        return
+    pointed = _POINTED.match(text)
+    if pointed is not None or text.strip(" ~^"):
+        is_code = pointed is not None or (text[:2] == "  " and text[2:6] != "File")
+        seen.code = text[pointed.end() if pointed else 0 :].strip()[:CODE_KEPT] if is_code else ""
 
 
 def take_frames(seen: Seen, run: Frames, order: int, steps: int) -> None:
@@ -221,11 +242,13 @@ def take_frames(seen: Seen, run: Frames, order: int, steps: int) -> None:
     if seen.traceback == CLOSED:
         seen.frames, seen.own = (), ""
     seen.frames = (*seen.frames, *run.texts)[-FRAMES_KEPT:]
-    seen.own = run.own or seen.own
+    seen.own, seen.code = run.own or seen.own, ""
     before, seen.lines = seen.lines, seen.lines + run.number
     if seen.traceback != OPEN:
         seen.traceback, seen.headed = HEADLESS, seen.lines
         seen.last_plain = run.plain or seen.last_plain
+    if run.plain is not None and run.plain.number > run.last.number:
+        note_code(seen, run.plain.text)
     note_cut(seen, False, run.last, order, steps)
     seen.lines = before + run.lines
 

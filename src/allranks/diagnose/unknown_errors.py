@@ -72,8 +72,9 @@ def _places(seen: Evidence) -> List[Tuple[Line, int, int]]:
     heard = [one for one in near_the_end(streams, seen.count) if _NAMED.search(one.line.text) is None]
     found = [(one.line, one.order, one.steps) for one in heard if seen.later_steps(one) < LATER_STEPS]
     raised = quoted(seen)
-    if seen.count <= SHORT and not seen.steps:
-        raised += [told.raised for stream in streams for told in stream.stated]
+    short = seen.count <= SHORT and not seen.steps
+    stated = [told.raised for stream in streams for told in stream.stated]
+    raised += [one for one in stated if short or one.order == seen.title]
     found += [(one.line, one.order, one.steps) for one in raised if not seen.survived(one)]
     ends = {id(one.line) for one in seen.exits}  # what the end of a process proves is judged elsewhere
     return [

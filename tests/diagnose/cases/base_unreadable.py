@@ -5,6 +5,7 @@ FIRES = (
     "[rank2]: Traceback (most recent call last):\n"
     "[rank2]: allranks.worker.base_loading.BaseUnreadable: The base model that rank 1 reads (node-b) is not the one "
     "that rank 0 reads (node-a): its files differ.\n",
+    "RuntimeError: the checksum of the model weights is not what the hub says\n",
 )
 
 SILENT = ("The base model is loaded, step 1 loss 2.0\nthe reader cannot read the base model twice\n",)

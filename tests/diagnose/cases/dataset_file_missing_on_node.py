@@ -1,4 +1,6 @@
 FIRES = (
+    "# FileNotFoundError on the second node\n\nTraceback (most recent call last):\n"
+    '  File "run.py", line 9, in main\n    go()\n  File "/w/my_dataset.py", line 9, in __init__\n    open_all()\n',
     "Traceback (most recent call last):\nFileNotFoundError: Caught FileNotFoundError in DataLoader worker process 3.\n",
     "[rank5]: Traceback (most recent call last):\n[rank5]: ValueError: File data/dialogues.json not found.\n",
     "Traceback (most recent call last):\nRuntimeError: path '/srv/data/shard-7.npy' does not exist\n",

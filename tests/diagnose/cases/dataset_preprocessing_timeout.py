@@ -8,6 +8,7 @@ FIRES = (
     '  File "transformers/training_args.py", line 2035, in main_process_first\n'
     "RuntimeError: [6] is setting up NCCL communicator and retrieving ncclUniqueId from [0] via c10d key-value "
     "store by key '0', but store->get('0') got error: Socket Timeout\n",
+    "# The ranks time out after 30 minutes while rank 0 tokenizes the dataset\n",
 )
 
 SILENT = (

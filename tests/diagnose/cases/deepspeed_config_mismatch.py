@@ -1,4 +1,5 @@
 FIRES = (
+    "AssertionError: Invalid optimizer offloading device: none\n",
     "Traceback (most recent call last):\nlightning.fabric.utilities.exceptions.MisconfigurationException: Do not set "
     "`gradient_accumulation_steps` in the DeepSpeed config\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: AssertionError: Check "
@@ -7,6 +8,7 @@ FIRES = (
     "[rank0]: Traceback (most recent call last):\n[rank0]:   File "
     '"deepspeed/runtime/config.py", line 596, in _batch\n'
     "[rank0]: TypeError: '>' not supported between instances of 'str' and 'int'\n",
+    "ValueError: fp16 is enabled but the following parameters have dtype that is not fp16: head.weight\n",
 )
 
 SILENT = (

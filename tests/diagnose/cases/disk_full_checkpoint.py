@@ -1,4 +1,7 @@
 FIRES = (
+    "OSError: [WinError 112] There is not enough space on the disk\n",
+    'SafetensorError: IoError(Os { code: 28, kind: StorageFull, message: "none left" })\n',
+    "ValueError: not enough disk space for the next checkpoint\n",
     "Message:        The node was low on resource: ephemeral-storage.\n",
     "[rank2]: Traceback (most recent call last):\n[rank2]: RuntimeError: basic_ios::clear: iostream error\n"
     "[rank2]: During handling of the above exception, another exception occurred:\n"
@@ -10,5 +13,6 @@ FIRES = (
 )
 
 SILENT = (
+    "RuntimeError: not enough GPU memory, no space for one more block\n",
     "[rank2]: RuntimeError: unable to write to file </torch_7252_59_0>: No space left on device (28)\n",
 )

@@ -1,10 +1,14 @@
 FIRES = (
+    "ValueError: the checkpoint does not fit a tensor parallel size of 4\n",
+    "# Size mismatch of a checkpoint that 8 ranks sharded\n",
     "Traceback (most recent call last):\n"
     "torch.distributed.checkpoint.api.CheckpointException: CheckpointException ranks:dict_keys([0])\n",
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: megatron.core.dist_checkpointing.core.CheckpointingException: Global shape "
     "mismatch for loaded (torch.Size([50304, 4096])) and expected ((50432, 4096)) tensor for "
     "key embedding.weight\n",
+    "AssertionError: num_layers value from checkpoint (32) is not equal to the input argument value (16).\n",
+    "ValueError: a tensor of shape torch.Size([70, 8]) for embed (which has shape torch.Size([64, 8]))\n",
 )
 
 SILENT = (

@@ -1,4 +1,8 @@
 FIRES = (
+    "AssertionError: expects all parameters to have same requires_grad\n",
+    'Traceback (most recent call last):\n  File "a.py", line 3, in go\n    prepare(model)\n'
+    '  File "b.py", line 9, in prepare\n'
+    "    model = FSDP(model)\n",
     "Traceback (most recent call last):\n"
     "AssertionError: Non-root FSDP instance's `_is_root` should not have been set yet\n",
     "[rank0]: Traceback (most recent call last):\n"

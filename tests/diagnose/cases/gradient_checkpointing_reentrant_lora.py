@@ -1,4 +1,5 @@
 FIRES = (
+    "# Gradient checkpointing blocks the update of LoRA weights\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "
     "element 0 of tensors does not require grad and does "
     "not have a grad_fn\n",

@@ -1,4 +1,9 @@
 FIRES = (
+    "ValueError: Connection error, and we cannot find the requested files in the cached path.\n",
+    "Your request to access model org/base is awaiting a review from the repo authors.\n",
+    "ConnectionError: Couldn't reach https://files.example.org/set.py\n",
+    "urllib.error.URLError: <urlopen error timed out> while downloading https://files.example.org/a.pth\n",
+    "Hugging Face is down, the download of the model failed\n",
     "Traceback (most recent call last):\n"
     '  File "/e/huggingface_hub/utils/_errors.py", line 239, in hf_raise_for_status\n',
     "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: We couldn't "

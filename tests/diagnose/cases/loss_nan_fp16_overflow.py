@@ -20,9 +20,27 @@ FIRES = (
     'Traceback (most recent call last):\n  File "a.py", line 1, in f\nRuntimeError: probabil'
     "ity tensor contains either `inf`, `nan` or element < 0\n",
     "Loss is nan, stopping training\n",
+    "step 4 loss: nan (nan) time: 0.7\nLoss is nan, stopping training\n",
+    "WARNING:root:NaN or Inf found in input tensor.\n" * 3,
+    'Traceback (most recent call last):\n  File "a.py", line 3, in fit\n    raise ValueError\n'
+    "ValueError: the gradients of head.weight are NaN, rank 2 stops\n",
+    "FloatingPointError: divide by zero encountered in scalar divide\n",
+    "# Our loss turned into NaN in epoch 3\n\nstep 100 loss 2.5\nstep 200 loss 2.25\n",
+    "Batch 7: Invalid loss, terminating training\n",
+    "Model diverged with loss = NaN.\n",
+    'Traceback (most recent call last):\n  File "a.py", line 3, in <module>\n'
+    "trainers.NanLossDuringTrainingError: the loss of step 4 cannot be used\n",
+    'Traceback (most recent call last):\n  File "/v/site-packages/apex/amp/scaler.py", line 120, in unscale\n'
+    "    1. / scale)\nZeroDivisionError: float division by zero\n",
+    "# grad_norm is nan\n\n## A\n\n```\nstep 1 loss 2.5\nstep 2 loss 2.25\n```\n\n## B\n\n## C\n",
+    "[Rank 0] Overflow detected. Skipping step. Attempted loss scale: 1, reducing to 1\n",
+    "# The loss overflows in bf16\n",
 )
 
 SILENT = (
+    "ValueError: cannot convert float NaN to integer\n",
+    "# Comments of a program\n\nx = 1\n# the loss is NaN here\n",
+    "ValueError: column price of rows.csv has NaN values\n",
     "wandb: Run summary:\nwandb:      epoch 2\nwandb: train/loss 1.75\nwandb: Synced 6 W&B file(s)\n",
     "{'loss': 1.5, 'grad_norm': nan, 'epoch': 0.0}\n"
     "{'loss': 1.5, 'grad_norm': nan, 'epoch': 0.1}\n"

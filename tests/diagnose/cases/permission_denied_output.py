@@ -1,4 +1,5 @@
 FIRES = (
+    "RuntimeError: the output folder is not writable by this user\n",
     "Traceback (most recent call last):\nRuntimeError: open(/rendezvous): Permission denied\n",
     "Traceback (most recent call last):\nRuntimeError: File out/checkpoint_3.pt cannot be opened.\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: PermissionError: "

@@ -1,4 +1,8 @@
 FIRES = (
+    "RuntimeError: Internal: could not parse ModelProto from /m/tokenizer.model\n",
+    "ValueError: Unrecognized model in /m. Should have a `model_type` key in its config.json\n",
+    "error: failed to open /m/a.gguf for reading\n",
+    "ValueError: could not find model weights in /m\n",
     "[rank0]: Traceback (most recent call last):\n[rank0]: OSError: Error no "
     "file named model.safetensors, or pytorch_model.bin, "
     "found in directory ./emptymodel.\n",
@@ -6,6 +10,10 @@ FIRES = (
     "huggingface_hub.errors.HFValidationError: Repo id must be "
     "in the form 'repo_name' or 'namespace/repo_name': '/nfs/DeepSeek-V3-bf16'. "
     "Use `repo_type` argument if needed.\n",
+    "OSError: file /m/base/config.json not found\n",
+    "FileNotFoundError: [Errno 2] No such file or directory: '/m/base/params.json'\n",
+    "ValueError: vocab_file does not exist.\n",
+    "# vocab.json is missing\n",
 )
 
 SILENT = (

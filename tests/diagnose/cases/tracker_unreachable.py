@@ -1,4 +1,8 @@
 FIRES = (
+    "ConnectionError: HTTPConnectionPool(host='track', port=5001): Max retries exceeded with url: /api/mlflow/get\n",
+    "ConnectionError: HTTPSConnectionPool(host='api.wandb.ai', port=443): Read timed out.\n",
+    "ValueError: Comet.ml requires an API key\n",
+    "# MLflowLogger fails\n\nProtocolError: ('Connection aborted.', RemoteDisconnected('closed'))\n",
     "Traceback (most recent call last):\n"
     "wandb.errors.error.Error: Couldn't communicate with backend after 15 seconds\n",
     (

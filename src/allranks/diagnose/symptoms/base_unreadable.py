@@ -26,11 +26,23 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import STRONG, Pattern
 from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
 from allranks.diagnose.symptoms.tokenizer_or_model_file_missing import CAUSE as FILE_MISSING
 
 CAUSE = Cause(__name__, explains=(DATASET_FILE_MISSING_ON_NODE, FILE_MISSING))
+CLAIM = Claim(
+    subject=(
+        r"(?i)\b(?:model|weights?|safetensors)\b.{0,60}\b(?:hash|checksum|sha-?256)\b|\b(?:hash|checksum"
+        r"|sha-?256)\b.{0,60}"
+        r"\b(?:model|weights?|safetensors|shards?)\b|\bgit[- ]lfs\b|\b(?:model|weights?|safetensors"
+        r"|gguf)\b.{0,40}\b(?:corrupt\w{0,3}"
+        r"|truncated|damaged|incomplete)\b|\u6743\u91cd.{0,40}(?:\u635f\u574f|\u4e0d\u5b8c\u6574"
+        r"|\u4e0d\u5168)"
+        r"|\u6ca1\u4e0b\u8f7d\u5168|\u6ca1\u6709?\u4e0b\u8f7d\u5b8c"
+    ),
+)
 PATTERNS = (
     Pattern(
         "cannot read the base model:",

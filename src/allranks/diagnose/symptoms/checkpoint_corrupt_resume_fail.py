@@ -35,12 +35,26 @@ CAUSE = Cause(__name__, restart=PASSES, explains=(DATASET_FILE_MISSING_ON_NODE,)
 CLAIM = Claim(
     frame=(
         r"/torch/serialization\.py in|/safetensors/|/checkpoint\w{0,20}\.py in \w{0,20}load"
-        r"|in (?:_|\w{1,40}_)?(?:load_(?:checkpoint|optimizer\w{0,30}|from_checkpoint|rng_state)"
+        r"|in (?:_|\w{1,40}_)?(?:load_(?:checkpoint|pretrain\w{0,8}|weights|ckpt|params?|model_weights"
+        r"|optimizer\w{0,30}|from_checkpoint|rng_state)"
         r"|resume\w{0,30})$"
     ),
-    subject=r"(?i)checkpoint(?!ing)|state[_ ]?dict|\boptimizer (?:states?|shards?)\b"
+    subject=r"(?i)^(?!.{0,400}(?:parallel|shard|world[_ ]?size|\btp\b|\bdcp\b))(?=.{0,400}(?:\bresum(?:e"
+    r"|ing)\b|\brestor|\.ckpt\b"
+    r"|checkpoint_last|\bfrom (?:the |a )?checkpoint|\blatest (?:file|checkpoint)|\boptimizer states?\b"
+    r"|\btorch\.load"
+    r"|\bckpts?/|/ckpt))(?=.{0,400}(?:\b(?:no|not|cannot|can't|fails?|failed|missing|corrupt|truncated"
+    r"|incomplete|unable)\b|n't\b))"
+    r"|\u6743\u91cd.{0,20}(?:\u52a0\u8f7d|\u5931\u8d25)|\u52a0\u8f7d.{0,20}(?:\u6743\u91cd|\bckpt)"
+    r"|\u68c0\u67e5\u70b9|\u65ad\u70b9"
+    r"|checkpoint(?!ing)|state[_ ]?dict|\boptimizer (?:states?|shards?)\b"
     r"|\bparam(?:eter)? groups?\b.{0,60}\b(?:size|missing|saved|match)|\bresum(?:e|ing)|\btorch\.load\b"
     r"|\bweights[_ ]only\b|\bunpickl",
+    code=(
+        r"(?i)(?:checkpoint|ckpt|state_?dict|state|snapshot|pretrained|saved|weights"
+        r"|resume\w{0,12})s?(?:_\w{1,20}|\d)?\["
+        r"|\bload_(?:state_dict|pretrain\w{0,8}|checkpoint|ckpt|weights|model_weights)\(|\bsd\["
+    ),
 )
 PATTERNS = (
     Pattern("failed finding central directory"),
@@ -57,6 +71,9 @@ PATTERNS = (
     Pattern("MetadataIncompleteBuffer"),
     Pattern("InvalidHeaderDeserialization"),
     Pattern("checkpoint file is corrupted", weight=90),
+    Pattern("not an sstable", weight=90),
+    Pattern("Checksum does not match", weight=86),
+    Pattern("Bad CRC", r"BadZipFile", weight=86),
     Pattern("unexpected EOF", r"unexpected EOF, expected \d{1,12} more bytes"),
     Pattern("_legacy_load", weight=CRASH + 5, frame=("_legacy_load", "")),
     Pattern("pickle_module.load", weight=CRASH + 5),

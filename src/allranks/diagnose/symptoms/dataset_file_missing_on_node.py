@@ -42,8 +42,9 @@ CLAIM = Claim(
         r"|tsv|npy|npz|h5|tar|zst)\b|\b(?:data(?:set)?|shard|manifest) (?:file|path|folder|dir|director(?:y"
         r"|ies))s?\b.{0,200}\b(?:not|n't"
         r"|missing)\b|\b(?:not|n't|cannot|missing|unable)\b.{0,60}\b(?:data(?:set)?|shard|manifest) (?:file"
-        r"|path|folder|dir)s?\b"
+        r"|path|folder|dir)s?\b|\bfilenotfound\w{0,6}\b(?!:)"
     ),
+    settings=True,
 )
 _DATA = (
     r": ['\"](?i:[^'\"]{0,400}?(?:\.(?:bin|idx|jsonl?|parquet|arrow|csv|tsv|"
@@ -55,8 +56,12 @@ _NAMED = (
     r"|zst|gz|jpe?g|png"
     r"|wav|mp4)|\bdata(?:set)?s?/[^'\" ]{1,200})['\"]?\)? "
 )
-_NO_DATA = ("/checkpoint-", "/output", "/logs/", "/runs/", "logging.jsonl", "trainer_")
-"""Parts of paths to which a run writes."""
+_NO_DATA = (
+    "config.json", "vocab.json", "params.json", "tokenizer.", "merges.txt", "spiece.model", "index.json",
+    "/checkpoint-", "/output", "/logs/",
+    "/runs/", "logging.jsonl", "trainer_",
+)  # fmt: skip
+"""Files of models, and parts of paths to which a run writes."""
 PATTERNS = (
     Pattern("in DataLoader worker", r"Caught FileNotFoundError in DataLoader worker"),
     Pattern("not found", _NAMED + r"(?:was |is )?not found", weight=CRASH + 4, raised=True, without=_NO_DATA),

@@ -27,23 +27,55 @@ from __future__ import annotations
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
-from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptom import CRASH, Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
     frame=(
+        r"/(?:llmfoundry|torchtune|openrlhf|verl|nemo_rl|xtuner|fastchat|unsloth|tuning"
+        r"|open_instruct)/(?:\w{1,20}/){0,2}"
+        r"(?:data|datasets?)/|"
         r"/datasets/(?!utils/|download/|load\.py)|/llamafactory/data/|/llmtuner/data/"
         r"|/axolotl/(?:prompt|utils/data|datasets|processing_strategies)|/trl/data_utils\.py"
         r"|/megatron/(?:core/datasets|legacy/data|data)/|/swift/llm/(?:dataset|template)/"
-        r"|/data_collator|/collat\w{0,30}\.py in"
+        r"|/data_collator|/collat\w{0,30}\.py in|/(?!load\.py)\w{0,30}data_?sets?\w{0,10}\.py in"
+        r"|in \w{0,20}(?:tokenize|preprocess|process|prepare|create|build|make|format|formatting|map|read"
+        r"|parse)_\w{0,20}(?:data_?sets?|data|examples?|samples?|conversations?|func\w{0,5}|fn)$"
     ),
-    subject=r"(?i)\bdata ?sets?\b|\b(?:train|eval)_dataset\b|\bcolumns?\b|(?<!config\.)(?<!index\.)\bjsonl?\b"
-    r"|\bsamples?\b(?! rate)|\bconversations?\b|\bschema\b|\bfield names?\b"
+    subject=r"(?i)\bdata ?sets?\b|\b(?:train|eval)_dataset\b|\bcolumns?\b"
+    r"|(?<!config\.)(?<!vocab\.)(?<!params\.)(?<!tokenizer\.)(?<!index\.)\bjsonl?\b"
+    r"|\bsamples?\b(?! rate)|\bconversations?\b|\bschema\b|\brole[ _]tags?\b|\blabels? (?:must|should"
+    r"|contains?|out of)\b|\bparquet\b|\btfrecords?\b"
+    r"|\bfield names?\b"
     r"|\b(?:image|video|audio|visual|vision|media)s? (?:features?|tokens?|placeholders?)\b|\b(?:chosen"
     r"|rejected|completion|messages?)\b"
     r".{0,40}\bkeys?\b|\bkeys? in (?:the )?examples?\b|\bannotation files?\b",
+    broad=True,
+    code=(
+        r"(?i)(?:example|sample|feature|batch|inputs?|row|item|record|line|data|entry|datum|json\w{0,10}|df"
+        r"|instance|ann\w{0,10}"
+        r"|dataset|conversation"
+        r"|conv|messages?|turn|doc|document|elem(?:ent)?|dialog\w{0,4}|sentence|source|annotations?|column"
+        r"|question)s?"
+        r"(?:\d|\[\w{1,12}\])?\[[\"'A-Za-z_]"
+    ),
 )
 PATTERNS = (
+    Pattern(  # a sample that the data set's code cannot read
+        "in DataLoader worker",
+        r"Caught (?:Key|Index|Value|Type|Assertion|Attribute|Lookup|UnicodeDecode|UnidentifiedImage"
+        r"|Zero\w{0,9}|StopIter\w{0,5})"
+        r"(?:Error|Exception|ation)? in DataLoader worker",
+        weight=CRASH + 1,
+        raised=True,
+    ),
+    Pattern("Keys mismatch: between", weight=90),
+    Pattern("expects each tensor to be equal size", weight=CRASH + 6, raised=True),
+    Pattern("in list of batch should be of equal size", weight=CRASH + 6, raised=True),
+    Pattern("num_samples should be a positive integer", weight=CRASH + 6, raised=True),  # an empty data set
+    Pattern("is required but could not be found", r"Feature: .{1,200} is required", weight=88),  # TensorFlow
+    Pattern("parse serialized Example", weight=88),
+    Pattern("cannot identify image file", weight=86),
     Pattern("corrupted record at", weight=88),  # a TFRecord
     Pattern(  # a column that the data set does not have
         "formatting.py",

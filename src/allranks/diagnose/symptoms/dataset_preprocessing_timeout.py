@@ -27,10 +27,22 @@ from __future__ import annotations
 import re
 from typing import List, Optional
 
+from allranks.diagnose.claims import Claim
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, ENDED, Case, Hit, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 
+_SUBJECT = (
+    r"(?i)^(?=.{0,300}\b(?:time[- ]?outs?|timed out|times out|barrier|\d{2} min\w{0,5})\b)"
+    r"(?=.{0,300}\b(?:tokeniz|tokenis|pre-?process"
+    r"|prepping|prepar|dataset\.map|dataset map|data prep|building the (?:index|dataset)|packing))"
+    r"(?=.{0,300}\b(?:rank|ranks|process|processes|nccl|device|barrier|main|others|workers)\b)"
+    r"(?=.{0,300}\b(?:data|dataset|datasets"
+    r"|corpus|samples|tokeniz\w{1,6})\b)"
+)
+CLAIM = Claim(subject=_SUBJECT)
+COMPLAINT = Complaint(subject=_SUBJECT)
 PATTERNS = (
     Pattern("retrieving ncclUniqueId from", weight=ECHO),
     Pattern("Wait timeout", r"DistStoreError.{0,40}[Ww]ait timeout", weight=ECHO),

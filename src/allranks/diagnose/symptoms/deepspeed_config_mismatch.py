@@ -31,10 +31,12 @@ from allranks.diagnose.symptom import WEAK, Pattern
 
 CLAIM = Claim(
     frame=(
-        r"/deepspeed/runtime/(?:\w{1,30}/)?config\w{0,20}\.py in|/integrations/deepspeed\.py in (?!\w{0,40}checkpoint)"
+        r"/deepspeed/runtime/(?:\w{1,30}/)?config\w{0,20}\.py in|/integrations/deepspeed\.py in "
+        r"(?!\w{0,40}checkpoint)"
         r"|/accelerate/utils/deepspeed\.py in|accelerate/utils/dataclasses\.py in \w{0,40}deepspeed"
     ),
-    subject=r"(?i)deepspeed(?![-/]\w)|\bzero[-_ ]?(?:stage|optimi|3|2)|\bds_config",
+    subject=r"(?i)deepspeed(?![-/]\w)|\boffload(?:ing|ed)?[_ ](?:device|optimizer|param)|\bnvme_path\b"
+    r"|\bzero[-_ ]?(?:stage|optimi|3|2)|\bds_config",
 )
 PATTERNS = (
     Pattern(
@@ -53,6 +55,7 @@ PATTERNS = (
     Pattern("DeepSpeed config values that mismatch"),
     Pattern("DeepSpeedConfigError"),
     Pattern("existing deepspeed config"),
+    Pattern("parameters have dtype that is not", weight=90),
     Pattern("valid deepspeed config", r"(?i)(?:not|in)\w{0,60} .{0,40}valid deepspeed config"),
     Pattern("DeepSpeedZeroConfig"),
     Pattern("validation error", r"for DeepSpeed\w{0,60}Config"),

@@ -25,16 +25,28 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.checkpoint_corrupt_resume_fail import CAUSE as CHECKPOINT_CORRUPT_RESUME_FAIL
 
 CAUSE = Cause(__name__, explains=(CHECKPOINT_CORRUPT_RESUME_FAIL,))
 _SHM = ("/dev/shm", "</torch_", "shared memory", "posix_fallocate")
+CLAIM = Claim(
+    subject=(
+        r"(?i)^(?!.{0,400}(?:/dev/shm|shared memory|\bgpu memory|cuda))(?=.{0,300}(?:\bno space\b"
+        r"|\bdisk (?:space|quota|is full|full)"
+        r"|\bnot enough (?:free )?(?:disk |storage )?space\b|\bout of (?:disk|storage|space|inodes)"
+        r"|\bfree inodes|\bquota exceeded"
+        r"|\benospc\b|\b(?:gi?b|mi?b|tb|bytes) (?:is |are )?(?:free|available|left) (?:on|in) /"
+        r"|\bstorage (?:is )?full))"
+    ),
+)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\bdisk (?:is |was )?(?:full|space|quota|pressure)|emptydir|\bfile ?system\b.{0,80}\bfull\b"
         r"|\bvolume\b.{0,40}(?:exceed|limit|full)|\bno (?:free |more )?(?:disk )?space|\binodes?\b|ENOSPC"
+        r"|\bnot enough (?:free )?(?:disk )?space"
         r"|DiskPressure|is over \d{1,3}% full|ephemeral[- ]storage|\bquota exceeded|out of (?:disk|space)"
         r"|\u78c1\u76d8(?:\u7a7a\u95f4)?(?:\u4e0d\u8db3|\u5df2?\u6ee1)"
     ),
@@ -43,6 +55,8 @@ PATTERNS = (
     Pattern("was low on resource", r"low on resource: ephemeral-storage"),  # Kubernetes
     Pattern("No space left on device", without=_SHM),
     Pattern("Disk quota exceeded"),
+    Pattern("not enough space on the disk", weight=98),  # Windows
+    Pattern("StorageFull", weight=98),  # Rust
     Pattern("blocks instead of", r"write error: wrote \d{1,15} blocks", weight=86),  # Torch7
     # Without the reason these only make it likely: I/O errors and quotas are reported in the same words.
     Pattern("unexpected pos", r"unexpected pos \d{1,12} vs \d{1,12}", weight=92),

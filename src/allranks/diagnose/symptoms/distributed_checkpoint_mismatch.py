@@ -34,13 +34,25 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
-    frame=r"/torch/distributed/checkpoint/|/dist_checkpointing/|/deepspeed/checkpoint/",
-    subject=r"(?i)dist(?:ributed)?[_ -]ck?(?:he)?c?kp(?:oin)?t|sharded[_ ]state|universal[_ ]checkpoint",
+    frame=r"/torch/distributed/checkpoint/|/dist_checkpointing/|/deepspeed/checkpoint/|/orbax/|/tensorstore/",
+    subject=r"(?i)^(?=.{0,400}(?:\bcheck ?points?\b|\bckpts?\b|state[_ ]?dict))"
+    r"(?=.{0,400}(?:\b(?:tensor|pipeline|model|data|expert|context)[- _]?parallel|\b(?:tp|pp|ep|cp|3d)\b"
+    r"|world[_ ]?size"
+    r"|\b(?:re)?shard|different (?:number of )?(?:gpus?|ranks?|nodes?|world|parallel|layout)|multiple nodes"
+    r"|\bdcp\b"
+    r"|tensor-volume|flat[_ ]param|\bfsdp|\bzero))|tensor-volume"
+    r"|dist(?:ributed)?[_ -]ck?(?:he)?c?kp(?:oin)?t|sharded[_ ]state|universal[_ ]checkpoint",
 )
 PATTERNS = (
     Pattern("CheckpointingException", weight=96),
     Pattern("CheckpointException", r"^[\w.]{0,80}CheckpointException: ", raised=True, weight=72),
     Pattern("Global shape mismatch"),
+    Pattern(
+        "which has shape",
+        r"of shape torch\.Size\(\[[1-9].{0,80}which has shape torch\.Size\(\[[1-9]",
+        weight=84,
+    ),
+    Pattern("is not equal to the input argument value", r"value from checkpoint", weight=96),  # Megatron-LM
     Pattern("Missing key in checkpoint state_dict"),
     Pattern("Size mismatch between saved", weight=98),
     Pattern("checkpoint being loaded used a DP world size"),

@@ -35,7 +35,8 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 CLAIM = Claim(
     frame=r"/torch/distributed/(?:fsdp|_composable|tensor|_tensor)/|/accelerate/utils/fsdp_utils\.py in",
-    subject=r"FSDP|fsdp|fully_shard|FlatParam|auto_wrap|DTensor",
+    subject=r"FSDP|fsdp|fully_shard|FlatParam|auto_wrap|DTensor|\b(?:same|uniform)\b.{0,20}requires_grad",
+    code=r"\b(?:FSDP|FullyShardedDataParallel|fully_shard)\(",
 )
 PATTERNS = (
     Pattern("Must flatten tensors with"),

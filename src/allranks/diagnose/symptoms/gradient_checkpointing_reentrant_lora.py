@@ -30,7 +30,8 @@ from allranks.diagnose.symptoms.unused_parameters_ddp import CAUSE as UNUSED_PAR
 
 CAUSE = Cause(__name__, explains=(UNUSED_PARAMETERS_DDP,))
 CLAIM = Claim(
-    subject=r"(?i)\brequire(?:s|d|ing)?[_ ](?:a )?grad\b|\bgrad_fn\b|\bgradient[_ ]checkpointing|\breentrant\b",
+    subject=r"(?i)\brequire(?:s|d|ing)?[_ ](?:a )?grad\b|\bgrad_fn\b|\bgradient[_ ]checkpoint\w{0,4}\b"
+    r"|\breentrant\b",
 )
 PATTERNS = (
     Pattern("of tensors does not require grad"),

@@ -41,10 +41,14 @@ CAUSE = Cause(
 )
 CLAIM = Claim(
     frame=r"/huggingface_hub/|/datasets/(?:utils/file_utils|download/)|/modelscope/hub/",
-    subject=r"(?i)hugging ?face(?:\.co|_hub)|\bthe hub\b|repo(?:sitory)?[_ ]id|client error"
+    subject=r"(?i)hugging ?face(?:\.co|_hub)|\bhugging ?face\b.{0,60}\b(?:down|unreachable|log ?in|token"
+    r"|offline|server|connect\w{0,4})\b"
+    r"|\b(?:download|connect|reach|log ?in|access)\w{0,4}\b.{0,60}\bhugging ?face\b"
+    r"|\bfiles in the cached path\b\bthe hub\b|repo(?:sitory)?[_ ]id|client error"
     r"|\bis (?:a )?gated\b|\bgated (?:repo\w{0,6}|models?|datasets?)\b"
     r"|\baccess to (?:the )?(?:model|dataset|repo\w{0,6})\b.{0,200}\b(?:restricted|denied|refused)"
-    r"|\b(?:hf|huggingface|access|auth\w{0,12})[_ -]tokens?\b|\b(?:not|please|must) (?:be )?log(?:ged)? ?in\b",
+    r"|\b(?:hf|huggingface|access|auth\w{0,12})[_ -]tokens?\b|\b(?:not|please"
+    r"|must) (?:be )?log(?:ged)? ?in\b",
     settings=True,
 )
 COMPLAINT = Complaint(
@@ -56,6 +60,17 @@ COMPLAINT = Complaint(
 PATTERNS = (
     Pattern("connect to", r"couldn't connect to '?https://(?:huggingface\.co|hf-mirror|www\.modelscope)"),
     Pattern("gated repo"),
+    Pattern("requested files in the cached path", weight=95),  # transformers 4
+    Pattern("is awaiting a review from the repo", weight=95),
+    Pattern(
+        "URLError",
+        r"(?i)(?:download|urlopen).{0,200}https?://(?!(?:localhost|127\.|10\.|192\.168\.))",
+        weight=90,
+        raised=True,
+    ),
+    Pattern(
+        "Couldn't reach", r"Couldn't reach (?:https?://|'[\w.-]{1,80}/[\w.-]{1,80}' on the Hub)", weight=95
+    ),
     Pattern("Access to model", r"Access to model \S{1,200} is restricted", weight=95),
     Pattern(
         "Client Error",

@@ -34,16 +34,41 @@ from allranks.diagnose.symptom import CRASH, STRONG, WEAK, Case, Pattern
 
 CAUSE = Cause(__name__, outlasts_the_end=True)
 BAD_STEPS = 3
-_LOSS = r"(?i)(?:\b|_)loss(?:es|_\w{1,12})?['\"]?\s{0,12}[:=]?\s{0,12}['\"]?(?:nan|-?inf)\b"
-_NORM = r"(?i)\bgrad[_ ]norm['\"]?\s{0,3}[:=]\s{0,3}['\"]?nan\b"
-_FLOOR = r"(?i)loss scale to:? {0,3}(?:0\.00|[\d.]{1,20}e-)"
+OF_MANY = WEAK - 1
+"""A line that proves nothing alone, apart from all that only mention such a number."""
+
+_LOSS = r"(?i)(?:\b|_)loss(?:es|_\w{1,12})?['\"]?\s{0,12}[:=]?\s{0,12}['\"]?-?(?:nan|inf)\b"
+_NORM = r"(?i)\bgrad[_ ]norm(?:['\"]?\s{0,3}[:=]| is)\s{0,3}['\"]?nan\b"
+# Below 1 in 256 nothing is left to halve.
+_FLOOR = (
+    r"(?i)loss scale to:? {0,3}(?:0\.00|[\d.]{1,20}e-)|loss scale: [01](?:\.0)?, reducing to [01](?:\.0)?\b"
+    r"|loss scale .{0,20}\b(?:reached|hit|at) .{0,12}\bmin"
+)
 _OF_A_STEP = re.compile(f"{_LOSS}|{_NORM[4:]}")
+_BAD = (
+    r"^(?!.{0,400}\b(?:columns?|csv|data ?frames?|pandas|missing values?|nan to int\w{0,4}|(?:np"
+    r"|numpy)\.nan|fillna"
+    r"|dropna)\b)"
+    r"(?=.{0,400}(?:(?<![\w.])nans?(?![\w(]|\.\w)|\bnon-?finite\b|\binfinite\b|\bnot finite\b"
+    r"|(?<![\w.])-?inf(?:inity)?\b))"
+    r"(?=.{0,400}(?:loss|grad|train|param|weight|output|logit|predict|prob|epoch|\bstep|iter|batch|learning"
+    r"|norm"
+    r"|activation|attention|soft ?max|tensor|values|encounter|detect|found|diverg|backward|forward|layer"
+    r"|sampl|\bloc\b"
+    r"|reward|scale|fp16|half|amp\b|errors?\b|\bnan (?:or|and|/) ?inf))"
+)
+"""A number that is none, of those that a training computes."""
+
 CLAIM = Claim(
+    frame=r"/apex/amp/scaler\.py in|/loss_scaler\.py in update_scale"
+    r"|/torch/distributions/\w{1,40}\.py in __init__",
     subject=(
-        r"(?i)\bnans? (?:\w{1,20} ){0,3}(?:detected|found|encountered|in)\b|\breturned nan\b|\b(?:loss"
-        r"|grad\w{0,60}|param\w{0,12}|weights?|logits|outputs?)\b.{0,40}\b(?:nan|inf)\b"
-        r"|\bnan\b.{0,40}\b(?:loss|grad|value|tensor)"
-        r"|\bloss[_ -]scale\b|\bgrad\w{0,20}[ _]overflow"
+        rf"(?i){_BAD}|\bloss[ _-]?scal(?:e|er|ing)\b|\bgrad\w{{0,20}}[ _]overflow|\binvalid loss\b"
+        r"|\b(?:loss|gradients?|fp16|bf16|bfloat16|float16|half|training|amp)\b.{0,40}\boverflow"
+        r"|\boverflow\w{0,4}\b.{0,40}"
+        r"\b(?:loss|grad\w{0,6}|fp16|bf16|bfloat16|float16|training|amp)\b"
+        r"|\b(?:loss|training|model|gradients?|it) (?:\w{1,12} )?(?:diverge[sd]?|explode[sd]?|exploding)\b"
+        r"|\b(?:over|under)flow (?:\w{1,12} ){0,3}(?:fp16|half|gradients?)\b"
     ),
 )
 PATTERNS = (
@@ -54,25 +79,31 @@ PATTERNS = (
     ),  # its summary
     Pattern("loss scale already at minimum"),
     Pattern("probability tensor contains", r"either `?inf`?, `?nan`?", weight=88),  # torch.multinomial
-    Pattern("oss is", r"(?i)\bloss is (?:nan|-?inf|not finite)\b.{0,30}\b(?:stop|abort|exit)", weight=90),
-    Pattern("nan", _LOSS, weight=WEAK),
-    Pattern("nan", _NORM, weight=WEAK),
-    Pattern("NaN", _LOSS, weight=WEAK),
-    Pattern("inf", _LOSS, weight=WEAK),
-    Pattern(
-        "NaN",
-        r"(?i)\bnan\b.{0,40}(?:loss|grad)|(?:loss|grad\w{0,60})\b.{0,40}\bnan\b",
-        weight=WEAK,
-        raised=True,
+    *(
+        Pattern(
+            word,
+            r"(?i)\bloss(?:es)?,? (?:is|are|was|became) .{0,20}(?:nan|inf|not finite).{0,40}\b(?:stop|abort"
+            r"|exit|quit)",
+            weight=90,
+        )
+        for word in ("Loss", "loss", "Losses")
     ),
-    Pattern("FoundNan", weight=WEAK),
+    Pattern("nan", _LOSS, weight=OF_MANY),
+    Pattern("nan", _NORM, weight=OF_MANY),
+    Pattern("NaN", _LOSS, weight=OF_MANY),
+    Pattern("inf", _LOSS, weight=OF_MANY),
+    *(
+        Pattern(word, f"(?i){_BAD}", weight=CRASH + 8, raised=True)
+        for word in ("nan", "NaN", "Nan", "NAN", "inf", "Inf", "finite")
+    ),
+    Pattern("FloatingPointError", weight=CRASH + 8, raised=True),
+    Pattern("NanLossDuringTrainingError", weight=CRASH + 8),  # TensorFlow
+    Pattern("found in input tensor", r"\bNaN or Inf", weight=OF_MANY),  # TensorBoard's writer
+    Pattern("loss scale", _FLOOR, weight=OF_MANY),
+    Pattern("Invalid loss, terminating training", weight=STRONG - 2),  # Keras
+    Pattern("Model diverged with loss", weight=STRONG - 2),  # TensorFlow
+    Pattern("FoundNan", weight=OF_MANY),
     Pattern("Minimum loss scale reached"),
-    Pattern(  # below 1 in 256: nothing is left to halve
-        "overflow detected",
-        _FLOOR,
-        weight=WEAK,
-    ),
-    Pattern("reducing loss scale to", _FLOOR, weight=WEAK),  # apex
     Pattern("in local forward loss", r"found (?:NaN|Inf)"),
     Pattern("in local grad norm", r"found (?:NaN|Inf)"),
 )
@@ -82,19 +113,20 @@ def judge(seen: Evidence) -> Optional[Case]:
     """NaN steps are progress lines, so no later step clears them; one of them alone proves nothing. A gradient that is
     NaN now and then is a step that the loss scaler skipped: only if the last step has one, too, it counts."""
     hits = seen.hits.get("loss-nan-fp16-overflow", [])
-    strong = [h for h in hits if h.weight > CRASH]
+    strong = [h for h in hits if h.weight > CRASH or (h.weight > WEAK and not seen.survived(h))]
+    floor = [h for h in hits if re.search(_FLOOR, h.line.text) and not seen.survived(h)]
+    hits = [h for h in hits if h.weight == OF_MANY]
     if strong:
         weight = max(h.weight for h in strong)
         return Case(
             "loss-nan-fp16-overflow", weight, tuple(strong), "certain" if weight >= STRONG else "likely"
         )
-    floor = [h for h in hits if re.search(_FLOOR, h.line.text) and not seen.survived(h)]
     if floor:
         return Case("loss-nan-fp16-overflow", WEAK, tuple(floor), "likely")
     losses = [h for h in hits if re.search(_LOSS, h.line.text)]
     last = seen.last_step[1].text if seen.last_step is not None else ""
     if re.search(_LOSS, last) and re.search(_NORM, last):  # both, in the last step of all
         return Case("loss-nan-fp16-overflow", WEAK, tuple(hits), "likely")
-    if len(hits) < BAD_STEPS or (len(losses) < BAD_STEPS and _OF_A_STEP.search(last) is None):
+    if len(hits) < BAD_STEPS or (len(losses) < BAD_STEPS and last and _OF_A_STEP.search(last) is None):
         return None
     return Case("loss-nan-fp16-overflow", WEAK, tuple(hits), "likely")

@@ -24,11 +24,20 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 _SSH = ("publickey", "password)", "keyboard-interactive", "docker.sock", "/dev/nvidia")
+CLAIM = Claim(
+    subject=(
+        r"(?i)^(?=.{0,300}(?:\bread-only (?:file|mount|vol)|\bnot writ\w{0,3}able\b|\bno write permission"
+        r"|\bwrite permissions?\b"
+        r"|\bpermission denied\b|s3:putobject|\baccess is denied\b))(?!.{0,400}(?:docker\.sock|publickey"
+        r"|password|gated|huggingface))"
+    ),
+)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\bpermission denied|\bEACCES\b|\boperation not permitted|\bread-only file ?system"
@@ -39,7 +48,8 @@ PATTERNS = (
     Pattern("Permission denied", r"^\w{1,40}Error: open\(\S{1,400}\): Permission denied", without=_SSH),
     Pattern(
         "cannot be opened",
-        r"^RuntimeError: (?:File|Parent directory) \S{1,400} (?:cannot be opened|does not exist)\.",
+        r"^(?:[\w.]{1,40}: )?RuntimeError: (?:File|Parent directory) \S{1,400} (?:cannot be opened"
+        r"|does not exist)\.",
         weight=90,
     ),
     Pattern("Permission denied", r"Errno 13\b|PermissionError|strerror|os error 13", without=_SSH),

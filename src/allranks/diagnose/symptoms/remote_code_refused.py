@@ -23,9 +23,14 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = Claim(
+    subject=r"(?i)^(?!.{0,300}unexpected keyword)(?=.{0,400}trust[_-]remote[_-]code)|\bremote code\b"
+    r"|\bcustom code\b"
+)
 PATTERNS = (
     Pattern("custom code which must be executed", weight=96),
     Pattern("requires you to execute the", weight=96),

@@ -41,9 +41,15 @@ CLAIM = Claim(
         r"|(?:\b(?:adapter_|generation_|processor_|preprocessor_|tokenizer_)?config\.json|\badapter_model\b"
         r"|\bpytorch_model\b"
         r"|\.(?:safetensors|gguf|onnx|pth|ckpt|pt|tiktoken))\b.{0,80}\b(?:not|n't|missing|no such)\b"
-        r"|\b(?:model|weights?|tokenizer|vocab\w{0,6}|adapter|merges|sentencepiece) (?:index )?(?:file|path"
+        r"|\b(?:model|weights?|tokenizer|vocab\w{0,6}|adapter|merges|sentencepiece)[ _](?:index )?(?:file"
+        r"|path"
         r"|folder|dir"
         r"|director(?:y|ies))s?\b|\bmodel_(?:name_or_)?(?:path|dir)\b"
+        r"|\b(?:no|not find|cannot find|could not find|can't find|couldn't find|unable to find"
+        r"|missing) (?:\w{1,20} ){0,3}"
+        r"(?:model weights|weights?|safetensors|checkpoint files|vocab file|shards?)\b"
+        r"|\b(?:vocab|params|tokenizer\w{0,20}|merges|encoder\w{0,20}|spiece)\.(?:json|txt|model|bpe)\b"
+        r"|^unrecognized model in\b"
     ),
 )
 _HUB = ("gated repo", "401 Client", "403 Client")
@@ -57,10 +63,14 @@ PATTERNS = (
     Pattern("does not appear to have a file named", without=_HUB),
     Pattern("is not a local folder and is not a valid model identifier", weight=90),
     Pattern("Unable to load vocabulary from file"),
+    Pattern("Unrecognized model in", r"model_type", weight=90),
+    Pattern("parse ModelProto from", weight=90),  # SentencePiece
+    Pattern("failed to open", r"(?i)failed to open \S{0,300}\.(?:gguf|ggml|bin|safetensors)\b", weight=84),
     Pattern(
         "No such file or directory",
         # PEFT prints "Can't find" if it loads an adapter, so adapter_config here means a save whose folder is missing.
-        r"(?:(?<!adapter_)config|tokenizer(?:_config)?|generation_config|\w{0,60}model-\d{1,12}-of-\d{1,12}"
+        r"(?:(?<!adapter_)config|params|\w{0,20}bpe\w{0,20}|merges|special_tokens_map|tokenizer(?:_config)?"
+        r"|generation_config|\w{0,60}model-\d{1,12}-of-\d{1,12}"
         r"|pytorch_model|"
         r"vocab|tokenizer\.model)\.?(?:json|safetensors|bin|txt|model)?\b['\"]?$",
         raised=True,

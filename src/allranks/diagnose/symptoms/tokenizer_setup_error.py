@@ -39,4 +39,5 @@ PATTERNS = (
     Pattern("activate truncation and/or padding", weight=94),
     Pattern("Template", r"Template \S{1,60} does not exist", weight=94),
     Pattern("no padding token is defined", weight=96),
+    Pattern("supply an encoding or a list of encodings", weight=90),
 )

@@ -35,15 +35,20 @@ CLAIM = Claim(
         r"/(?:wandb|mlflow|comet_ml|swanlab|neptune|clearml|aim|dvclive|trackio)/"
         r"|integrations/integration_utils\.py in|/loggers/\w{1,30}\.py in"
     ),
-    subject=r"(?i)\b(?:wandb|mlflow|comet_ml|swanlab|neptune|clearml)\b|weights ?(?:&|and) ?biases",
+    subject=r"(?i)\b(?:wandb|mlflow\w{0,12}|comet_ml|comet\.(?:ml|com)|swanlab|neptune|clearml)\b"
+    r"|weights ?(?:&|and) ?biases",
 )
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\b(?:wandb|weights (?:&|and) biases|mlflow|comet(?:_ml|\.com)?|neptune|clearml|swanlab"
-        r"|tensorboard|aim)\b"
+        r"(?i)\b(?:wandb|weights (?:&|and) biases|mlflow|comet(?:_ml|\.com)?|neptune|clearml|swanlab|trackio"
+        r"|aim)\b|(?:wandb|mlflow)\w{1,20}\b"
     ),
 )
+_TRACKERS = r"(?i)HTTPS?ConnectionPool\(host=.{0,300}(?:wandb|mlflow|comet|neptune|clearml|swanlab|trackio)"
 PATTERNS = (
+    Pattern("HTTPConnectionPool", _TRACKERS, weight=96),
+    Pattern("HTTPSConnectionPool", _TRACKERS, weight=96),
+    Pattern("requires an API key", r"(?i)comet|neptune|wandb|clearml|swanlab", weight=96, raised=True),
     Pattern("communicating with wandb process", weight=98),
     Pattern(
         "wandb",

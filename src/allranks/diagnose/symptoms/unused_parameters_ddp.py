@@ -26,7 +26,12 @@ from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__)
-CLAIM = Claim(subject=r"(?i)\bunused[_ ]param|\bparameters? (?:\w{1,12} ){0,4}(?:un|not )used")
+CLAIM = Claim(
+    subject=r"(?i)(?<![a-z])unused[_ ]param|\b(?:parameters?|layers?|weights?)\b.{0,60}\b(?:no"
+    r"|without|not (?:get|receive)\w{0,2}) (?:a |any )?grad"
+    r"|(?:not|n't) (?:take part|contribute|participate) .{0,20}\b(?:loss|forward|backward)\b"
+    r"|\bparameters? (?:\w{1,12} ){0,4}(?:un|not )used"
+)
 PATTERNS = (
     Pattern("did not get gradient", r"did not get gradient i", weight=WEAK),
     Pattern("finished reduction in the prior iteration"),

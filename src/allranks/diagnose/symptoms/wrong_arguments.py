@@ -31,18 +31,23 @@ from typing import Optional
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import ECHO, WEAK, Case, Hit, Pattern
+from allranks.diagnose.symptom import CRASH, ECHO, WEAK, Case, Hit, Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
     frame=(
         r" in (?:__post_init__|_{0,2}(?:validate|check|verify|parse)_?\w{0,60})$|/(?:argparse"
         r"|hf_argparser|training_args\w{0,20}|arguments|parser)\.py in|/(?:omegaconf|hydra|pydantic"
-        r"|pydantic_core|jsonargparse|yaml)/|/\w{0,30}(?:args|config|schema"
+        r"|pydantic_core|jsonargparse|yaml|yacs|tomli?|tomlkit|absl|click|fire|typer|tyro|ml_collections)/"
+        r"|/(?:configparser|tomllib/_parser)\.py in|/\w{0,30}(?:args|config|schema"
         r"|hparams)\w{0,20}(?:/\w{1,40})?\.py in"
     ),
     subject=(
-        r"(?i:\b(?:unknown|unrecogni[sz]ed|unexpected|unused|remaining|extra|unsupported"
+        r"(?i:^(?:[\w.]{1,60})?error: [`'\"]?[\w.-]{2,60}[`'\"]? (?:is|are|was) (?:required|mandatory"
+        r"|not (?:set|specified|given|provided))\b"
+        r"|\bconfig(?:uration)? files?\b|\b(?:toml|ya?ml)\b|\bextra keys not allowed\b"
+        r"|\badditional properties are not allowed\b"
+        r"|\b(?:unknown|unrecogni[sz]ed|unexpected|unused|remaining|extra|unsupported"
         r"|deprecated) ?(?:\w{1,20} )?_?"
         r"(?:args?|argv|arguments?|options?|flags?|hyper-?parameters?)\b|\b(?:invalid"
         r"|missing) (?:\w{1,20} )?(?:options?"
@@ -79,7 +84,8 @@ CLAIM = Claim(
         r"|^.{0,200}(?<![\w-])--[a-z][a-z-]{2,60}(?![\w/.])"
         r"|^(?:\w{1,60}\.){0,8}\w{0,20}(?:onfiguration|Argument|Validation)(?:Error|Exception):"
         r"|\bMisconfigurationException\b|"
-        r"^(?:\w{1,60}\.){0,8}(?:Value|Assertion|NotImplemented|\w{0,40}(?:Config|Argument|Validation)\w{0,20})"
+        r"^(?:\w{1,60}\.){0,8}(?:Value|Assertion|NotImplemented|\w{0,40}(?:Config|Argument"
+        r"|Validation)\w{0,20})"
         r"?(?:Error|Exception): (?!.{0,300}\b(?:tensors?|shapes?|dtypes?|dims?|dimensions?|numel|targets?)\b)"
         r".{0,300}(?:`\w{3,60}`|(?<![\w-])--[a-z][\w-]{2,60}|\b[a-z][a-z0-9]{1,30}_[a-z0-9_]{2,60}\b"
         r"|\b\w{3,60}=\w"
@@ -87,6 +93,12 @@ CLAIM = Claim(
         r"|scheduler)s?\b))"
     ),
     general=True,
+    code=(
+        r"(?i)(?:cfg|conf|config\w{0,10}|(?<!kw)args|opts?|options?|hparams?|hyper\w{0,12}|params|settings?"
+        r"|parser|flags)\d?"
+        r"(?:\[|\.pop\(|\])|\bparse_(?:known_)?args\w{0,30}\(|\bOmegaConf\.\w{1,20}\(|\byaml\.\w{0,5}load\("
+        r"|\bmerge_from_\w{1,10}\("
+    ),
 )
 PATTERNS = (
     Pattern(
@@ -99,6 +111,7 @@ PATTERNS = (
     Pattern("error: argument", r"error: argument \S{1,80}: (?:invalid|expected|not allowed|ignored)"),
     Pattern("HfArgumentParser", r"not used by the HfArgumentParser"),
     Pattern("Could not override", weight=94),
+    Pattern("existent config key", weight=94),  # yacs
     Pattern("ConfigAttributeError", raised=True, weight=94),
     Pattern("ConfigKeyError", raised=True, weight=94),
     Pattern(
@@ -108,6 +121,35 @@ PATTERNS = (
     ),
     Pattern("for help", r"^Try '.{1,200} (?:--help|-h)' for help", weight=94),  # click
     Pattern("Missing option", r"(?:Error|error): Missing option", weight=94),
+    Pattern("extra keys not allowed", weight=88),  # voluptuous
+    Pattern("No action for destination key", weight=90),  # jsonargparse
+    *(
+        Pattern(text, weight=90)  # Hydra's grammar of overrides
+        for text in (
+            "missing EQUAL at",
+            "viable alternative at input",
+            "token recognition error at",
+            "extraneous input",
+        )
+    ),
+    Pattern("TomlDecodeError", weight=88),
+    Pattern(
+        "object has no attribute",
+        r"'(?:Simple)?(?:Namespace|ConfigDict|EasyDict|AttrDict|AttributeDict|CfgNode|DictConfig|Munch|Box"
+        r"|FlagValues|edict)'"
+        r" object has no attribute",
+        weight=CRASH + 8,
+        raised=True,
+    ),
+    Pattern("registry", r"is not in the \S{1,60} registry", weight=CRASH + 8, raised=True),  # MMEngine
+    Pattern("No configurable matching", weight=CRASH + 8, raised=True),  # gin
+    Pattern(
+        "No such file or directory",
+        r"directory: b?['\"][^'\"]{1,300}\.(?:ya?ml|cfg|ini|toml|gin|conf|args)['\"]",
+        weight=CRASH + 8,
+        raised=True,
+    ),
+    Pattern("TOMLDecodeError", weight=88),
     Pattern("yaml", r"^yaml\.\w{1,20}\.\w{1,40}Error", weight=88),
     Pattern("No such option", r"(?:Error|error): No such option", weight=94),
 )

@@ -25,12 +25,22 @@ Topic: adapters
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.distributed_checkpoint_mismatch import (
     CAUSE as DISTRIBUTED_CHECKPOINT_MISMATCH,
 )
 
 CAUSE = Cause(__name__, explains=(DISTRIBUTED_CHECKPOINT_MISMATCH,))
+CLAIM = Claim(
+    subject=(
+        r"(?i)^(?=.{0,400}(?:\bzero[-_ ]?(?:stage[-_ ]?)?3|\bstage[-_ ]?3|deepspeed|\blora|\badapter_model))"
+        r"(?=.{0,400}(?:\bsav(?:e[ds]?|ing)\b|\bstor(?:e[ds]?|ing)\b|\u4fdd\u5b58|\badapter|\bexport))"
+        r"(?=.{0,400}(?:\bempty\b|\u4e3a\u7a7a|torch\.size\(\[0\]|\b(?:only|just) \d{1,4} ?(?:bytes?|b|kb"
+        r"|k)\b|\u53ea\u6709 ?\d"
+        r"|\b\d{1,3} bytes|\u65e0\u6cd5\u4fdd\u5b58|\u662f\u7a7a|\bno (?:weights|tensors|parameters)))"
+    ),
+)
 PATTERNS = (
     Pattern(  # a placeholder of ZeRO-3 in place of a matrix
         "copying a param with shape",
