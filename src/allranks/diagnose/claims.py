@@ -97,7 +97,7 @@ def place_of_class(text: str) -> Optional[str]:
 def claimants(claims: Dict[str, Claim], text: str, frames: Sequence[str], context: str = "") -> Iterator[str]:
     """The symptoms that an exception's line may belong to, the likeliest first. `context`: the words before it, or the
     next line of its message."""
-    message = _without_command(_WRAPPED.sub("", text[:_LONGEST], count=1))
+    message = message_of(text)
     places = [place for place in (place_of(frames), place_of_class(message)) if place is not None]
     placed = [
         name for name, one in claims.items() if one.frame and any(map(compiled(one.frame).search, places))
@@ -111,9 +111,10 @@ def claimants(claims: Dict[str, Claim], text: str, frames: Sequence[str], contex
     yield from (name for name in placed if claims[name].general)
 
 
-def _without_command(message: str) -> str:
-    """Without the command line that a launcher repeats before it says what went wrong."""
-    return _COMMAND.sub("", message, count=1)
+def message_of(text: str) -> str:
+    """The message of an exception without those that wrap it, and without the command line that a launcher repeats
+    before it says what went wrong."""
+    return _COMMAND.sub("", _WRAPPED.sub("", text[:_LONGEST], count=1), count=1)
 
 
 def _about(claims: Dict[str, Claim], message: str) -> List[Tuple[bool, int, str]]:

@@ -106,7 +106,7 @@ _GUESSES = re.compile(
 )
 """The rest of such a line guesses at reasons."""
 
-_OF_CODE = frozenset((
+OF_CODE = frozenset((
     "ValueError", "TypeError", "KeyError", "AttributeError", "NameError", "IndexError", "AssertionError", "ImportError",
     "ModuleNotFoundError", "NotImplementedError", "SyntaxError", "UnboundLocalError", "FileNotFoundError",
 ))  # fmt: skip
@@ -162,6 +162,18 @@ def complains(text: str, words: Iterable[bytes]) -> int:
     return MENTIONED if _SOFTENS.search(_HARD.sub("", text)) is not None else SAID
 
 
+def is_excused(text: str) -> bool:
+    """Whether a line has words that a program writes which goes on, or is no message of a program."""
+    launches = _OF_LAUNCHERS.search(text, 0, _LONGEST) is not None or CODE.match(text) is not None
+    return launches or _EXCUSES.search(text, 0, _LONGEST) is not None
+
+
+def told_in(text: str) -> str:
+    """What a line reports, without the rest of it that guesses at reasons."""
+    guess = _GUESSES.search(text, 0, _LONGEST)
+    return text[: guess.start() if guess is not None else _LONGEST]
+
+
 def keep(seen: Seen, heard: Heard) -> None:
     """Keeps the last few complaints of a stream."""
     seen.complaints = [*seen.complaints[1 - KEPT :], heard]
@@ -178,9 +190,7 @@ def near_the_end(streams: Iterable[Seen], count: int) -> List[Heard]:
 def complainants(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, int, str]]:
     """(whether its subject is a general one, where in the text, cause) for each cause that a complaint may belong to,
     the likeliest first."""
-    guess = _GUESSES.search(text)
-    text = text[: min(guess.start() if guess is not None else _LONGEST, _LONGEST)]
-    text = tongues.english(text)
+    text = tongues.english(told_in(text))
     if not text.isascii():
         text = _SCRIPTS.sub(" ", text)
     return _about(subjects, _PATH.sub("/", text)) or _about(subjects, text)
@@ -194,7 +204,7 @@ def _about(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, int, s
 def of_exception(subjects: Dict[str, Complaint], kind: str, text: str) -> Iterator[str]:
     """The causes that an exception of a program may belong to, by its special subjects, and if a connection or a
     process was lost by general ones. Exceptions that only wrong code raises have no such subject."""
-    if kind not in _OF_CODE:
+    if kind not in OF_CODE:
         lost = _LOST.search(f"{kind} {text}") is not None
         yield from (name for general, _, name in complainants(subjects, text) if lost or not general)
 

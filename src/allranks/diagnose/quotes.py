@@ -82,6 +82,11 @@ def inside(text: str) -> Tuple[int, str]:
     return found if found[0] != NO else _in_words(text)
 
 
+def is_handled(text: str) -> bool:
+    """Whether a line has words of a program that handles a failure, or of one that could happen."""
+    return _NOT_SO.search(text, 0, _LONGEST) is not None or _EXCUSES.search(text, 0, _LONGEST) is not None
+
+
 def _in_words(text: str) -> Tuple[int, str]:
     """Whether a line says that something failed, without an exception's last line."""
     match = _STATES.search(text, 0, _LONGEST)

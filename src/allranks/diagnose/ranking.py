@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import chain
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import NEVER as NEVER_AGAIN
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, modules, section
-from allranks.diagnose.claims import claimants
-from allranks.diagnose.complaints import NEAR_THE_END, SAID, Heard, first_known, near_the_end, of_exception
+from allranks.diagnose.complaints import NEAR_THE_END, SAID, Heard, first_known, near_the_end
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
@@ -28,7 +26,7 @@ from allranks.diagnose.symptom import ECHO, HEARD, HINTED, STALE, Case, Hit
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.diagnose.symptoms.rank_crashed_first import judge as crashed
 from allranks.diagnose.symptoms.rank_crashed_first import taken
-from allranks.diagnose.unknown_errors import by_words, likeliest
+from allranks.diagnose.unknown_errors import by_words, owners, reworded
 
 EVIDENCE_LINES = 8
 NEVER = float("inf")
@@ -41,9 +39,18 @@ def conclude(seen: Evidence) -> Diagnosis:
     claim = claims().get(case.symptom) if case is not None else None
     if case is not None and found.weight > STALE and (claim is None or claim.general):
         case = None  # a complaint on a general subject says no less
+    case = _reworded(case)
     if case is None and found.diagnosis.cause == UNPROVEN:
         case = by_words(seen, RANK_CRASHED_FIRST.id)
     return found.diagnosis if case is None else _diagnosis(seen, case, False)
+
+
+def _reworded(case: Optional[Case]) -> Optional[Case]:
+    """The case of a statement in plain words, of the cause that its words speak for."""
+    if case is None or case.symptom == RANK_CRASHED_FIRST.id:
+        return case
+    symptom = reworded(case.symptom, case.hits[0].line.text, RANK_CRASHED_FIRST.id)
+    return None if symptom == UNPROVEN else case._replace(symptom=symptom)
 
 
 def weighed(seen: Evidence) -> Signal:
@@ -104,11 +111,7 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     raised = next((r for r in every if r.order == first.order and r.line is first.line), None)
     if raised is None or taken(raised, found):
         return
-    told = raised.line.text
-    likely = claimants(claims(), told, raised.frames, raised.context)
-    of_runtimes = of_exception(complaints(), raised.kind, told) if raised.kind else ()
-    nearest = likeliest(RANK_CRASHED_FIRST.id, told, raised.context)
-    for symptom in chain(likely, of_runtimes, nearest):
+    for symptom in owners(raised, RANK_CRASHED_FIRST.id):
         if symptom in found and found[symptom].weight > crash.weight:
             return
         if first.steps and cause(symptom).restart == NEVER_AGAIN:
@@ -134,6 +137,9 @@ def _hear(seen: Evidence, found: Dict[str, Case]) -> None:
     if known is None or (known[0] and heaviest > HINTED):
         return
     general, symptom, told = known
+    symptom = reworded(symptom, told.line.text, RANK_CRASHED_FIRST.id)
+    if symptom == UNPROVEN:
+        return
     weight = HINTED if general else HEARD
     hit = hits[told.order]._replace(symptom=symptom, weight=weight)
     found[symptom] = Case(symptom, weight, (hit,), "likely")

@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from typing import Dict, Iterator, List, Optional, Tuple
 
-from allranks.diagnose.catalogue import cause, nearest
-from allranks.diagnose.complaints import near_the_end
+from allranks.core.causes import UNPROVEN
+from allranks.diagnose.catalogue import cause, claims, complaints, nearest, shares
+from allranks.diagnose.claims import claimants, message_of
+from allranks.diagnose.complaints import OF_CODE, is_excused, near_the_end, of_exception, told_in
 from allranks.diagnose.digits import ALIKE_TEXT
 from allranks.diagnose.evidence import LATER_STEPS, Evidence
-from allranks.diagnose.fragments import SHORT, quoted
+from allranks.diagnose.fragments import ALONE, MESSAGE_WORDS, SHORT, quoted
 from allranks.diagnose.lines import Line
+from allranks.diagnose.quotes import is_handled
+from allranks.diagnose.store import MARKS
+from allranks.diagnose.streams import Raised
 from allranks.diagnose.symptom import WORDS, Case, Hit
+from allranks.diagnose.wordings import words
 
 _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
 """An exception that is only mentioned: if it ended something, it is among those that are quoted."""
@@ -24,14 +30,64 @@ MOST = 200
 NOTE = "No pattern matches this error. It reads most like this cause."
 
 
-def likeliest(crashed: str, *texts: str) -> Iterator[str]:
-    """The cause that the first of these texts comes near to, if it says more than that a program `crashed`."""
-    for text in texts:
-        found = nearest(text) if text else None
+OF_EXCEPTION = 0.15
+"""The least lead of the words of an exception, which is a crash without a special cause otherwise."""
+CLEAR = 0.3
+"""The least lead of the words of an exception that wrong code raises, or of which only the heading is known."""
+PLAIN = 0.5
+"""The least lead of a line without any word of a failure, in a text that is nothing else."""
+OF_LONG_LOG = 0.4
+"""The least lead in a text that is not about what each of its lines says."""
+OF_CRASH = 0.2
+"""The least lead with which a line of a short text says only that a program crashed."""
+SUBJECT = 6.0
+"""How much more likely a subject makes its cause."""
+LEAST = 0.2
+"""The least probability of a cause that wins over that of the subject."""
+NOTHING = 0.5
+"""The lead at which they say that a line tells no cause, although it has a subject."""
+
+
+def owners(raised: Raised, crashed: str) -> Iterator[str]:
+    """The causes that an exception may belong to, which no pattern knows, the likeliest first: by the code that raised
+    it, by its subject unless its words speak for another, by its words."""
+    told = raised.line.text
+    placed = next(claimants(claims(), "", raised.frames), None) is not None
+    known = list(claimants(claims(), told, raised.frames, raised.context))
+    known += of_exception(complaints(), raised.kind, told) if raised.kind else ()
+    if known and not placed and told:
+        known[0] = reworded(known[0], f"{message_of(told)} {raised.context}", crashed)
+        if known[0] in (UNPROVEN, crashed):
+            return
+    yield from known
+    yield from _likeliest(raised, crashed)
+
+
+def _likeliest(raised: Raised, crashed: str) -> Iterator[str]:
+    """The cause that an exception, or else what is around it, comes near to, if it says more than that a program
+    `crashed`."""
+    least = CLEAR if raised.kind in ("", *OF_CODE) else OF_EXCEPTION
+    for text in (message_of(raised.line.text), raised.context):
+        found = nearest(told_in(text)) if text and "[Errno " not in text else None  # its words are a path's
         if found is not None:
-            if found.cause != crashed and not cause(found.cause).healthy:
+            if found.cause != crashed and not cause(found.cause).healthy and found.lead >= least:
                 yield found.cause
             return
+
+
+def reworded(symptom: str, text: str, crashed: str) -> str:
+    """The cause of a line that has a subject of this symptom, or the one that its words clearly speak for. UNPROVEN if
+    they say that it is a line without a cause."""
+    if _WARNS.search(text, 0, 80) is not None:
+        return symptom
+    odds = {name: share for share, name in shares(told_in(text))}
+    own = odds.pop(symptom, 0.0) * SUBJECT
+    best = max(odds, key=lambda name: odds[name], default=symptom)
+    if odds.get(best, 0.0) <= max(own, LEAST):
+        return symptom
+    if best in (UNPROVEN, crashed):
+        return best if odds[best] >= NOTHING else symptom
+    return symptom if cause(best).healthy else best
 
 
 ABSENT_PLUGIN = "libnccl-net.so"
@@ -40,20 +96,32 @@ ABSENT_PLUGIN = "libnccl-net.so"
 
 def by_words(seen: Evidence, crashed: str) -> Optional[Case]:
     """The case of the error near the end, or of any line of a short text, whose words say most."""
-    if seen.ended_well or seen.is_document:
+    if seen.ended_well or seen.is_document or (seen.count <= SHORT and seen.marks >= MARKS):
         return None
     found = [
         (one, place)
         for one, place in ((nearest(place[0].text), place) for place in _different(_places(seen)))
         if one and ABSENT_PLUGIN not in place[0].text
+        if one.lead >= PLAIN or not is_handled(place[0].text)
     ]
     if not found:
         return None
     told, (line, order, steps) = max(found, key=lambda pair: (pair[0].lead, -pair[1][1]))
-    if cause(told.cause).healthy or told.cause == crashed:
+    if cause(told.cause).healthy or (seen.count > SHORT and told.lead < OF_LONG_LOG):
+        return None
+    if told.cause == crashed and (seen.count > SHORT or seen.steps or told.lead < OF_CRASH):
         return None
     hit = Hit(told.cause, WORDS, line, order, seen.now(line), steps)
     return Case(told.cause, WORDS, (hit,), "likely", notes=(NOTE,))
+
+
+def _may_report(text: str) -> bool:
+    """Whether a line without a word of a failure may report one: what it names is clear, and it is no part of the log
+    of a program that goes on."""
+    if is_excused(text) or is_handled(text):
+        return False
+    found = nearest(text) if len(words(text)) >= MESSAGE_WORDS else None
+    return found is not None and found.lead >= PLAIN
 
 
 def _different(places: List[Tuple[Line, int, int]]) -> List[Tuple[Line, int, int]]:
@@ -74,6 +142,9 @@ def _places(seen: Evidence) -> List[Tuple[Line, int, int]]:
     raised = quoted(seen)
     if seen.count <= SHORT and not seen.steps:
         raised += [told.raised for stream in streams for told in stream.stated]
+    if seen.count <= ALONE and not seen.steps:
+        plain = [stream.last_plain for stream in streams if stream.last_plain is not None]
+        found += [(line, seen.count, 0) for line in plain if _may_report(line.text)]
     found += [(one.line, one.order, one.steps) for one in raised if not seen.survived(one)]
     ends = {id(one.line) for one in seen.exits}  # what the end of a process proves is judged elsewhere
     return [
