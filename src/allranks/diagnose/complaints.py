@@ -69,6 +69,7 @@ _EXCUSES = re.compile(
     r"|/sys/module/amdgpu|amdgpu not found in modules|NET/Plugin\b.{0,20}not find"
     r"|(?<!\S)--?\w[\w-]{1,60}: command not found|libnccl-net[\w.-]{0,20} ?: cannot open shared object file"
     r"|register cu\w{2,8} (?:factory|plugin)|0 (?:errors?|failed)|errors?[ =:]{1,3}0|without errors?"
+    r"|not (?:supported|available|found|installed)\W{1,3}(?:using|use|will use|defaulting|disabling)"
     r"|using default|succe(?:ss|eded)\w{0,4}|recovered|passed"
     r"|on_?error|(?-i:error_?(?:rate|file|handler|log)s?)|libibverbs|lib wrapper|flight recorder|no need"
     r"|not (?:need|requir)\w{0,4})(?![a-z])"

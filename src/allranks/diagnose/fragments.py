@@ -8,6 +8,7 @@ from typing import List, Optional
 from allranks.diagnose.catalogue import claims
 from allranks.diagnose.claims import claimants
 from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.store import MARKS
 from allranks.diagnose.streams import CLOSED, NOT_IGNORED, Raised
 from allranks.diagnose.symptom import WORDS, Case, Hit
@@ -65,6 +66,7 @@ def quoted(seen: Evidence) -> List[Raised]:
         for one, told in every
         if one.lines - told.number <= NEAR_THE_END and not seen.survived(told.raised)
         if told.sure or seen.count <= NEAR_THE_END
+        if not is_source(told.raised.context or told.raised.line.text)
     ]
     return sorted(last, key=lambda r: r.order)
 
@@ -113,6 +115,8 @@ def in_words(seen: Evidence, crashed: str) -> Optional[Case]:
         if seen.ended_well or not (near or short):
             continue
         raised = told.raised
+        if is_source(raised.line.text):
+            continue
         symptom = next(claimants(claims(), raised.line.text, ()), None)
         if symptom is None and _is_message(seen, raised.line.text):
             symptom = next(claimants(claims(), f"Error: {raised.line.text}", ()), None)

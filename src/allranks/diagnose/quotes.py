@@ -67,6 +67,7 @@ _STATES = re.compile(
 _LEVEL = re.compile(r"(?:^|[\s\[|:(<-])(?:ERROR|CRITICAL|FATAL|SEVERE|[Ff]atal)(?=[\s\]|:)>-]|$)")
 _NOT_SO = re.compile(
     r"\b(?:[A-Z]\w{0,60}Warning|WARN(?:ING)?|INFO|DEBUG)\b|[Tt]raceback \(most|ChildFailedError|%\|"
+    r"|not (?:supported|available|found|installed)\W{1,3}(?:using|use|will use|defaulting|disabling)\b"
     r"|\b(?:[Rr]etrying|[Ii]gnor(?:e[sd]?|ing)|[Ss]kipp(?:ed|ing)|[Ff]all(?:s|ing) back|accepting)\b"
 )
 _WHAT = re.compile(r"\s{0,8}what\(\):\s{1,4}\S")

@@ -21,6 +21,7 @@ from allranks.diagnose.fragments import cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.signals import Signal, Texts, order, ranked
+from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import ECHO, HEARD, HINTED, STALE, Case, Hit
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
@@ -130,6 +131,7 @@ def _hear(seen: Evidence, found: Dict[str, Case]) -> None:
     if seen.ended_well or heaviest > HEARD:
         return
     heard = near_the_end((*seen.ranks.values(), *seen.streams.values()), seen.count)
+    heard = [one for one in heard if not is_source(one.line.text)]
     every = [r for _, r in seen.raised()] + quoted(seen)
     heard += [Heard(SAID, 0, r.line, r.order, r.steps) for r in every if r.communication]
     hits = {h.order: Hit("", HEARD, h.line, h.order, seen.now(h.line), h.steps) for h in heard}

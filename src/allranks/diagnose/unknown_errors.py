@@ -14,6 +14,7 @@ from allranks.diagnose.evidence import LATER_STEPS, Evidence
 from allranks.diagnose.fragments import ALONE, MESSAGE_WORDS, SHORT, quoted
 from allranks.diagnose.lines import Line
 from allranks.diagnose.quotes import is_handled
+from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.store import MARKS
 from allranks.diagnose.streams import Raised
 from allranks.diagnose.symptom import WORDS, Case, Hit
@@ -115,10 +116,21 @@ def by_words(seen: Evidence, crashed: str) -> Optional[Case]:
     return Case(told.cause, WORDS, (hit,), "likely", notes=(NOTE,))
 
 
+_HINTS = re.compile(
+    r"(?i)(?<![a-z])(?:not|no|non|un\w{2,20}|in\w{0,10}valid|differs?|different|too|only|never|without|instead|needs?"
+    r"|must|than|outside|beyond|empty|zero|nan|inf|oom|out of|kill(?:s|ed)?|stop\w{0,4}|ends|ended|exit\w{0,6}|signal"
+    r"|sig[a-z]{2,4}|code|status|reject\w{0,4}|stale|bad|wrong|poor|half|wait\w{0,3}|hang\w{0,3}|stuck|slow|late|limit"
+    r"|over\w{2,12}|under\w{2,12}|mis\w{2,12}|dis\w{2,14}|trip\w{0,4}|illegal|leak\w{0,3}|loop\w{0,3}|twice|gone|left"
+    r"|lost|drop\w{0,4}|break\w{0,3}|broke\w{0,2}|cut|short|old(?:er)?|gives?|gave|got|throws?|raises?|returned|says"
+    r"|assert\w{0,4}|xid|ecc)(?![a-z])"
+)
+"""Words of which nearly every report of a failure has one."""
+
+
 def _may_report(text: str) -> bool:
-    """Whether a line without a word of a failure may report one: what it names is clear, and it is no part of the log
-    of a program that goes on."""
-    if is_excused(text) or is_handled(text):
+    """Whether a line without a plain word of a failure may report one: what it names is clear, it hints at a failure,
+    and it is no part of the log of a program that goes on."""
+    if is_excused(text) or is_handled(text) or (text.isascii() and _HINTS.search(text, 0, 700) is None):
         return False
     found = nearest(text) if len(words(text)) >= MESSAGE_WORDS else None
     return found is not None and found.lead >= PLAIN
@@ -148,5 +160,9 @@ def _places(seen: Evidence) -> List[Tuple[Line, int, int]]:
     found += [(one.line, one.order, one.steps) for one in raised if not seen.survived(one)]
     ends = {id(one.line) for one in seen.exits}  # what the end of a process proves is judged elsewhere
     return [
-        place for place in found if id(place[0]) not in ends and _WARNS.search(place[0].text, 0, 80) is None
+        place
+        for place in found
+        if id(place[0]) not in ends
+        and _WARNS.search(place[0].text, 0, 80) is None
+        and not is_source(place[0].text)
     ]
