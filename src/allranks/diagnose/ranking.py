@@ -23,7 +23,7 @@ from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.signals import Signal, Texts, order, ranked
 from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.store import Exit
-from allranks.diagnose.symptom import ECHO, HEARD, HINTED, STALE, Case, Hit
+from allranks.diagnose.symptom import ECHO, HEARD, HINTED, PROVEN, STALE, Case, Hit
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.diagnose.symptoms.rank_crashed_first import judge as crashed
 from allranks.diagnose.symptoms.rank_crashed_first import taken
@@ -64,7 +64,29 @@ def weighed(seen: Evidence) -> Signal:
     if chosen.weight <= STALE and healthy is not None:
         chosen = healthy
     rivals = [c for c in cases if c is not chosen and c.weight == chosen.weight]
-    return Signal(chosen.weight, _diagnosis(seen, chosen, bool(rivals)))
+    return Signal(chosen.weight, _diagnosis(seen, chosen, bool(rivals) or _doubted(seen, chosen, cases)))
+
+
+RIVAL = 88
+"""The least weight of a case that raises a doubt about a later and heavier one."""
+
+
+def _doubted(seen: Evidence, chosen: Case, cases: Sequence[Case]) -> bool:
+    """Whether something else failed before a case that its text alone proves: an exception that this cause does not
+    know, or another cause that is nearly as clear. The report of a device proves itself."""
+    if chosen.weight >= PROVEN or not chosen.hits or cause(chosen.symptom).is_blame:
+        return False
+    begun = _moment(seen, chosen.hits)
+    others = [
+        c for c in cases if c.weight >= RIVAL and c.symptom != chosen.symptom and cause(c.symptom).says_why
+    ]
+    if any(_moment(seen, c.hits) < begun for c in others):
+        return True
+    return len(seen.sources) == 1 and any(
+        one.order < begun[1] and not (one.communication or chosen.symptom in one.known or seen.survived(one))
+        for _, one in seen.raised()
+        if not one.line.text.endswith(":") and ": Caught " not in one.line.text  # whose message goes on
+    )
 
 
 def others(seen: Evidence, told: Diagnosis, most: int = 3) -> List[Tuple[str, str]]:
