@@ -24,6 +24,7 @@ _STEMS = (
     "disconnected", "uncorrectable", "found", "such", "exist", "busy", "supported", "closed", "unknown",
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
     "sigsegv", "sigkill", "sigbus", "exceeds", "exceed", "corruption", "stops", "stopped", "quota", "capacity",
+    "cant", "doesnt", "wont",
     "out", "loses", "losing", "disappeared", "disappears", "disappear", "gone", "exclusive", "waiting", "full",
     "prohibited", "unprotected", "forbidden", "untolerated", "unbound", "unauthorized", "didn", "unplugged", "reset",
     *tongues.WORDS,
@@ -40,7 +41,7 @@ _KEYS: FrozenSet[bytes] = frozenset(word.encode() for word in WORDS)
 _SAYS = re.compile(
     r"(?i)(?<![a-z])(?:\w{0,40}(?:error|exception)s?|err(?:no)?s?|fail(?:s|ed|ing|ures?)?|fatal|panic"
     r"|cannot|can ?not"
-    r"|can ?[’']t|unable"
+    r"|can ?[’']?t|doesnt|wont|unable"
     r"|could ?n[’o]?[’']?t|refused|denied|unreachable|time ?-?outs?|timed out|lost|dead|died|killed"
     r"|crash(?:e[sd]|ing)?"
     r"|insufficient|unschedulable|evicted|preempted|exceed(?:ed|s)?|corrupt(?:ed|ion)?|invalid|unavailable"

@@ -43,7 +43,7 @@ STATED: it says in words that something failed. LOGGED: a logger does, as an err
 
 _STATES = re.compile(
     r"[Ee]rror|ERROR|[Ee]xception|\b[Ff]ail(?:s|ed|ure|ing)?\b|FAIL(?:ED|ING|URE)|FATAL|CRITICAL"
-    r"|\b[Cc]rash(?:e[sd]|ing)?\b|\b[Cc](?:annot|an't|an not|ould not)\b"
+    r"|\b[Cc]rash(?:e[sd]|ing)?\b|\b[Cc](?:annot|ant|an't|an not|ould not)\b"
     r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|[Uu]ndefined|must|should"
     r"|requires?)\b|mismatch"
     r"|\b(?:is|are|was|were|do|does|did|has|have) ?n(?:ot|'t|o longer)\b"

@@ -1,4 +1,5 @@
-"""Errors that no pattern, claim or subject knows: the cause whose sentences come nearest (`wordings.py`)."""
+"""Errors that no pattern knows, and those of which only a subject is known: the cause that their words are likeliest of
+(`wordings.py`)."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
 _WARNS = re.compile(r"(?:^|[\s:\[])W(?:\d{3,4})?[ ]")
 
 MOST = 200
-"""Texts that are compared with all sentences, which takes some 10 ms for each."""
+"""Texts whose words are judged, which takes less than 1 ms for each."""
 
 NOTE = "No pattern matches this error. It reads most like this cause."
 

@@ -33,7 +33,8 @@ _WORD = re.compile(r"[A-Z]{1,80}s?(?![a-z])|[A-Z]?[a-z]{1,80}|\d{1,80}")
 _SAME = {
     "gpus": "gpu", "errors": "error", "err": "error", "exceptions": "exception", "fails": "fail", "failed": "fail",
     "failing": "fail", "failure": "fail", "failures": "fail", "nodes": "node", "hosts": "host", "machine": "node",
-    "machines": "node", "can": "cannot", "couldn": "cannot", "unable": "cannot", "isn": "not", "wasn": "not",
+    "machines": "node", "can": "cannot", "cant": "cannot",
+    "dont": "not", "doesnt": "not", "couldn": "cannot", "unable": "cannot", "isn": "not", "wasn": "not",
     "aren": "not", "doesn": "not", "didn": "not", "don": "not", "hasn": "not", "haven": "not", "won": "not",
 }  # fmt: skip
 """Words that say the same. `can` is nearly always in `can't`."""
