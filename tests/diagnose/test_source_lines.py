@@ -21,6 +21,7 @@ SOURCE = [
     "#include <nccl_errors.h>",
     '"ename": "DatasetGenerationError",',
     "<b>error</b>: CUDA was lost",
+    "[hpu_match]: DataLoader(a=1, b=2, c=None, timeout=0, d=4, e=5, f=False, g=7, h=8) --> hpu",
     "The job failed on every node. It was started again by a person. "
     + "Then the network of the cluster was repaired by somebody. " * 6,
 ]
@@ -47,3 +48,11 @@ def test_a_line_of_a_program_or_a_document_reports_nothing(line: str) -> None:
 @pytest.mark.parametrize("line", MESSAGES)
 def test_a_message_is_none(line: str) -> None:
     assert not is_source(line)
+
+
+def test_a_bandwidth_test_that_ended_is_healthy_in_spite_of_warnings() -> None:
+    text = "[n1:12] PMIX ERROR: ERROR in file gds_ds12_lock_pthread.c at line 168\n" * 3
+    assert diagnose(parse(text + "# Avg bus bandwidth    : 92.41\n#\n", "x.log")).cause in (
+        "unproven",
+        "benign-noise",
+    )

@@ -20,6 +20,8 @@ _IMPORTS = re.compile(r"import [\w.]{1,120}(?: as \w{1,60})?$")
 _OPENS = ("except ", "except:", "elif ", "if ", "while ", "for ", "with ", "try:", "else:")
 _GIVES = ("return ", "await ", "yield ", "throw ")
 _SENTENCES = re.compile(r"[.!?\u3002](?: [A-Z]|[\u4e00-\u9fff])")
+ARGUMENTS = 8
+"""Names with their values in a line that prints a call or settings."""
 PROSE, SENTENCES = 300, 2
 """Characters and ends of sentences of a line that is a paragraph of a text."""
 
@@ -32,5 +34,7 @@ def is_source(text: str) -> bool:
     if (begin.startswith(_OPENS) and end[-1:] in ":{") or (begin.startswith(_GIVES) and end[-1:] in ")];"):
         return True
     if _BEGINS.match(begin) is not None or _IMPORTS.match(begin) is not None:
+        return True
+    if text.count("=", 0, 600) >= ARGUMENTS:
         return True
     return len(text) > PROSE and len(_SENTENCES.findall(text[:2000])) >= SENTENCES
