@@ -82,7 +82,7 @@ def test_a_class_of_any_name_and_a_message_that_looks_like_a_log_are_one_excepti
 
 def test_the_rank_knows_the_base_classes_better_than_the_text() -> None:
     for known, cause in ((True, "unproven"), (False, "rank-crashed-first"), (None, "rank-crashed-first")):
-        assert judged(Told("Gone", "the drawer is closed", [USER], known))[0] == cause
+        assert judged(Told("Gone", "the drawer is red", [USER], known))[0] == cause
 
 
 def test_the_collective_of_a_frame_is_compared() -> None:

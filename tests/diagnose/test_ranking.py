@@ -8,7 +8,7 @@ import pytest
 
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import UNPROVEN
-from allranks.diagnose import Evidence, Line, Signal, Texts, conclude, ranked, weighed
+from allranks.diagnose import Evidence, Line, Signal, Texts, conclude, diagnose, parse, ranked, weighed
 from allranks.diagnose.symptom import ENDED, LEFT, LOST, STRONG
 
 
@@ -82,3 +82,22 @@ def test_an_event_without_a_cause_takes_the_texts_place() -> None:
         [Signal(0, Diagnosis(UNPROVEN, UNPROVEN, Where(rank=1)))], texts(signal(ENDED, "cuda-oom", node="b"))
     )
     assert found.diagnosis.where == Where(node="b")
+
+
+TRACEBACK = 'Traceback (most recent call last):\n  File "/u/train.py", line 3, in f\n'
+FULL = "OSError: [Errno 28] No space left on device\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "sure"),
+    [
+        ("", "certain"),
+        (f"{TRACEBACK}OSError: image file is truncated (12 bytes not processed)\n", "likely"),
+        ("There are not enough slots available in the system to satisfy the 4 slots\n", "likely"),
+        (f"{TRACEBACK}RuntimeError: Caught OSError in DataLoader worker process 0.\n", "certain"),
+        (f"{TRACEBACK}torch.distributed.DistNetworkError: Connection reset by peer\n", "certain"),
+    ],
+)
+def test_what_failed_before_raises_a_doubt(before: str, sure: str) -> None:
+    found = diagnose(parse(before + TRACEBACK + FULL, "x.log"))
+    assert (found.cause, found.confidence) == ("disk-full-checkpoint", sure)

@@ -92,10 +92,19 @@ def complaints() -> Dict[str, Complaint]:
 
 
 def nearest(text: str) -> Optional[Nearest]:
-    """The cause whose sentences come nearest to an error that nothing else knows; None if none leads clearly, or if
-    the sentences that come nearest explain nothing."""
-    found = wordings.read(_package.__name__, [*modules(), UNPROVEN]).vote(text)
+    """The likeliest cause of an error that nothing else knows, by its words; None if none leads clearly, or if its
+    words say that it tells none."""
+    found = _sentences().vote(text)
     return None if found is None or found.lead < wordings.LEAD or found.cause == UNPROVEN else found
+
+
+def shares(text: str) -> List[Tuple[float, str]]:
+    """(probability, cause) of all causes by the words of a text, the likeliest first."""
+    return _sentences().probabilities(text)
+
+
+def _sentences() -> wordings.Sentences:
+    return wordings.read(_package.__name__, [*modules(), UNPROVEN])
 
 
 def ids() -> List[str]:

@@ -114,14 +114,13 @@ def claimants(
 ) -> Iterator[str]:
     """The symptoms that an exception's line may belong to, the likeliest first. `context`: the words before it, or the
     next line of its message; `code`: the statement that raised it."""
-    message = _without_command(_WRAPPED.sub("", text[:_LONGEST], count=1))
+    message = message_of(text)
     places = [place for place in (place_of(frames), place_of_class(message)) if place is not None]
     placed = [
         name for name, one in claims.items() if one.frame and any(map(compiled(one.frame).search, places))
     ]
     yield from (name for name in placed if not (claims[name].general or claims[name].broad))
-    if code and (message.startswith(_LACKS) or _FRAME.match(text)):  # the exception itself may be cut off
-        yield from (name for name, one in claims.items() if one.code and compiled(one.code).search(code))
+    yield from of_code(claims, text, code)
     about = _about(claims, message) or (_about(claims, context[:_LONGEST]) if context else [])
     broad = [name for name in placed if claims[name].broad]
     yield from (name for _, _, name in about if not broad or claims[name].settings)
@@ -130,9 +129,24 @@ def claimants(
     yield from (name for name in placed if claims[name].general)
 
 
-def _without_command(message: str) -> str:
-    """Without the command line that a launcher repeats before it says what went wrong."""
-    return _COMMAND.sub("", message, count=1)
+def of_code(claims: Dict[str, Claim], text: str, code: str) -> Iterator[str]:
+    """The symptoms of what the statement `code` searched, if the exception `text` says that it lacks something. The
+    exception itself may be cut off."""
+    if code and (message_of(text).startswith(_LACKS) or _FRAME.match(text)):
+        yield from (name for name, one in claims.items() if one.code and compiled(one.code).search(code))
+
+
+def of_several_words(claims: Dict[str, Claim], name: str, message: str) -> bool:
+    """Whether this symptom's subject looks for several words of the message, and takes none."""
+    subject = claims[name].subject if name in claims else ""
+    match = compiled(subject).search(message) if subject else None
+    return match is not None and not match.group()
+
+
+def message_of(text: str) -> str:
+    """The message of an exception without those that wrap it, and without the command line that a launcher repeats
+    before it says what went wrong."""
+    return _COMMAND.sub("", _WRAPPED.sub("", text[:_LONGEST], count=1), count=1)
 
 
 def _about(claims: Dict[str, Claim], message: str) -> List[Tuple[bool, int, str]]:

@@ -24,6 +24,7 @@ _STEMS = (
     "disconnected", "uncorrectable", "found", "such", "exist", "busy", "supported", "closed", "unknown",
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
     "sigsegv", "sigkill", "sigbus", "exceeds", "exceed", "corruption", "stops", "stopped", "quota", "capacity",
+    "cant", "doesnt", "wont",
     "out", "loses", "losing", "disappeared", "disappears", "disappear", "gone", "exclusive", "waiting", "full",
     "prohibited", "unprotected", "forbidden", "untolerated", "unbound", "unauthorized", "didn", "unplugged", "reset",
     *tongues.WORDS,
@@ -40,7 +41,7 @@ _KEYS: FrozenSet[bytes] = frozenset(word.encode() for word in WORDS)
 _SAYS = re.compile(
     r"(?i)(?<![a-z])(?:\w{0,40}(?:error|exception)s?|err(?:no)?s?|fail(?:s|ed|ing|ures?)?|fatal|panic"
     r"|cannot|can ?not"
-    r"|can ?[’']t|unable"
+    r"|can ?[’']?t|doesnt|wont|unable"
     r"|could ?n[’o]?[’']?t|refused|denied|unreachable|time ?-?outs?|timed out|lost|dead|died|killed"
     r"|crash(?:e[sd]|ing)?"
     r"|insufficient|unschedulable|evicted|preempted|exceed(?:ed|s)?|corrupt(?:ed|ion)?|invalid|unavailable"
@@ -69,6 +70,7 @@ _EXCUSES = re.compile(
     r"|/sys/module/amdgpu|amdgpu not found in modules|NET/Plugin\b.{0,20}not find"
     r"|(?<!\S)--?\w[\w-]{1,60}: command not found|libnccl-net[\w.-]{0,20} ?: cannot open shared object file"
     r"|register cu\w{2,8} (?:factory|plugin)|0 (?:errors?|failed)|errors?[ =:]{1,3}0|without errors?"
+    r"|not (?:supported|available|found|installed)\W{1,3}(?:using|use|will use|defaulting|disabling)"
     r"|using default|succe(?:ss|eded)\w{0,4}|recovered|passed"
     r"|on_?error|(?-i:error_?(?:rate|file|handler|log)s?)|libibverbs|lib wrapper|flight recorder|no need"
     r"|not (?:need|requir)\w{0,4})(?![a-z])"
@@ -162,6 +164,18 @@ def complains(text: str, words: Iterable[bytes]) -> int:
     return MENTIONED if _SOFTENS.search(_HARD.sub("", text)) is not None else SAID
 
 
+def is_excused(text: str) -> bool:
+    """Whether a line has words that a program writes which goes on, or is no message of a program."""
+    launches = _OF_LAUNCHERS.search(text, 0, _LONGEST) is not None or CODE.match(text) is not None
+    return launches or _EXCUSES.search(text, 0, _LONGEST) is not None
+
+
+def told_in(text: str) -> str:
+    """What a line reports, without the rest of it that guesses at reasons."""
+    guess = _GUESSES.search(text, 0, _LONGEST)
+    return text[: guess.start() if guess is not None else _LONGEST]
+
+
 def keep(seen: Seen, heard: Heard) -> None:
     """Keeps the last few complaints of a stream."""
     seen.complaints = [*seen.complaints[1 - KEPT :], heard]
@@ -178,9 +192,7 @@ def near_the_end(streams: Iterable[Seen], count: int) -> List[Heard]:
 def complainants(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, int, str]]:
     """(whether its subject is a general one, where in the text, cause) for each cause that a complaint may belong to,
     the likeliest first."""
-    guess = _GUESSES.search(text)
-    text = text[: min(guess.start() if guess is not None else _LONGEST, _LONGEST)]
-    text = tongues.english(text)
+    text = tongues.english(told_in(text))
     if not text.isascii():
         text = _SCRIPTS.sub(" ", text)
     return _about(subjects, _PATH.sub("/", text)) or _about(subjects, text)

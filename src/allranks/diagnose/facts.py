@@ -373,6 +373,7 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     (Pattern("run_stop", r"\"key\": \"run_stop\"(?!.{0,300}(?:abort|error))"), _finished),  # MLPerf
     (Pattern("stopped: `max_", r"`Trainer\.fit` stopped: `max_\w{1,20}=.{1,40}` reached"), _finished),
     (Pattern("done training in", r"\bdone training in \d"), _finished),
+    (Pattern("Avg bus bandwidth", r"^# Avg bus bandwidth\s{1,9}: \d"), _finished),  # nccl-tests
     (
         Pattern("monitoredBarrier", r"[Rr]anks? ([\d, ]{1,400}) failed to pass monitoredBarrier"),
         _barrier_missing,

@@ -9,6 +9,7 @@ from allranks.diagnose.catalogue import claims
 from allranks.diagnose.claims import claimants
 from allranks.diagnose.complaints import OF_CODE
 from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.store import MARKS
 from allranks.diagnose.streams import CLOSED, NOT_IGNORED, Raised
 from allranks.diagnose.symptom import WORDS, Case, Hit
@@ -69,6 +70,7 @@ def quoted(seen: Evidence) -> List[Raised]:
         for one, told in every
         if one.lines - told.number <= NEAR_THE_END and not seen.survived(told.raised)
         if told.sure or seen.count <= NEAR_THE_END
+        if not is_source(told.raised.context or told.raised.line.text)
     ]
     return sorted(last, key=lambda r: r.order)
 
@@ -132,6 +134,8 @@ def in_words(seen: Evidence, crashed: str) -> Optional[Case]:
         if seen.ended_well or not (near or short or title):
             continue
         raised = told.raised
+        if is_source(raised.line.text):
+            continue
         symptom = next(claimants(claims(), raised.line.text, ()), None)
         if symptom is None and title:
             symptom = next(claimants(claims(), f"failed: {raised.line.text}", ()), None)

@@ -43,7 +43,7 @@ STATED: it says in words that something failed. LOGGED: a logger does, as an err
 
 _STATES = re.compile(
     r"[Ee]rror|ERROR|[Ee]xception|\b[Ff]ail(?:s|ed|ure|ing)?\b|FAIL(?:ED|ING|URE)|FATAL|CRITICAL"
-    r"|\b[Cc]rash(?:e[sd]|ing)?\b|\b[Cc](?:annot|an't|an not|ould not)\b"
+    r"|\b[Cc]rash(?:e[sd]|ing)?\b|\b[Cc](?:annot|ant|an't|an not|ould not)\b"
     r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|[Uu]nrecogni[sz]ed|[Uu]ndefined|must|should"
     r"|requires?)\b|mismatch"
     r"|\b(?:is|are|was|were|do|does|did|has|have) ?n(?:ot|'t|o longer)\b"
@@ -72,6 +72,7 @@ _STATES = re.compile(
 _LEVEL = re.compile(r"(?:^|[\s\[|:(<-])(?:ERROR|CRITICAL|FATAL|SEVERE|[Ff]atal)(?=[\s\]|:)>-]|$)")
 _NOT_SO = re.compile(
     r"\b(?:[A-Z]\w{0,60}Warning|WARN(?:ING)?|INFO|DEBUG)\b|[Tt]raceback \(most|ChildFailedError|%\|"
+    r"|not (?:supported|available|found|installed)\W{1,3}(?:using|use|will use|defaulting|disabling)\b"
     r"|\b(?:[Rr]etrying|[Ii]gnor(?:e[sd]?|ing)|[Ss]kipp(?:ed|ing)|[Ff]all(?:s|ing) back|accepting)\b"
 )
 _WHAT = re.compile(r"\s{0,8}what\(\):\s{1,4}\S")
@@ -85,6 +86,11 @@ def inside(text: str) -> Tuple[int, str]:
         return SAID, text
     found = _inside(text) if "Error" in text or "Exception" in text else (NO, "")
     return found if found[0] != NO else _in_words(text)
+
+
+def is_handled(text: str) -> bool:
+    """Whether a line has words of a program that handles a failure, or of one that could happen."""
+    return _NOT_SO.search(text, 0, _LONGEST) is not None or _EXCUSES.search(text, 0, _LONGEST) is not None
 
 
 def _in_words(text: str) -> Tuple[int, str]:

@@ -9,26 +9,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import chain
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import NEVER as NEVER_AGAIN
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, modules, section
-from allranks.diagnose.claims import claimants
-from allranks.diagnose.complaints import NEAR_THE_END, SAID, Heard, first_known, near_the_end, of_exception
+from allranks.diagnose.complaints import NEAR_THE_END, SAID, Heard, first_known, near_the_end
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.fragments import cut_off, in_words, of_assertion, of_title, quoted
+from allranks.diagnose.fragments import cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.signals import Signal, Texts, order, ranked
+from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.store import Exit
-from allranks.diagnose.symptom import ECHO, HEARD, HINTED, STALE, Case, Hit
+from allranks.diagnose.symptom import ECHO, HEARD, HINTED, PROVEN, STALE, Case, Hit
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.diagnose.symptoms.rank_crashed_first import judge as crashed
 from allranks.diagnose.symptoms.rank_crashed_first import taken
-from allranks.diagnose.unknown_errors import by_words, likeliest
+from allranks.diagnose.unknown_errors import by_words, owners, reworded
 
 EVIDENCE_LINES = 8
 NEVER = float("inf")
@@ -41,9 +40,18 @@ def conclude(seen: Evidence) -> Diagnosis:
     claim = claims().get(case.symptom) if case is not None else None
     if case is not None and found.weight > STALE and (claim is None or claim.general):
         case = None  # a complaint on a general subject says no less
+    case = _reworded(case)
     if case is None and found.diagnosis.cause == UNPROVEN:
         case = by_words(seen, RANK_CRASHED_FIRST.id)
     return found.diagnosis if case is None else _diagnosis(seen, case, False)
+
+
+def _reworded(case: Optional[Case]) -> Optional[Case]:
+    """The case of a statement in plain words, of the cause that its words speak for."""
+    if case is None or case.symptom == RANK_CRASHED_FIRST.id:
+        return case
+    symptom = reworded(case.symptom, case.hits[0].line.text, RANK_CRASHED_FIRST.id)
+    return None if symptom == UNPROVEN else case._replace(symptom=symptom)
 
 
 def weighed(seen: Evidence) -> Signal:
@@ -56,7 +64,29 @@ def weighed(seen: Evidence) -> Signal:
     if chosen.weight <= STALE and healthy is not None:
         chosen = healthy
     rivals = [c for c in cases if c is not chosen and c.weight == chosen.weight]
-    return Signal(chosen.weight, _diagnosis(seen, chosen, bool(rivals)))
+    return Signal(chosen.weight, _diagnosis(seen, chosen, bool(rivals) or _doubted(seen, chosen, cases)))
+
+
+RIVAL = 88
+"""The least weight of a case that raises a doubt about a later and heavier one."""
+
+
+def _doubted(seen: Evidence, chosen: Case, cases: Sequence[Case]) -> bool:
+    """Whether something else failed before a case that its text alone proves: an exception that this cause does not
+    know, or another cause that is nearly as clear. The report of a device proves itself."""
+    if chosen.weight >= PROVEN or not chosen.hits or cause(chosen.symptom).is_blame:
+        return False
+    begun = _moment(seen, chosen.hits)
+    others = [
+        c for c in cases if c.weight >= RIVAL and c.symptom != chosen.symptom and cause(c.symptom).says_why
+    ]
+    if any(_moment(seen, c.hits) < begun for c in others):
+        return True
+    return len(seen.sources) == 1 and any(
+        one.order < begun[1] and not (one.communication or chosen.symptom in one.known or seen.survived(one))
+        for _, one in seen.raised()
+        if not one.line.text.endswith(":") and ": Caught " not in one.line.text  # whose message goes on
+    )
 
 
 def others(seen: Evidence, told: Diagnosis, most: int = 3) -> List[Tuple[str, str]]:
@@ -104,16 +134,7 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     raised = next((r for r in every if r.order == first.order and r.line is first.line), None)
     if raised is None or taken(raised, found):
         return
-    told, frames = raised.line.text, raised.frames
-    if not frames and raised.order == seen.title:  # the traceback below may be cut off
-        frames = next((one.frames for one in cut_off(seen)), ())
-    context = raised.context if raised.kind else f"failed: {raised.context}"
-    likely = claimants(claims(), told, frames, context, raised.code)
-    of_runtimes = of_exception(complaints(), raised.kind, told) if raised.kind else ()
-    said = (told, raised.context) if raised.kind else (raised.context,)
-    nearest = likeliest(RANK_CRASHED_FIRST.id, *said)
-    asserted = of_assertion(raised)
-    for symptom in chain(asserted, likely, of_title(seen, raised.kind), of_runtimes, nearest):
+    for symptom in owners(seen, raised, RANK_CRASHED_FIRST.id):
         if symptom in found and found[symptom].weight > crash.weight:
             return
         if first.steps and cause(symptom).restart == NEVER_AGAIN:
@@ -132,6 +153,7 @@ def _hear(seen: Evidence, found: Dict[str, Case]) -> None:
     if seen.ended_well or heaviest > HEARD:
         return
     heard = near_the_end((*seen.ranks.values(), *seen.streams.values()), seen.count)
+    heard = [one for one in heard if not is_source(one.line.text)]
     every = [r for _, r in seen.raised()] + quoted(seen)
     heard += [Heard(SAID, 0, r.line, r.order, r.steps) for r in every if r.communication]
     hits = {h.order: Hit("", HEARD, h.line, h.order, seen.now(h.line), h.steps) for h in heard}
@@ -139,6 +161,9 @@ def _hear(seen: Evidence, found: Dict[str, Case]) -> None:
     if known is None or (known[0] and heaviest > HINTED):
         return
     general, symptom, told = known
+    symptom = reworded(symptom, told.line.text, RANK_CRASHED_FIRST.id)
+    if symptom == UNPROVEN:
+        return
     weight = HINTED if general else HEARD
     hit = hits[told.order]._replace(symptom=symptom, weight=weight)
     found[symptom] = Case(symptom, weight, (hit,), "likely")

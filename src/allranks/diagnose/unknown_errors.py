@@ -1,17 +1,25 @@
-"""Errors that no pattern, claim or subject knows: the cause whose sentences come nearest (`wordings.py`)."""
+"""Errors that no pattern knows, and those of which only a subject is known: the cause that their words are likeliest of
+(`wordings.py`)."""
 
 from __future__ import annotations
 
 import re
 from typing import Dict, Iterator, List, Optional, Tuple
 
-from allranks.diagnose.catalogue import cause, nearest
-from allranks.diagnose.complaints import near_the_end
+from allranks.core.causes import UNPROVEN
+from allranks.diagnose.catalogue import cause, claims, complaints, nearest, shares
+from allranks.diagnose.claims import claimants, message_of, of_code, of_several_words
+from allranks.diagnose.complaints import OF_CODE, is_excused, near_the_end, of_exception, told_in
 from allranks.diagnose.digits import ALIKE_TEXT
 from allranks.diagnose.evidence import LATER_STEPS, Evidence
-from allranks.diagnose.fragments import SHORT, quoted
+from allranks.diagnose.fragments import ALONE, MESSAGE_WORDS, SHORT, cut_off, of_assertion, of_title, quoted
 from allranks.diagnose.lines import Line
+from allranks.diagnose.quotes import is_handled
+from allranks.diagnose.source_lines import is_source
+from allranks.diagnose.store import MARKS
+from allranks.diagnose.streams import Raised
 from allranks.diagnose.symptom import WORDS, Case, Hit
+from allranks.diagnose.wordings import words
 
 _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
 """An exception that is only mentioned: if it ended something, it is among those that are quoted."""
@@ -19,19 +27,79 @@ _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
 _WARNS = re.compile(r"(?:^|[\s:\[])W(?:\d{3,4})?[ ]")
 
 MOST = 200
-"""Texts that are compared with all sentences, which takes some 10 ms for each."""
+"""Texts whose words are judged, which takes less than 1 ms for each."""
 
 NOTE = "No pattern matches this error. It reads most like this cause."
 
 
-def likeliest(crashed: str, *texts: str) -> Iterator[str]:
-    """The cause that the first of these texts comes near to, if it says more than that a program `crashed`."""
-    for text in texts:
-        found = nearest(text) if text else None
+OF_EXCEPTION = 0.15
+"""The least lead of the words of an exception, which is a crash without a special cause otherwise."""
+CLEAR = 0.3
+"""The least lead of the words of an exception that wrong code raises, or of which only the heading is known."""
+PLAIN = 0.5
+"""The least lead of a line without any word of a failure, in a text that is nothing else."""
+OF_LONG_LOG = 0.4
+"""The least lead in a text that is not about what each of its lines says."""
+OF_CRASH = 0.2
+"""The least lead with which a line of a short text says only that a program crashed."""
+SUBJECT = 6.0
+"""How much more likely a subject makes its cause."""
+LEAST = 0.2
+"""The least probability of a cause that wins over that of the subject."""
+NOTHING = 0.5
+"""The lead at which they say that a line tells no cause, although it has a subject."""
+
+
+def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
+    """The causes that an exception may belong to, which no pattern knows, the likeliest first: by the code that raised
+    it, by its subject unless its words speak for another, by its words."""
+    told, frames = raised.line.text, raised.frames
+    if not frames and raised.order == seen.title:  # the traceback below may be cut off
+        frames = next((one.frames for one in cut_off(seen)), ())
+    context = raised.context if raised.kind else f"failed: {raised.context}"
+    by_statement = [*of_assertion(raised), *of_code(claims(), told, raised.code)]
+    by_words = list(claimants(claims(), told, frames, context))
+    placed = bool(by_statement) or next(claimants(claims(), "", frames), None) is not None
+    placed = placed or (bool(by_words) and of_several_words(claims(), by_words[0], message_of(told)))
+    if by_words and not placed and told:
+        by_words[0] = reworded(by_words[0], f"{message_of(told)} {raised.context}", crashed)
+        if by_words[0] in (UNPROVEN, crashed):
+            return
+    yield from of_assertion(raised)
+    yield from claimants(claims(), told, frames, context, raised.code) if placed else by_words
+    yield from of_title(seen, raised.kind)
+    of_runtimes = list(of_exception(complaints(), raised.kind, told)) if raised.kind else []
+    if of_runtimes and not (placed or by_words) and told:
+        of_runtimes[0] = reworded(of_runtimes[0], f"{message_of(told)} {raised.context}", crashed)
+    yield from (name for name in of_runtimes if name not in (UNPROVEN, crashed))
+    yield from _likeliest(raised, crashed)
+
+
+def _likeliest(raised: Raised, crashed: str) -> Iterator[str]:
+    """The cause that an exception, or else what is around it, comes near to, if it says more than that a program
+    `crashed`. Without a kind, the line is a frame of a traceback that was cut off."""
+    least = CLEAR if raised.kind in ("", *OF_CODE) else OF_EXCEPTION
+    for text in (message_of(raised.line.text) if raised.kind else "", raised.context):
+        found = nearest(told_in(text)) if text and "[Errno " not in text else None  # its words are a path's
         if found is not None:
-            if found.cause != crashed and not cause(found.cause).healthy:
+            if found.cause != crashed and not cause(found.cause).healthy and found.lead >= least:
                 yield found.cause
             return
+
+
+def reworded(symptom: str, text: str, crashed: str) -> str:
+    """The cause of a line that has a subject of this symptom, or the one that its words clearly speak for. UNPROVEN if
+    they say that it is a line without a cause."""
+    if _WARNS.search(text, 0, 80) is not None:
+        return symptom
+    odds = {name: share for share, name in shares(told_in(text))}
+    own = odds.pop(symptom, 0.0) * SUBJECT
+    best = max(odds, key=lambda name: odds[name], default=symptom)
+    if odds.get(best, 0.0) <= max(own, LEAST):
+        return symptom
+    if best in (UNPROVEN, crashed):
+        return best if odds[best] >= NOTHING else symptom
+    return symptom if cause(best).healthy else best
 
 
 ABSENT_PLUGIN = "libnccl-net.so"
@@ -40,20 +108,43 @@ ABSENT_PLUGIN = "libnccl-net.so"
 
 def by_words(seen: Evidence, crashed: str) -> Optional[Case]:
     """The case of the error near the end, or of any line of a short text, whose words say most."""
-    if seen.ended_well or seen.is_document:
+    if seen.ended_well or seen.is_document or (seen.count <= SHORT and seen.marks >= MARKS):
         return None
     found = [
         (one, place)
         for one, place in ((nearest(place[0].text), place) for place in _different(_places(seen)))
         if one and ABSENT_PLUGIN not in place[0].text
+        if one.lead >= PLAIN or not is_handled(place[0].text)
     ]
     if not found:
         return None
     told, (line, order, steps) = max(found, key=lambda pair: (pair[0].lead, -pair[1][1]))
-    if cause(told.cause).healthy or told.cause == crashed:
+    if cause(told.cause).healthy or (seen.count > SHORT and told.lead < OF_LONG_LOG):
+        return None
+    if told.cause == crashed and (seen.count > SHORT or seen.steps or told.lead < OF_CRASH):
         return None
     hit = Hit(told.cause, WORDS, line, order, seen.now(line), steps)
     return Case(told.cause, WORDS, (hit,), "likely", notes=(NOTE,))
+
+
+_HINTS = re.compile(
+    r"(?i)(?<![a-z])(?:not|no|non|un\w{2,20}|in\w{0,10}valid|differs?|different|too|only|never|without|instead|needs?"
+    r"|must|than|outside|beyond|empty|zero|nan|inf|oom|out of|kill(?:s|ed)?|stop\w{0,4}|ends|ended|exit\w{0,6}|signal"
+    r"|sig[a-z]{2,4}|code|status|reject\w{0,4}|stale|bad|wrong|poor|half|wait\w{0,3}|hang\w{0,3}|stuck|slow|late|limit"
+    r"|over\w{2,12}|under\w{2,12}|mis\w{2,12}|dis\w{2,14}|trip\w{0,4}|illegal|leak\w{0,3}|loop\w{0,3}|twice|gone|left"
+    r"|lost|drop\w{0,4}|break\w{0,3}|broke\w{0,2}|cut|short|old(?:er)?|gives?|gave|got|throws?|raises?|returned|says"
+    r"|assert\w{0,4}|xid|ecc)(?![a-z])"
+)
+"""Words of which nearly every report of a failure has one."""
+
+
+def _may_report(text: str) -> bool:
+    """Whether a line without a plain word of a failure may report one: what it names is clear, it hints at a failure,
+    and it is no part of the log of a program that goes on."""
+    if is_excused(text) or is_handled(text) or (text.isascii() and _HINTS.search(text, 0, 700) is None):
+        return False
+    found = nearest(text) if len(words(text)) >= MESSAGE_WORDS else None
+    return found is not None and found.lead >= PLAIN
 
 
 def _different(places: List[Tuple[Line, int, int]]) -> List[Tuple[Line, int, int]]:
@@ -75,8 +166,15 @@ def _places(seen: Evidence) -> List[Tuple[Line, int, int]]:
     short = seen.count <= SHORT and not seen.steps
     stated = [told.raised for stream in streams for told in stream.stated]
     raised += [one for one in stated if short or one.order == seen.title]
+    if seen.count <= ALONE and not seen.steps:
+        plain = [stream.last_plain for stream in streams if stream.last_plain is not None]
+        found += [(line, seen.count, 0) for line in plain if _may_report(line.text)]
     found += [(one.line, one.order, one.steps) for one in raised if not seen.survived(one)]
     ends = {id(one.line) for one in seen.exits}  # what the end of a process proves is judged elsewhere
     return [
-        place for place in found if id(place[0]) not in ends and _WARNS.search(place[0].text, 0, 80) is None
+        place
+        for place in found
+        if id(place[0]) not in ends
+        and _WARNS.search(place[0].text, 0, 80) is None
+        and not is_source(place[0].text)
     ]

@@ -1,14 +1,15 @@
-"""Which cause the words of an error come nearest to, if no pattern, claim or subject knows it.
+"""Which cause the words of an error are likeliest of, if no pattern, claim or subject knows it.
 
 A symptom may have sentences: `symptoms/cuda_oom.txt` beside `symptoms/cuda_oom.py`, each line one way in which a
-program or a user could report this cause. An unknown line is compared with all sentences of all symptoms, and those
-that come nearest vote. So an error of a library that nobody here has seen can be named, if it uses the field's words.
-The answer is never certain. The sentences of causes that explain nothing (a crash, noise, `unproven`) keep lines that
-everybody writes from being taken for a cause.
+program or a user could report this cause. They teach how likely each word, and each pair of neighbours, is in the
+reports of a cause and in those of all others. So an error of a library that nobody here has seen can be named, if it
+uses the field's words. The answer is never certain. The sentences of causes that explain nothing (a crash, noise,
+`unproven`) keep lines that everybody writes from being taken for a cause.
 
-Two texts are as near as the cosine of their words and pairs of neighbouring words, each weighted by how few sentences
-have it (tf-idf: Manning, Raghavan, Schuetze, Introduction to Information Retrieval, 2008, sections 6.2 to 6.4; the
-vote: section 14.3).
+The method is naive Bayes with a uniform prior on weighted words: a word counts more, the fewer sentences have it, and
+all sentences count alike, however long they are (Rennie, Shih, Teevan, Karger, Tackling the Poor Assumptions of Naive
+Bayes Text Classifiers, ICML 2003; the words of all other causes are its complement). Words of other scripts are put
+into English by a list of the field's words (`glossary.txt`), and those that it lacks are left out.
 """
 
 from __future__ import annotations
@@ -16,112 +17,156 @@ from __future__ import annotations
 import math
 import pkgutil
 import re
-from collections import Counter
-from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple
+from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 
-NEAREST = 24
-"""Sentences that vote."""
-AGAIN = 0.5
-"""The weight of a cause's further sentences behind its nearest one."""
-FAR = 0.15
-"""Added to the sum of all votes, so that a few weak ones lead by little."""
-PAIR = 0.5
+PAIR = 0.7
 """The weight of two neighbouring words against one word."""
+UNSEEN = 0.3
+"""What a cause is taken to have of a word that none of its sentences has."""
 UNKNOWN = 4.0
-"""The square of a word's weight that no sentence has: it makes all of them more distant."""
-LEAD = 0.25
-"""A cause must have this share of the votes, after half of the second's is taken off. `python -m benchmarks
-diagnose_corpus` counts what it gives."""
+"""The square of a word's weight that no sentence has: such a text says less."""
+LEAD = 0.1
+"""A cause must have this probability, after half of the second's is taken off. It was chosen on texts that were
+collected for it (docs/decisions/unknown-errors.md)."""
 
-_WORD = re.compile(r"[A-Z]{1,80}(?![a-z])|[A-Z]?[a-z]{1,80}|\d{1,80}|[\u3040-\u30ff\u4e00-\u9fff]")
+_WORD = re.compile(r"[A-Z]{1,80}s?(?![a-z])|[A-Z]?[a-z]{1,80}|\d{1,80}")
+_SAME = {
+    "gpus": "gpu", "errors": "error", "err": "error", "exceptions": "exception", "fails": "fail", "failed": "fail",
+    "failing": "fail", "failure": "fail", "failures": "fail", "nodes": "node", "hosts": "host", "machine": "node",
+    "machines": "node", "can": "cannot", "cant": "cannot",
+    "dont": "not", "doesnt": "not", "couldn": "cannot", "unable": "cannot", "isn": "not", "wasn": "not",
+    "aren": "not", "doesn": "not", "didn": "not", "don": "not", "hasn": "not", "haven": "not", "won": "not",
+}  # fmt: skip
+"""Words that say the same. `can` is nearly always in `can't`."""
 _EVERYWHERE = frozenset((
     "the", "a", "an", "of", "to", "in", "on", "is", "are", "was", "be", "been", "it", "this", "that", "and", "or",
-    "for", "from", "with", "at", "by", "as", "your", "you", "we", "i",
+    "for", "from", "with", "at", "by", "as", "your", "you", "we", "i", "t", "s",
 ))  # fmt: skip
-_ENDINGS = ("ing", "ed", "es", "s")
+_ENDINGS = (
+    ("ies", "y"),
+    ("ied", "y"),
+    ("ing", ""),
+    ("ed", ""),
+    ("es", ""),
+    ("e", ""),
+    ("ion", ""),
+    ("ure", ""),
+)
+_LEAST = 4
 _LONGEST = 700
+Feature = Union[str, Tuple[str, str]]
+
+_stems: Dict[str, str] = {}
 
 
 def words(text: str) -> List[str]:
     """The words in small letters, of names too (`ncclSystemError`, `out_of_memory`), without their endings. Short
     numbers keep their value: a code means something, a size does not."""
+    text = text[:_LONGEST] if text.isascii() else _english(text[:_LONGEST])
     found = []
-    for word in _WORD.findall(text[:_LONGEST]):
-        word = word.lower()
-        if word.isdigit():
-            found.append(word if len(word) <= 3 else "#")
-        elif word not in _EVERYWHERE:
-            found.append(_stem(word))
+    for word in _WORD.findall(text):
+        stem = _stems.get(word)
+        if stem is None:
+            stem = _stem(word.lower())
+            if len(_stems) < _STEMS_KEPT:
+                _stems[word] = stem
+        if stem:
+            found.append(stem)
     return found
 
 
+_STEMS_KEPT = 65536
+
+
 def _stem(word: str) -> str:
-    for ending in _ENDINGS:
-        if len(word) > len(ending) + 3 and word.endswith(ending) and not word.endswith("ss"):
-            return word[: -len(ending)]
+    """The stem of a word, empty if it says nothing."""
+    if word.isdigit():
+        return word if len(word) <= 3 else "#"
+    if word in _EVERYWHERE:
+        return ""
+    if word in _SAME:
+        return _SAME[word]
+    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    for ending, other in _ENDINGS:
+        if len(word) - len(ending) >= _LEAST and word.endswith(ending):
+            return word[: -len(ending)] + other
     return word
 
 
-def features(text: str) -> Dict[str, float]:
+def features(text: str) -> Dict[Feature, float]:
     """Each word and each pair of neighbours, with its own weight."""
     row = words(text)
-    found = {word: 1.0 for word in row}
-    found.update((first + " " + second, PAIR) for first, second in zip(row, row[1:]))  # noqa: RUF007 (Python 3.8)
+    found: Dict[Feature, float] = dict.fromkeys(row, 1.0)
+    for pair in zip(row, row[1:]):  # noqa: RUF007 (Python 3.8)
+        found[pair] = PAIR
     return found
 
 
 class Nearest(NamedTuple):
-    """The cause with the most votes, and its lead (0 to 1)."""
+    """The likeliest cause, and its lead (0 to 1): its probability, less half of the second's."""
 
     cause: str
     lead: float
 
 
 class Sentences:
-    """All sentences, by the words that they have."""
+    """What all sentences teach of the words that they have."""
 
     def __init__(self, sentences: Iterable[Tuple[str, str]]):
         """`sentences`: (cause, sentence) pairs."""
         rows = [(cause, features(text)) for cause, text in sentences]
-        self.causes = [cause for cause, _ in rows]
-        counts: "Counter[str]" = Counter()
+        counts: Dict[Feature, int] = {}
         for _, row in rows:
-            counts.update(row.keys())
-        self.rarity = {feature: math.log(len(rows) / count) + 1 for feature, count in counts.items()}
-        self.places: Dict[str, List[Tuple[int, float]]] = {}
-        for number, (_, row) in enumerate(rows):
-            weights = {feature: weight * self.rarity[feature] for feature, weight in row.items()}
-            length = math.sqrt(sum(weight * weight for weight in weights.values())) or 1.0
-            for feature, weight in weights.items():
-                self.places.setdefault(feature, []).append((number, weight / length))
+            for feature in row:
+                counts[feature] = counts.get(feature, 0) + 1
+        self.rarity = {name: math.log((1 + len(rows)) / (1 + count)) + 1 for name, count in counts.items()}
+        self.shares: Dict[Feature, Dict[str, float]] = {name: {} for name in counts}
+        """For each word the weight that it has in all sentences of a cause."""
+        sizes: Dict[str, float] = {}
+        for cause, row in rows:
+            weights = [(name, weight * self.rarity[name]) for name, weight in row.items()]
+            length = math.sqrt(sum(weight * weight for _, weight in weights)) or 1.0
+            size = 0.0
+            for name, weight in weights:
+                share = self.shares[name]
+                share[cause] = share.get(cause, 0.0) + weight / length
+                size += weight / length
+            sizes[cause] = sizes.get(cause, 0.0) + size
+        every, unseen = sum(sizes.values()), UNSEEN * len(counts)
+        self.start = {c: math.log((every - size + unseen) / (size + unseen)) for c, size in sizes.items()}
+        """What a word that a cause does not have says for it, but for what it says for all."""
 
-    def near(self, text: str) -> List[Tuple[float, int]]:
-        """(cosine, number) of the nearest sentences, the nearest first."""
+    def probabilities(self, text: str) -> List[Tuple[float, str]]:
+        """(probability, cause) of all causes, the likeliest first; empty if no sentence has a word of the text."""
         row = features(text)
         weights = {name: weight * self.rarity[name] for name, weight in row.items() if name in self.rarity}
-        unknown = sum(1 for name in row if name not in self.rarity and " " not in name)
+        unknown = sum(1 for name in row if isinstance(name, str) and name not in self.rarity)
         length = math.sqrt(sum(weight * weight for weight in weights.values()) + UNKNOWN * unknown) or 1.0
-        sums: Dict[int, float] = {}
+        whole = sum(weights.values()) / length
+        if not whole:
+            return []
+        said = {cause: start * whole for cause, start in self.start.items()}
         for name, weight in weights.items():
-            for number, other in self.places[name]:
-                sums[number] = sums.get(number, 0.0) + weight * other
-        nearest = sorted(((value / length, number) for number, value in sums.items()), key=_first)
-        return nearest[:NEAREST]
+            weight, share = weight / length, self.shares[name]
+            every = sum(share.values()) + UNSEEN
+            for cause, own in share.items():
+                said[cause] += weight * math.log((own + UNSEEN) / UNSEEN * every / (every - own))
+        most = max(said.values())
+        odds = {cause: math.exp(value - most) for cause, value in said.items()}
+        total = sum(odds.values())
+        return sorted(((value / total, cause) for cause, value in odds.items()), key=_first)
 
     def vote(self, text: str) -> Optional[Nearest]:
         """The cause that leads; None if no sentence has a word of the text."""
-        votes: Dict[str, float] = {}
-        for cosine, number in self.near(text):
-            cause, value = self.causes[number], cosine * cosine
-            votes[cause] = votes[cause] + AGAIN * value if cause in votes else value
-        if not votes:
+        row = self.probabilities(text)
+        if not row:
             return None
-        row = sorted(votes.items(), key=lambda vote: (-vote[1], vote[0]))
-        second = row[1][1] if len(row) > 1 else 0.0
-        return Nearest(row[0][0], (row[0][1] - second / 2) / (sum(votes.values()) + FAR))
+        second = row[1][0] if len(row) > 1 else 0.0
+        return Nearest(row[0][1], row[0][0] - second / 2)
 
 
-def _first(one: Tuple[float, int]) -> Tuple[float, int]:
+def _first(one: Tuple[float, str]) -> Tuple[float, str]:
     return (-one[0], one[1])
 
 
@@ -144,3 +189,21 @@ def lines(package: str, name: str) -> List[str]:
     except OSError:
         return []
     return (data or b"").decode("utf-8").splitlines()
+
+
+# ---- other scripts ----
+
+_OTHER = re.compile("[^\x00-\u024f\u2000-\u206f]{1,200}")
+_glossary: Dict[str, str] = {}
+_translated: "List[re.Pattern[str]]" = []
+
+
+def _english(text: str) -> str:
+    """The same text with the words of the glossary in English, without all others of other scripts."""
+    if not _translated:
+        rows = (line.partition(" ") for line in lines("allranks.diagnose", "glossary"))
+        _glossary.update((word.replace("_", " "), english) for word, _, english in rows)
+        row = sorted(_glossary, key=len, reverse=True)
+        _translated.append(re.compile("|".join(map(re.escape, row))))
+    text = _translated[0].sub(lambda match: f" {_glossary[match.group()]} ", text)
+    return _OTHER.sub(" ", text)

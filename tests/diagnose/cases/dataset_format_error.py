@@ -35,5 +35,5 @@ FIRES = (
 
 SILENT = (
     "Map: 100%|##########| 10/10\nstep 1 loss 2.0\n",
-    "Traceback (most recent call last):\n  File \"a.py\", line 3, in go\n    step(batch[0])\nKeyError: 'rows'\n",
+    "Traceback (most recent call last):\n  File \"a.py\", line 3, in go\n    step(batch[0])\nKeyError: 'stage'\n",
 )

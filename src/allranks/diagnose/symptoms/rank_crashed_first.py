@@ -42,6 +42,7 @@ SIGNALS = {-11: "SIGSEGV", -6: "SIGABRT", -8: "SIGFPE", -4: "SIGILL"}
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\bseg(?:mentation )?faults?|\bsegv\b|\bSIG(?:SEGV|ABRT|FPE|ILL)\b|\bcore dump\w{0,3}"
+        r"|\bfloating[- ]point exception|\billegal instruction"
         r"|\bdouble free|\bcorrupted (?:size|double|unsorted|top)|\bfree\(\)|\bmalloc\w{0,3}\(\)"
         r"|\bstack smashing|\bpanic(?:ked)?\b|\bsignal (?:6|8|11|4)\b|\bexit ?code:? (?:-6|-11|134|139)\b"
         r"|\bglibc detected|\bgeneral protection"

@@ -1,0 +1,40 @@
+"""Lines of programs, settings and tables. They hold words of failures, but report none.
+
+`streams.CODE` knows those that a traceback shows. These here are judged only if nothing else explains a text, so that
+they cost nothing in a log whose cause is known.
+"""
+
+from __future__ import annotations
+
+import re
+
+_BEGINS = re.compile(
+    r"(?:export|echo|source|alias|local|readonly|printf|unset) "
+    r"|from [\w.]{1,120} import|using namespace |#(?:include|define|if|endif|pragma)\b"
+    r"|(?:static|const|inline|void|virtual|template|typedef|struct|class|public|private|extern)[ <]"
+    r"|[\w.-]{1,60}[ ]?=[ ]?[\"'\[{]|[\"'][\w .-]{1,60}[\"'][ ]?:|\{[ ]?\""
+    r"|<\w{1,20}[ >/]|</|!?\[[^\]]{1,200}\]\(|\d{1,3}\. \*\*|\* `|:[\w-]{1,30}:`"
+    r"|@(?:inproceedings|article|misc)|:::MLLOG "
+)
+_IMPORTS = re.compile(r"import [\w.]{1,120}(?: as \w{1,60})?$")
+_OPENS = ("except ", "except:", "elif ", "if ", "while ", "for ", "with ", "try:", "else:")
+_GIVES = ("return ", "await ", "yield ", "throw ")
+_SENTENCES = re.compile(r"[.!?\u3002](?: [A-Z]|[\u4e00-\u9fff])")
+ARGUMENTS = 8
+"""Names with their values in a line that prints a call or settings."""
+PROSE, SENTENCES = 300, 2
+"""Characters and ends of sentences of a line that is a paragraph of a text."""
+
+
+def is_source(text: str) -> bool:
+    """Whether a line is one of a program, of settings, of a table or a document."""
+    begin, end = text[:400].lstrip(" \t>+-"), text.rstrip(" \\")[-2:]
+    if end[-1:] in "{;" or (begin.startswith("|") and end[-1:] == "|"):
+        return True
+    if (begin.startswith(_OPENS) and end[-1:] in ":{") or (begin.startswith(_GIVES) and end[-1:] in ")];"):
+        return True
+    if _BEGINS.match(begin) is not None or _IMPORTS.match(begin) is not None:
+        return True
+    if text.count("=", 0, 600) >= ARGUMENTS:
+        return True
+    return len(text) > PROSE and len(_SENTENCES.findall(text[:2000])) >= SENTENCES
