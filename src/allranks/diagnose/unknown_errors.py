@@ -155,7 +155,7 @@ def _places(seen: Evidence) -> List[Tuple[Line, int, int]]:
     raised = quoted(seen)
     if seen.count <= SHORT and not seen.steps:
         raised += [told.raised for stream in streams for told in stream.stated]
-    if seen.count <= ALONE and not seen.steps:
+    if seen.count <= ALONE and seen.steps <= 1:
         plain = [stream.last_plain for stream in streams if stream.last_plain is not None]
         found += [(line, seen.count, 0) for line in plain if _may_report(line.text)]
     found += [(one.line, one.order, one.steps) for one in raised if not seen.survived(one)]
