@@ -73,8 +73,9 @@ RIVAL = 88
 
 def _doubted(seen: Evidence, chosen: Case, cases: Sequence[Case]) -> bool:
     """Whether something else failed before a case that its text alone proves: an exception that this cause does not
-    know, or another cause that is nearly as clear. The report of a device proves itself."""
-    if chosen.weight >= PROVEN or not chosen.hits or cause(chosen.symptom).is_blame:
+    know, or another cause that is nearly as clear. The kernel's report of a device proves itself."""
+    known = cause(chosen.symptom)
+    if chosen.weight >= PROVEN or not chosen.hits or known.is_blame or known.kernel is not None:
         return False
     begun = _moment(seen, chosen.hits)
     others = [

@@ -166,7 +166,7 @@ def _places(seen: Evidence) -> List[Tuple[Line, int, int]]:
     short = seen.count <= SHORT and not seen.steps
     stated = [told.raised for stream in streams for told in stream.stated]
     raised += [one for one in stated if short or one.order == seen.title]
-    if seen.count <= ALONE and not seen.steps:
+    if seen.count <= ALONE and seen.steps <= 1:
         plain = [stream.last_plain for stream in streams if stream.last_plain is not None]
         found += [(line, seen.count, 0) for line in plain if _may_report(line.text)]
     found += [(one.line, one.order, one.steps) for one in raised if not seen.survived(one)]

@@ -7,5 +7,6 @@ FIRES = (
 )
 
 SILENT = (
+    "the loss is nan after step 20\n",
     "[rank0] step 7 loss 2.85\n[rank0]: Traceback (most recent call last):\n[rank0]: KeyError: 'labels'\n",
 )

@@ -1,4 +1,6 @@
 FIRES = (
+    "my training on the cluster ends with a floating point exception\n",
+    "the job died: illegal instruction on the older nodes\n",
     (
         "E1030 11:57:04.09 3920883 api.py:869] failed (exitcode: -8) local_rank: 2 (pid: 3920953) of binary: python\n",
         2,

@@ -24,12 +24,15 @@ Topic: training
 
 from __future__ import annotations
 
+import re
 from typing import Optional
 
 from allranks.core.causes import Cause
 from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.fragments import ALONE
 from allranks.diagnose.symptom import NOISE, Case, Hit, Pattern
 
+_NOT_FINITE = re.compile(r"(?i)(?<![a-z])(?:nans?|inf(?:inity)?)(?![a-z])")
 CAUSE = Cause(__name__, healthy=True, hearsay=True)
 PATTERNS = (
     Pattern("process group ready", weight=NOISE),
@@ -41,6 +44,9 @@ def judge(seen: Evidence) -> Optional[Case]:
     """Progress, and no rank that ended with an error; any other case outweighs it."""
     started = seen.hits.get("benign-noise", [])
     if not (seen.steps or seen.finished or started) or any(e.code for e in seen.exits):
+        return None
+    # A heading may name a step: "the loss is nan after step 20".
+    if seen.count <= ALONE and seen.last_step is not None and _NOT_FINITE.search(seen.last_step[1].text):
         return None
     hits = list(started[:1])
     if seen.last_step is not None:
