@@ -40,7 +40,7 @@ DRIFT = "version-drift-transformers-peft"
         ),
         ("RuntimeError: cannot load:\ncannot import name 'A' from 'transformers' (x.py)\n", DRIFT, None),
         (FRAME + "Saving: done\n", "unproven", None),
-        (FRAME + "a line\n" * 9 + "Killed: 'labels'\n", "unproven", None),
+        (FRAME + "a line\n" * 9 + "Broke: 'labels'\n", "unproven", None),
         ("Exception ignored in: <f>\n" + FRAME + "KeyError: 1\nstep 3 loss 1\n", "benign-noise", None),
         (f"[rank2]: {FRAME}\nCUDA error: device-side assert triggered\n", "cuda-device-assert", 2),
         ("CUDA error: device-side assert triggered\n" + TABLE.format(code=1), "cuda-device-assert", 5),

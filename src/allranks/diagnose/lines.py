@@ -168,6 +168,8 @@ class Reader:
             raw = _ESCAPE.sub("", raw)
         if raw.startswith("> "):
             raw = _QUOTE.sub("", raw, count=1)  # a log quoted in a mail or a thread
+        elif number == 1 and raw.startswith("# "):
+            raw = raw[2:]  # the title of a thread
         start = peel(raw, place, 0, spans)
         if self.learned.shapes:
             start = self.learned.peel(raw, start, place, spans)

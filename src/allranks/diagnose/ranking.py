@@ -19,7 +19,7 @@ from allranks.diagnose.catalogue import cause, claims, complaints, modules, sect
 from allranks.diagnose.claims import claimants
 from allranks.diagnose.complaints import NEAR_THE_END, SAID, Heard, first_known, near_the_end, of_exception
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.fragments import cut_off, in_words, quoted
+from allranks.diagnose.fragments import announces, cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.signals import Signal, Texts, order, ranked
@@ -39,7 +39,11 @@ def conclude(seen: Evidence) -> Diagnosis:
     found = ranked((), Texts(lambda: weighed(seen)))
     case = in_words(seen, RANK_CRASHED_FIRST.id) if found.weight <= HINTED and not seen.is_document else None
     claim = claims().get(case.symptom) if case is not None else None
-    if case is not None and found.weight > STALE and (claim is None or claim.general):
+    if (
+        case is not None
+        and found.weight > STALE
+        and (claim is None or claim.general or announces(case.hits[0].line.text))
+    ):
         case = None  # a complaint on a general subject says no less
     if case is None and found.diagnosis.cause == UNPROVEN:
         case = by_words(seen, RANK_CRASHED_FIRST.id)
@@ -104,9 +108,9 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     raised = next((r for r in every if r.order == first.order and r.line is first.line), None)
     if raised is None or taken(raised, found):
         return
-    told = raised.line.text
+    told = raised.line.text if raised.kind else ""  # of a cut traceback it is only a frame
     likely = claimants(claims(), told, raised.frames, raised.context)
-    of_runtimes = of_exception(complaints(), raised.kind, told) if raised.kind else ()
+    of_runtimes = of_exception(complaints(), raised.kind, told or raised.context)
     nearest = likeliest(RANK_CRASHED_FIRST.id, told, raised.context)
     for symptom in chain(likely, of_runtimes, nearest):
         if symptom in found and found[symptom].weight > crash.weight:

@@ -10,6 +10,8 @@ FIRES = (
     "docker: Error response from daemon: manifest for team/train:7 not found: manifest unknown\n",
     "FATAL:   container creation failed: mount hook function failure\n",
     "  Warning  Failed  3s  kubelet  Error: ImagePullBackOff\n",
+    'Error from server (BadRequest): container "main" in pod "w-1" is waiting to start: PodInitializing\n',
+    "The worker has a wrong image and is stuck\n",
 )
 
 SILENT = ("pyxis: imported docker image: team/train:7\nstep 1 loss 2.1\n{'train_runtime': 9.1}\n",)

@@ -21,6 +21,9 @@ FIRES = (
     'Traceback (most recent call last):\n  File "a.py", line 1, in f\nMissingEnvironmentErro'
     "r: environment variable NODE_RANK is not set.\n",
     "There are not enough slots available in the system to satisfy the 3\nslots that were requested\n",
+    "Open MPI: not enough slots, it cannot start\n",
+    "ValueError: 16 processes exceed the total slots of all hosts\n",
+    "RuntimeError: cannot determine the local rank of this process\n",
 )
 
 SILENT = (

@@ -4,6 +4,7 @@ FIRES = (
     "srun: error: Node failure on gpu-node-07\n"
     "slurmstepd: error: *** JOB 4242 ON gpu-node-01 CANCELLED AT 2026-11-20T03:04:05 "
     "DUE TO NODE FAILURE, SEE SLURMCTLD LOG ***\n",
+    "Node 10.0.0.7 is marked dead in the middle of the run\n",
 )
 
 SILENT = (

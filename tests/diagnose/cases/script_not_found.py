@@ -1,6 +1,7 @@
 FIRES = (
     "/opt/env/bin/python: can't open file '/var/spool/slurmd/job7/train.py': [Errno 2] No such file "
     "or directory\n",
+    "The second node cannot find run_pretrain.py and ends\n",
 )
 
 SILENT = (

@@ -42,7 +42,8 @@ COMPLAINT = Complaint(
         r"|\w{0,10} ?namespace|containers? (?:\w{1,10}[ '’]){0,3}(?:start|launch)\w{0,3}|(?:container"
         r"|image) (?:pull|create|creation|start|image|registry|runtime)|(?:pull|unpack)(?:ing"
         r"|ed)? (?:the )?image|FailedPullImage|toomanyrequests|pull rate limit|matching manifest"
-        r"|exec format error|create container|squashfs)\b|\u5bb9\u5668|\u955c\u50cf"
+        r"|exec format error|create container|squashfs|(?:Err)?ImagePull(?:BackOff)?|PodInitializing"
+        r"|(?:wrong|missing|invalid|private) (?:docker |container )?image|waiting to start)\b|\u5bb9\u5668|\u955c\u50cf"
     ),
 )
 PATTERNS = (

@@ -44,7 +44,7 @@ COMPLAINT = Complaint(
         r"|sbatch|salloc|(?:batch )?job (?:submission|submit|credential)|invalid (?:partition|account|qos"
         r"|generic resource)|gres|gang|podgroup|pod group|FailedScheduling|QOSMax\w{2,40}"
         r"|untolerated taints?|didn[’']t match pod|requested number of devices|unbound immediate|is forbidden"
-        r"|admission webhook|error from server|slurm controller|[qb]sub: \w{1,40}|condor_submit|job rejected"
+        r"|admission webhook|error from server(?!.{0,200}waiting to start)|slurm controller|[qb]sub: \w{1,40}|condor_submit|job rejected"
         r"|requested node configuration|placement group)\b"
     ),
 )

@@ -41,15 +41,20 @@ CLAIM = Claim(
         r"(?:not|n't|un)[ -]?(?:\w{1,10} )?(?:initiali[sz]ed|set ?up|started|launched)"
         r"|\bprocess group\b.{0,20}must be initiali[sz]ed)|\binit_process_group\b"
         r"|\b(?:MASTER_ADDR|MASTER_PORT|LOCAL_RANK|WORLD_SIZE)\b"
+        r"|(?i:\b(?:find|get|determine|detect|infer|know) (?:any |the |its |my )?(?:local |global |node )?rank\b"
+        r"|\b(?:available|enough|total|more) slots\b|\bprocess(?:es)? (?:number|count)\b|\bnumber of slots)"
     ),
 )
 COMPLAINT = Complaint(
     subject=(
+        r"(?i)\b(?:enough|available|total|few|more) (?:available )?slots\b|\benough (?:node entries|available slots)"
+        r"|\bjob failed to map\b|\bmpirun cannot map|\bspawn more processes than|\bmore processes (?:requested|than)"
+    ),
+    hints=(
         r"(?i)\bworld ?size|\bnproc\w{0,12}|\bnnodes\b|\bnode_?rank|\bhostfile|\bslots\b|\blocal_?rank\b"
         r"|\binvalid device ordinal|\bnum_(?:gpus|processes|machines|nodes)\b|\bnumber of (?:processes"
         r"|nodes|gpus|slots)"
     ),
-    general=True,
 )
 PATTERNS = (
     Pattern("Hostfile contains a bad entry", weight=92),  # DeepSpeed

@@ -38,13 +38,19 @@ PATIENCE_SECONDS = 10.0
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\bSIGKILL\b|\bsignal 9\b|\bkill -9|\bexit(?:ed)?(?: with)?(?: code| status)?:? (?:-9|137)\b"
-        r"|^\s{0,8}killed\s{0,4}$"
+        r"|(?<!be )(?<!not )\bkilled\b(?! (?:by|with) (?:signal|SIG(?!KILL)|the user|user|me\b))|\bkills? itself\b"
+        r"|\u88ab ?kill|\u88ab\u6740|\u6740\u6b7b"
     ),
     general=True,
 )
 PATTERNS = (
     Pattern("EXIT CODE: ", r"^=\s{1,9}EXIT CODE: (?:9|137)\s{0,9}$", weight=CRASH),  # MPICH
     Pattern("Signals.SIGKILL", r"died with <Signals\.SIGKILL", weight=CRASH, without=("forcefully",)),
+    Pattern(
+        "code",
+        r"(?i)\b(?:return|exit|error|status)[ _-]?code\W{0,4}(?:(?:is|was|of)\W{1,3})?(?:-9|137)\b",
+        weight=WEAK,
+    ),
     Pattern("exit code", r"exit(?:ed with exit)? code:? 137\b", weight=CRASH),
     Pattern("exit with status code", r"exit with status code 137\b", weight=CRASH),  # Horovod
     Pattern("Killed", r"^[\s*`]{0,4}Killed[\s*`]{0,4}$", weight=WEAK),
