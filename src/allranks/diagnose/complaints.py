@@ -25,7 +25,7 @@ _STEMS = (
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
     "sigsegv", "sigkill", "sigbus", "exceeds", "exceed", "corruption", "stops", "stopped", "quota", "capacity",
     "out", "loses", "losing", "disappeared", "disappears", "disappear", "gone", "exclusive", "waiting", "full",
-    "dies", "dying", "kills", "oom", "oomkilled", "sighup", "sigint",
+    "dies", "dying", "oom", "oomkilled", "sighup",
     "prohibited", "unprotected", "forbidden", "untolerated", "unbound", "unauthorized", "didn", "unplugged", "reset",
     *tongues.WORDS,
 )  # fmt: skip
@@ -52,7 +52,8 @@ _SAYS = re.compile(
     r"|prohibited|unprotected|forbidden|untolerated|unbound|(?:closed|reset) by|unauthorized"
     r"|didn[’']t match|unplugged|NCCL WARN"
     r"|broken|disconnected|uncorrectable"
-    r"|not (?:be )?(?:found|resolved|reached|supported|exist|available|allowed|responding|ready|initiali[sz]ed|permitted"
+    r"|not (?:be )?(?:found|resolved|reached|supported|exist|available|allowed|responding"
+    r"|ready|initiali[sz]ed|permitted"
     r"|running|recogni[sz]ed)"
     r"|no such|does ?n[o’']t exist|busy|closed|unknown|detected|double free|shut ?down"
     r"|out of (?:quota|capacity|memory|resources?|space|disk)"
@@ -61,9 +62,12 @@ _SAYS = re.compile(
     r"|not (?:yet )?(?:up|reachable|start(?:ed|ing)?|work(?:s|ing)?|connected|enough|respond)"
     r"|won['’]?t start"
     r"|no (?:\w{1,20} )?(?:devices?|gpus?|nodes?|route|space|response|capacity|resources?|victims)"
-    r"|dies|dying|kills|oom(?:[- ]?kill\w{0,4})?"
-    r"|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL|HUP|INT))(?![a-z])"
-    "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa|\u5360\u7528|\u7206|\u88ab ?kill|\u88ab\u6740|\u6740\u6b7b|\u88ab ?kill|\u88ab\u6740|\u6389\u5361|\u6302\u8d77|\u4e22\u5931|\u65ad\u8fde"
+    r"|dies|dying|oom(?:[- ]?kill\w{0,4})?"
+    r"|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL|HUP))(?![a-z])"
+    "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f"
+    "|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa"
+    "|\u5360\u7528|\u7206|\u88ab ?kill|\u88ab\u6740|\u6740\u6b7b|\u6389\u5361|\u6302\u8d77"
+    "|\u4e22\u5931|\u65ad\u8fde"
 )
 _EXCUSES = re.compile(
     r"(?i)(?<![a-z])(?:info|debug|(?-i:TRACE)|verbose|ignor(?:e|ed|ing)|skip(?:ped|ping)?|deprecat\w{0,6}"
@@ -74,7 +78,7 @@ _EXCUSES = re.compile(
     r"|register cu\w{2,8} (?:factory|plugin)|0 (?:errors?|failed)|errors?[ =:]{1,3}0|without errors?"
     r"|using default|succe(?:ss|eded)\w{0,4}|recovered|passed"
     r"|on_?error|(?-i:error_?(?:rate|file|handler|log)s?)|libibverbs|lib wrapper|flight recorder|no need"
-    r"|not (?:need|requir)\w{0,4})(?![a-z])"
+    r"|not (?:need|requir)\w{0,4})(?![a-z])|^\W{0,6}if (?!i\b|we\b|my\b|our\b|it\b|the (?:job|training)\b)"
 )
 _SOFTENS = re.compile(
     r"(?i)(?<![a-z])(?:retry(?:ing)?|fall(?:s|ing)? ?back|fallback|optional|\w{0,30}warning:|\w{0,30}warn:?"

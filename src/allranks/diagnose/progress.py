@@ -34,7 +34,8 @@ _COUNT = re.compile(
 """`step: 10`, `Epoch(train) [1]`, `iteration      10/     100`, `[  50/5004`; not `logging_steps=10`, a setting."""
 
 _BAR = re.compile(
-    r"^\s{0,40}(?:(?:[Tt]rain|[Ff]ine-?tun|[Ss]tep|[Ee]poch|[Ii]ter)\w{0,10}(?: [Pp]rogress| [Ee]pochs?| [Ss]teps?)?"
+    r"^\s{0,40}(?:(?:[Tt]rain|[Ff]ine-?tun|[Ss]tep|[Ee]poch|[Ii]ter)\w{0,10}(?: [Pp]rogress"
+    r"| [Ee]pochs?| [Ss]teps?)?"
     r"[ \d/\[\]().:]{0,24})?\d{1,3}%\|"
 )
 """A progress bar of steps: bars of loading, mapping and downloading have another title."""

@@ -12,6 +12,13 @@ RANKS_KEPT = 65536
 MARKS, DOCUMENT_LINES, SHARE = 5, 40, 100
 """A document has so many marks, so many lines, and a mark in so many lines."""
 
+MIXTURES = ("Mixtral", "MoE", "Moe", "moe", "experts", "DeepseekV", "deepseek_v", "DeepSeek-V")
+PROPOSALS = (
+    "This PR ", "this PR ", "This pull request", "this pull request", "This commit", "this commit", "This patch",
+    "would be nice", "Would be nice", "eature request", "## Motivation",
+)  # fmt: skip
+"""In texts about a program's change, which may tell what it does at a failure."""
+
 
 class Exit(NamedTuple):
     """The end of a process, as a launcher reports it. `code` is negative for a signal. `order` counts lines."""

@@ -39,7 +39,8 @@ NOT_IGNORED, IGNORING, WAS_IGNORED = range(3)
 """Whether Python has announced that it ignores the next exception (IGNORING), or ignored the last one."""
 
 EXCEPTION = re.compile(
-    r"^(?:[A-Za-z_]\w{0,60}\.){0,8}(_?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure|Exit|Died|Iteration|Warning)"
+    r"^(?:[A-Za-z_]\w{0,60}\.){0,8}(_?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure"
+    r"|Exit|Died|Iteration|Warning)"
     r"|Exception|Error)(?:: |:$|$)"
 )
 LOOSE = re.compile(
@@ -49,7 +50,8 @@ LOOSE = re.compile(
 """Any dotted name that ends a traceback: classes need not be called Error (`queue.Empty`, `zlib.error`)."""
 
 CODE = re.compile(
-    r"\s{0,80}(?:(?:raise|assert|elif|def|class)\b[^:]|(?:print|log(?:ger|ging)?\.\w{4,12}|warnings\.warn)\(|#|//"
+    r"\s{0,80}(?:(?:raise|assert|elif|def|class)\b[^:]|(?:print|log(?:ger|ging)?\.\w{4,12}"
+    r"|warnings\.warn)\(|#|//"
     r"|\"\"\"|[+-][ ]{2}|-{2,8}>[ ]{0,4}\d{1,7}[ ]|\*\*\w[\w.]{0,60}\*\*[ ]\|)|[ ]{4,80}\S.{0,200}[ ]#[ ]"
 )
 """A line of source code, in a traceback or from a script that prints itself. It contains messages that a program could

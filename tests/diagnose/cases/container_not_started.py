@@ -14,4 +14,7 @@ FIRES = (
     "The worker has a wrong image and is stuck\n",
 )
 
-SILENT = ("pyxis: imported docker image: team/train:7\nstep 1 loss 2.1\n{'train_runtime': 9.1}\n",)
+SILENT = (
+    "pyxis: imported docker image: team/train:7\nstep 1 loss 2.1\n{'train_runtime': 9.1}\n",
+    "I run it in two docker containers, which reports an error\nNCCL error in: x.cpp:3, unhandled system error\n",
+)

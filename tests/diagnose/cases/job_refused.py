@@ -4,6 +4,7 @@ FIRES = (
     "srun: error: Task launch for StepId=36.0 failed on node gpu-7: Invalid job credential\n",
     'error: unable to recognize "job.yaml": no matches for kind "PyTorchJob" in version "kubeflow.org/v1"\n',
     "Warning  UnexpectedAdmissionError  kubelet  Allocate failed due to requested number of devices\n",
+    "ValueError: Not enough GPUs available. 16 wanted, 8 are in the cluster.\n",
 )
 
 SILENT = (

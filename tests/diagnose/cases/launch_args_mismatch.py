@@ -24,6 +24,8 @@ FIRES = (
     "Open MPI: not enough slots, it cannot start\n",
     "ValueError: 16 processes exceed the total slots of all hosts\n",
     "RuntimeError: cannot determine the local rank of this process\n",
+    "Waiting in store based barrier for rank: 1 (world_size=4, worker_count=7, timeout=0:30:00)\n",
+    "The strategy cannot start with my TF_CONFIG\n",
 )
 
 SILENT = (
@@ -31,4 +33,5 @@ SILENT = (
     "Traceback (most recent call last):\n"
     "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.\n",
     _JOINED.format(7),
+    "Waiting in store based barrier for rank: 1 (world_size=4, worker_count=3, timeout=0:30:00)\n",
 )

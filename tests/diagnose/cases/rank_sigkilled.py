@@ -24,4 +24,5 @@ SILENT = (
     _ROW.format(t="02:58", r=1, c=1) + _ROW.format(t="03:29", r=0, c=-9),
     _ROW.format(t="02:50", r=1, c=1) + _ROW.format(t="03:00", r=0, c=-9),
     "The helper can be killed at any time\n",
+    "The agent noticed it and killed most of the others\n",
 )

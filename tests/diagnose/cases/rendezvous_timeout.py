@@ -9,6 +9,8 @@ FIRES = (
     'Traceback (most recent call last):\n  File "/e/elastic/rendezvous/c10d_rendezvous_backend.py", line 3, in '
     "_call_store\nRuntimeError: Connection reset by peer\n",
     "torch.distributed: RuntimeError: Socket Timeout\n",
+    "timed out initializing process group in store based barrier\n",
+    "MultiWorkerMirroredStrategy cannot find the other workers, the gRPC channel is not up\n",
 )
 
 SILENT = ("[rank0] process group ready\n[rank0] step 1 loss 3.0\n",)

@@ -7,4 +7,7 @@ FIRES = (
     "My job dies of SIGHUP although I use nohup\n",
 )
 
-SILENT = ("W1120 23:05:07.072 7111 api.py:1028] Sending process 7119 closing signal SIGTERM\n",)
+SILENT = (
+    "W1120 23:05:07.072 7111 api.py:1028] Sending process 7119 closing signal SIGTERM\n",
+    "WARNING: Sending process 812 closing signal SIGTERM\n",
+)

@@ -39,7 +39,10 @@ CAUSE = Cause(__name__)
 _UNREACHABLE = r"(?:No route to|[Tt]imed out|[Tt]imeout|Network is unreachable|refused by)"
 _OWN = ("172.17.0.", "[127.", " 127.", "[none]")
 COMPLAINT = Complaint(
-    subject=r"(?i)\bgloo\b(?!.{0,300}full ?mesh).{0,80}(?:connect|timed out|timeout)|\bpair\.cc|\bport range|\bephemeral ports?",
+    subject=(
+        r"(?i)\bgloo\b(?!.{0,300}full ?mesh).{0,80}(?:connect|timed out|timeout)|\bpair\.cc"
+        r"|\bport range|\bephemeral ports?"
+    ),
 )
 PATTERNS = (
     Pattern(

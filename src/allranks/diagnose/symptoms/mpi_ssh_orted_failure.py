@@ -48,7 +48,8 @@ COMPLAINT = Complaint(
         r"|pmix\w{0,20}|PMIX\w{0,30}|MPI_\w{2,40}|OPAL|opal_\w{2,40}|PSM2|HYD[A-Z]?_\w{3,40}|hydra_pmi_proxy)\b"
     ),
     hints=(
-        r"\b(?:mpirun|mpiexec|MPI(?! [Oo]perator)|MPICH|Open ?MPI|openmpi|pml|btl)\b(?!.{0,160}\b(?:slots?|processors)\b)"
+        r"\b(?:mpirun|mpiexec|MPI(?! [Oo]perator)|MPICH|Open ?MPI|openmpi|pml|btl)\b(?!.{0,160}\b(?:slots?"
+        r"|processors)\b)"
     ),
 )
 PATTERNS = (

@@ -31,7 +31,9 @@ from allranks.diagnose.symptoms.slurm_preempt_or_timeout import CAUSE as SLURM_P
 CAUSE = Cause(__name__, restart=PASSES, explains=(SLURM_PREEMPT_OR_TIMEOUT,))
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\bnodes?\b.{0,40}\bmarked (?:as )?dead|\bmissed? (?:too many )?heartbeats?|\braylet\b.{0,60}(?:terminat|dead|died|killed|exit)|\bnodes?\b.{0,80}\b(?:dead|died|lost"
+        r"(?i)\bnodes?\b.{0,40}\bmarked (?:as )?dead|\bmissed? (?:too many )?heartbeats?"
+        r"|\braylet\b.{0,60}(?:terminat|dead|died|killed|exit)|\bnodes?\b.{0,80}\b(?:dead"
+        r"|died|lost"
         r"|unhealthy|unreachable|down|preempted|terminated|evicted|disconnected|not ready)\b|\b(?:lost"
         r"|dead|failed|unhealthy|unreachable|terminated) (?:\w{1,20} )?(?:nodes?|hosts?|machines?"
         r"|instances?)\b|NodeNotReady|\bspot (?:instance|vm).{0,60}(?:terminat|preempt|reclaim)"

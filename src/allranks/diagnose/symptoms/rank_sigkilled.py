@@ -38,7 +38,12 @@ PATIENCE_SECONDS = 10.0
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\bSIGKILL\b|\bsignal 9\b|\bkill -9|\bexit(?:ed)?(?: with)?(?: code| status)?:? (?:-9|137)\b"
-        r"|(?<!be )(?<!not )\bkilled\b(?! (?:by|with) (?:signal|SIG(?!KILL)|the user|user|me\b))|\bkills? itself\b"
+        r"|\b(?:is|was|are|were|got|gets?|getting|been|being|keeps?|process(?:es)?|training"
+        r"|train|job|script|program|run"
+        r"|task|workers?|pods?|randomly|suddenly|automatically|always|shows?|showed|says?"
+        r"|message|just|immediately)"
+        r"\W{1,4}killed\b(?! (?:by|with) (?:signal|SIG(?!KILL)|the user|user|me\b))"
+        r"|^\W{0,12}killed\b|\bkilled\W{0,4}$|[\"'`*]killed|\bkills? itself\b"
         r"|\u88ab ?kill|\u88ab\u6740|\u6740\u6b7b"
     ),
     general=True,

@@ -41,7 +41,8 @@ COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:rendezvous|rdzv\w{0,20}|c10d|tcpstore|etcd\w{0,10}|init_process_group"
         r"|coordination ?service|coordinator|distributed (?:runtime|backend)|process group"
-        r"|init_distributed|store based barrier|clients? joined)\b"
+        r"|init_distributed|multi ?worker ?mirrored ?strategy|grpc (?:channel|server)|store based barrier"
+        r"|clients? joined)\b"
     ),
     general=True,
 )
@@ -50,6 +51,14 @@ PATTERNS = (
     Pattern("RendezvousTimeoutError"),
     Pattern("Timed out after", r"DistStoreError: Timed out after", weight=90),
     Pattern("store based barrier", r"Timed out initializing process group in store based barrier", weight=90),
+    Pattern(
+        "store based barrier", r"(?i)timed out initializing process group in store based barrier", weight=WEAK
+    ),
+    Pattern(
+        "store based barrier",
+        r"(?i)waiting in store based barrier.{0,200}world_size=(?P<size>\d{1,7}), worker_count=(?P<count>\d{1,7})",
+        weight=ENDED - 1,
+    ),
     Pattern("waitForInput: poll for socket", weight=WEAK),
     Pattern("client socket has timed out after", weight=WEAK),
     Pattern("connect() timed out", r"connect\(\) timed out. Original timeout", weight=WEAK),

@@ -29,8 +29,10 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\b(?:can(?:not| not|'t)|unable to|could not) (?:find|open|locate) (?:the |file )?(?:training |launch )?"
-        r"(?:script|\S{1,120}\.(?:py|sh))\b|\.(?:py|sh)['\"`]?:? (?:(?:was |is )?not found|no such file|does not exist)"
+        r"(?i)\b(?:can(?:not| not|'t)|unable to|could not) (?:find|open|locate) (?:the "
+        r"|file )?(?:training |launch )?"
+        r"(?:script|\S{1,120}\.(?:py|sh))\b|\.(?:py|sh)['\"`]?:? (?:(?:was |is )?not found"
+        r"|no such file|does not exist)"
     ),
 )
 PATTERNS = (Pattern("open file", r"can't open file '[^']{1,400}': \[Errno \d{1,3}\]", weight=96),)

@@ -36,8 +36,10 @@ CAUSE = Cause(__name__, explains=(DATA_PORTS_BLOCKED,))
 _BRIDGE = r"172\.17\.0\.\d{1,3}|192\.168\.122\.\d{1,3}"
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\bno (?:socket |network |ip )?interface\b|\baddress family not supported|\bSOCKET_IFNAME\b.{0,80}\b(?:wrong"
-        r"|not|invalid|fail)|\binterface\b.{0,40}\b(?:not found|does not exist|not exist)|\b(?:find|unknown) (?:network )?interface"
+        r"(?i)\bno (?:socket |network |ip )?interface\b|\baddress family not supported|\bSOCKET_IFNAME\b.{0,80}"
+        r"\b(?:wrong"
+        r"|not|invalid|fail)|\binterface\b.{0,40}\b(?:not found|does not exist|not exist)"
+        r"|\b(?:find|unknown) (?:network )?interface"
     ),
     hints=r"(?i)\b(?:network )?interfaces?\b|\b\w{4}_SOCKET_IFNAME|\bdocker0\b|\bvirbr0\b|\bnic\b",
 )
