@@ -48,6 +48,8 @@ _HEADING = re.compile(
 """`[batch=10/3200]:`, after which the values follow in lines of their own; MXNet's speed; MLPerf's ends of blocks."""
 
 
+_BEHIND = re.compile(r"(?:it/s|s/it)[^\]]{0,80}\][ ]{0,4}([^\s\d].{8,400})")
+
 HEADING_WORDS = ("[step=", "[batch=", "[iter=", "[iteration=", "[global_step=", "] Batch [", "MLLOG")
 """Every heading of a step contains one of these."""
 
@@ -61,6 +63,12 @@ def is_progress(text: str, words: List[bytes]) -> bool:
     if _QUANTITY.search(text) is None:
         return False
     return "%|" in text or _COUNT.search(text) is not None
+
+
+def behind_bar(text: str) -> str:
+    """What another stream wrote behind a progress bar, in the same line."""
+    match = _BEHIND.search(text) if "%|" in text else None
+    return match.group(1) if match is not None else ""
 
 
 def drawn_digits(text: str) -> List[Tuple[int, int]]:

@@ -8,6 +8,8 @@ FIRES = (
     _CLOSING.format(7119) + _ROW.format(r=1, c=-15, p=7120),
     " 6%|#   | 37/625 [04:47<1:10:53, 13.8it/s]Terminated\n",
     " 6%|#   | 37/625 [04:47<1:10:53, 13.8it/s] Terminated\n",
+    "step 3 loss 1.5\nstep 4 loss 1.4\nTerminated\n",
+    "run.sh: line 12:  3305 Terminated              python train.py\n",
 )
 
 SILENT = (

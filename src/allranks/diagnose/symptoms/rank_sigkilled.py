@@ -43,7 +43,7 @@ COMPLAINT = Complaint(
         r"|task|workers?|pods?|randomly|suddenly|automatically|always|shows?|showed|says?"
         r"|message|just|immediately)"
         r"\W{1,4}killed\b(?! (?:by|with) (?:signal|SIG(?!KILL)|the user|user|me\b))"
-        r"|^\W{0,12}killed\b|\bkilled\W{0,4}$|[\"'`*]killed|\bkills? itself\b"
+        r"|^\W{0,12}killed\b|[^\x00-\x7f]\W{0,3}killed\b|\bkilled\W{0,4}$|[\"'`*]killed|\bkills? itself\b"
         r"|\u88ab ?kill|\u88ab\u6740|\u6740\u6b7b"
     ),
     general=True,
