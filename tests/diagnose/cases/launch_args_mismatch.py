@@ -26,6 +26,7 @@ FIRES = (
     "RuntimeError: cannot determine the local rank of this process\n",
     "Waiting in store based barrier for rank: 1 (world_size=4, worker_count=7, timeout=0:30:00)\n",
     "The strategy cannot start with my TF_CONFIG\n",
+    "It seems the number of processes was not set on the second machine\n",
 )
 
 SILENT = (

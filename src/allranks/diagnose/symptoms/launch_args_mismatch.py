@@ -43,6 +43,8 @@ CLAIM = Claim(
         r"|\b(?:MASTER_ADDR|MASTER_PORT|LOCAL_RANK|WORLD_SIZE)\b"
         r"|(?i:\b(?:find|get|determine|detect|infer|know) (?:any |the |its |my )?(?:local "
         r"|global |node )?rank\b"
+        r"|\bnum(?:ber)?[_ ](?:of[_ ])?(?:processes|nodes|machines|tasks|hosts)\b|\bn(?:nodes"
+        r"|tasks)\b|\bnode_?rank\b"
         r"|\b(?:available|enough|total|more) slots\b|\bprocess(?:es)? (?:number|count)\b|\bnumber of slots)"
     ),
 )

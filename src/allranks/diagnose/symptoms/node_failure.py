@@ -36,7 +36,7 @@ COMPLAINT = Complaint(
         r"|died|lost"
         r"|unhealthy|unreachable|down|preempted|terminated|evicted|disconnected|not ready)\b|\b(?:lost"
         r"|dead|failed|unhealthy|unreachable|terminated) (?:\w{1,20} )?(?:nodes?|hosts?|machines?"
-        r"|instances?)\b|NodeNotReady|\bspot (?:instance|vm).{0,60}(?:terminat|preempt|reclaim)"
+        r"|instances?)\b|NotReady|\bspot (?:instance|vm).{0,60}(?:terminat|preempt|reclaim)"
         r"|communication with (?:a )?remote daemon|\bwatchdog: BUG|\b(?:soft|hard) lockup|\bkernel panic"
     ),
     general=True,

@@ -31,12 +31,20 @@ import re
 from typing import Optional
 
 from allranks.core.causes import END, PASSES, Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, ENDED, WEAK, Case, Pattern
 
 CAUSE = Cause(__name__, kind=END, hearsay=True, restart=PASSES)
 _TEARDOWN = ("failed to shutdown", "failed to send a keep-alive", "due to an error of type")
+CLAIM = Claim(
+    frame=(
+        r"/torch/distributed/(?:rendezvous\.py|elastic/rendezvous/)|in (?:_?create_tcp_store|init_process_group"
+        r"|wait_for_initial_registration|_?rendezvous\w{0,20}|init_distributed)$|/jax/_src/distributed\.py in"
+    ),
+    general=True,
+)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:rendezvous|rdzv\w{0,20}|c10d|tcpstore|etcd\w{0,10}|init_process_group"
