@@ -73,6 +73,23 @@ def test_a_text_about_logs_is_not_a_log(text: str) -> None:
     assert (found.cause, found.why) == ("unproven", "This is a document or a program, not a log.")
 
 
+EXPLAINED = [
+    ("This PR adds a wait\nWithout it the rendezvous fails in a time-out\n", "unproven"),
+    ("Without it the rendezvous fails in a time-out\n", "rendezvous-timeout"),
+    ("This PR adds a wait\nOSError: [Errno 28] No space left on device\n", "disk-full-checkpoint"),
+    ("[launcher] Fix the port: without it the rendezvous fails in a time-out\n", "unproven"),
+    ("Added key: a\nwithout it the rendezvous fails in a time-out\n", "rendezvous-timeout"),
+    ("fn.is_killed\nSkip to main content\nOOMKilled: the kernel ended it\n", "unproven"),
+    ("fn.is_killed\nOOMKilled: the kernel ended it\n", "cpu-oom-killed"),
+    ("Skip to main content\n2026-01-02 10:11:12 OOMKilled: the kernel ended it\n", "cpu-oom-killed"),
+]
+
+
+@pytest.mark.parametrize(("text", "cause"), EXPLAINED)
+def test_what_explains_a_program_and_shows_no_run_has_no_cause(text: str, cause: str) -> None:
+    assert diagnose(parse(text, "x.log")).cause == cause
+
+
 @pytest.mark.parametrize(
     "sign", ["[rank0]: hello\n", "2026-01-02 10:11:12 hello\n", "step 3 loss 1.25\n", FRAME]
 )
