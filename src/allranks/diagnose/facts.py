@@ -349,7 +349,7 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     (Pattern("tokenizer on dataset"), _preprocessing),
     (Pattern("Running tokenizer"), _preprocessing),
     (Pattern("Map", r"\bMap(?: \(num_proc=\d{1,4}\))?:\s{1,4}\d{1,3}%"), _preprocessing),
-    (Pattern("okenizing"), _preprocessing),
+    *((Pattern(word), _preprocessing) for word in ("Tokenizing", "tokenizing")),
     (Pattern("Converting format"), _preprocessing),
     (Pattern("Grouping texts"), _preprocessing),
     (Pattern("Generating", r"Generating \w{1,40} split:"), _preprocessing),

@@ -37,7 +37,7 @@ NEVER = float("inf")
 def conclude(seen: Evidence) -> Diagnosis:
     """The diagnosis of everything that was fed in."""
     found = ranked((), Texts(lambda: weighed(seen)))
-    if seen.explains and (found.weight <= HEARD or "page" in seen.words):
+    if seen.explains and (found.weight <= HINTED or "page" in seen.words):
         return _unproven(seen)
     case = in_words(seen, RANK_CRASHED_FIRST.id) if found.weight <= HINTED and not seen.is_document else None
     claim = claims().get(case.symptom) if case is not None else None

@@ -12,6 +12,7 @@ FIRES = (
     "  Warning  Failed  3s  kubelet  Error: ImagePullBackOff\n",
     'Error from server (BadRequest): container "main" in pod "w-1" is waiting to start: PodInitializing\n',
     "The worker has a wrong image and is stuck\n",
+    'MountVolume.SetUp failed for volume "data": timed out\n',
 )
 
 SILENT = (

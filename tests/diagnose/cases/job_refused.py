@@ -5,6 +5,7 @@ FIRES = (
     'error: unable to recognize "job.yaml": no matches for kind "PyTorchJob" in version "kubeflow.org/v1"\n',
     "Warning  UnexpectedAdmissionError  kubelet  Allocate failed due to requested number of devices\n",
     "ValueError: Not enough GPUs available. 16 wanted, 8 are in the cluster.\n",
+    "TuneError: No trial resources are available for the actor\n",
 )
 
 SILENT = (

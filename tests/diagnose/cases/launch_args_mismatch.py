@@ -27,6 +27,7 @@ FIRES = (
     "Waiting in store based barrier for rank: 1 (world_size=4, worker_count=7, timeout=0:30:00)\n",
     "The strategy cannot start with my TF_CONFIG\n",
     "It seems the number of processes was not set on the second machine\n",
+    "All nodes which are allocated for this job are already filled.\n",
 )
 
 SILENT = (
@@ -35,4 +36,5 @@ SILENT = (
     "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.\n",
     _JOINED.format(7),
     "Waiting in store based barrier for rank: 1 (world_size=4, worker_count=3, timeout=0:30:00)\n",
+    "KeyError: 'x'\nI can ping the MASTER_ADDR of the head\n",
 )

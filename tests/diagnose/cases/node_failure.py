@@ -6,6 +6,8 @@ FIRES = (
     "DUE TO NODE FAILURE, SEE SLURMCTLD LOG ***\n",
     "Node 10.0.0.7 is marked dead in the middle of the run\n",
     "Three machines went to NotReady overnight\n",
+    "WARN Master: Removing worker-20240311-10.0.0.2-45720 because we got no heartbeat in 60 seconds\n",
+    "The VM of worker 3 was reclaimed and the job interrupted\n",
 )
 
 SILENT = (

@@ -1,4 +1,7 @@
-FIRES = ("Traceback (most recent call last):\nRuntimeError: launcher 'pdsh' not installed.\n",)
+FIRES = (
+    "Traceback (most recent call last):\nRuntimeError: launcher 'pdsh' not installed.\n",
+    "RuntimeError: pdsh is not installed\n",
+)
 
 SILENT = (
     "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'numactl'\n",

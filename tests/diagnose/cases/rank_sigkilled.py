@@ -15,6 +15,8 @@ FIRES = (
     "The trainer left with return code = -9\n",
     "\u8fd0\u884c\u5230\u4e00\u534a\u8fdb\u7a0b\u88abkill\u4e86\n",
     "\u7b2c\u4e09\u8f6e\u65f6\u7a0b\u5e8fkilled\n",
+    "mpirun noticed that process rank 3 exited on signal 9 (Killed)\n",
+    "Command exited with status 137\n",
 )
 
 SILENT = (

@@ -13,6 +13,7 @@ FIRES = (
     "MultiWorkerMirroredStrategy cannot find the other workers, the gRPC channel is not up\n",
     'Traceback (most recent call last):\n  File "/e/horovod/driver.py", line 7, in f\n    g()\n'
     '  File "/e/horovod/driver_service.py", line 9, in wait_for_initial_registration\n    timeout.check()\n',
+    "Timed out while it waited for 3 machines to join\n",
 )
 
 SILENT = ("[rank0] process group ready\n[rank0] step 1 loss 3.0\n",)

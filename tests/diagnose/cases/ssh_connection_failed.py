@@ -5,6 +5,7 @@ FIRES = (
     "but host=10.0.0.2 was not reachable via ssh.\n",
     "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'ssh'\n",
     "Over ssh the second node was not reachable\n",
+    "pdsh@head: worker-1: connect: Connection refused\n",
 )
 
 SILENT = (

@@ -36,7 +36,8 @@ CLAIM = Claim(
     subject=(
         r"(?i)\b(?:not enough|insufficient|too few|no) (?:available |free |idle )?(?:gpus?"
         r"|nodes?|workers|cluster resources?"
-        r"|resources) (?:are |is )?(?:available|free|left|in the cluster)\b|\bplacement groups?\b"
+        r"|resources) (?:are |is )?(?:available|free|left|in the cluster)\b|\bno (?:\w{1,20} )?resources (?:are "
+        r"|is )?available\b|\bplacement groups?\b"
         r"|\bonly \d{1,5} (?:gpus?|nodes?)? ?(?:are|is) available in the cluster"
     ),
 )

@@ -40,7 +40,11 @@ CLAIM = Claim(
         r"|torch distributed)\b.{0,60}"
         r"(?:not|n't|un)[ -]?(?:\w{1,10} )?(?:initiali[sz]ed|set ?up|started|launched)"
         r"|\bprocess group\b.{0,20}must be initiali[sz]ed)|\binit_process_group\b"
-        r"|\b(?:MASTER_ADDR|MASTER_PORT|LOCAL_RANK|WORLD_SIZE)\b"
+        r"|\b(?:MASTER_ADDR|MASTER_PORT|LOCAL_RANK|WORLD_SIZE)\b.{0,60}\b(?i:not|n't|missing"
+        r"|unset|must|should|invalid"
+        r"|expected|required|none|wrong|empty|set)\b|\b(?i:not|missing|invalid|expected"
+        r"|no|set|specify|environment"
+        r"|variables?|KeyError|key|find|read)\b.{0,60}\b(?:MASTER_ADDR|MASTER_PORT|LOCAL_RANK|WORLD_SIZE)\b"
         r"|(?i:\b(?:find|get|determine|detect|infer|know) (?:any |the |its |my )?(?:local "
         r"|global |node )?rank\b"
         r"|\bnum(?:ber)?[_ ](?:of[_ ])?(?:processes|nodes|machines|tasks|hosts)\b|\bn(?:nodes"
@@ -72,6 +76,7 @@ PATTERNS = (
         weight=90,
     ),
     Pattern("not enough slots available in the system", weight=90),  # Open MPI: -np against the host file
+    Pattern("allocated for this job are already filled", weight=90),  # Open MPI
     Pattern("node_rank is not set correctly"),
     Pattern("run.py: error:", r"\brun\.py: error: .{1,300}"),
     Pattern("no extra nodes available via hostfile"),

@@ -54,7 +54,10 @@ PATTERNS = (
     ),  # its summary
     Pattern("loss scale already at minimum"),
     Pattern("probability tensor contains", r"either `?inf`?, `?nan`?", weight=88),  # torch.multinomial
-    Pattern("oss is", r"(?i)\bloss is (?:nan|-?inf|not finite)\b.{0,30}\b(?:stop|abort|exit)", weight=90),
+    *(
+        Pattern(word, r"(?i)\bloss is (?:nan|-?inf|not finite)\b.{0,30}\b(?:stop|abort|exit)", weight=90)
+        for word in ("Loss is", "loss is")
+    ),
     Pattern("nan", _LOSS, weight=WEAK),
     Pattern("nan", _NORM, weight=WEAK),
     Pattern("NaN", _LOSS, weight=WEAK),

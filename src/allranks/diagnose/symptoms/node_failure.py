@@ -36,7 +36,9 @@ COMPLAINT = Complaint(
         r"|died|lost"
         r"|unhealthy|unreachable|down|preempted|terminated|evicted|disconnected|not ready)\b|\b(?:lost"
         r"|dead|failed|unhealthy|unreachable|terminated) (?:\w{1,20} )?(?:nodes?|hosts?|machines?"
-        r"|instances?)\b|NotReady|\bspot (?:instance|vm).{0,60}(?:terminat|preempt|reclaim)"
+        r"|instances?)\b|NotReady|\b(?:vms?|instances?|machines?|hosts?)\b.{0,30}\b(?:terminated"
+        r"|preempted|reclaimed|rebooted|crashed|powered off|went (?:down|offline))|\bspot (?:instance"
+        r"|vm).{0,60}(?:terminat|preempt|reclaim)"
         r"|communication with (?:a )?remote daemon|\bwatchdog: BUG|\b(?:soft|hard) lockup|\bkernel panic"
     ),
     general=True,
@@ -55,4 +57,5 @@ PATTERNS = (
     ),
     Pattern("Remote daemon", r"Remote daemon: .{0,40} on node (?P<node>[\w.-]{1,80})", weight=90),
     Pattern("NodeDiedError", weight=90),
+    Pattern("got no heartbeat", r"Removing worker-\S{1,80} because we got no heartbeat", weight=90),  # Spark
 )

@@ -39,4 +39,5 @@ PATTERNS = (
     Pattern("pdsh: not found"),
     Pattern("No such file or directory", r"'(?:/\S{0,120}/)?pdsh'"),
     Pattern("Could not find pdsh"),
+    Pattern("pdsh", r"pdsh(?: is|'s)? (?:not installed|missing)"),
 )

@@ -56,6 +56,14 @@ PATTERNS = (
         r"(?i)\b(?:return|exit|error|status)[ _-]?code\W{0,4}(?:(?:is|was|of)\W{1,3})?(?:-9|137)\b",
         weight=WEAK,
     ),
+    Pattern(
+        "signal",
+        r"(?i)\b(?:on|by|with|got|received|from) (?:a )?signal:? ?(?:9\b(?![.\d])|kill\b)",
+        weight=WEAK,
+    ),
+    Pattern(
+        "status", r"(?i)\bexit(?:ed|s)?(?: with)?(?: non-zero)? status:? ?(?:code )?(?:-9|137)\b", weight=WEAK
+    ),
     Pattern("exit code", r"exit(?:ed with exit)? code:? 137\b", weight=CRASH),
     Pattern("exit with status code", r"exit with status code 137\b", weight=CRASH),  # Horovod
     Pattern("Killed", r"^[\s*`]{0,4}Killed[\s*`]{0,4}$", weight=WEAK),

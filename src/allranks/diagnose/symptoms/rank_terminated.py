@@ -41,6 +41,8 @@ PATTERNS = (
     ),  # behind a progress bar
     Pattern("Terminated", r"^[\s*`\"]{0,4}Terminated[\s*`\"]{0,4}$", weight=ENDED),
     Pattern("Terminated", r"line \d{1,12}:\s{1,9}\d{1,12} Terminated\b", weight=ENDED),
+    Pattern("received by PID", r"\*\*\* SIGTERM \(", weight=ENDED),  # glog
+    Pattern("Termination signal", r"`Termination signal` is detected", weight=ENDED),  # Paddle
     Pattern("] Terminated", r"(?:it/s|s/it)[^\]]{0,80}\] Terminated\s{0,4}$", weight=WEAK),
 )
 

@@ -38,6 +38,7 @@ COMPLAINT = Complaint(
 PATTERNS = (
     Pattern("ActorDiedError", weight=ENDED),
     Pattern("RayActorError", weight=ENDED),
+    Pattern("any running Ray instance", weight=ENDED),
     Pattern("ActorUnavailableError", weight=ENDED),
     Pattern("RuntimeEnvSetupError", weight=ENDED),
     Pattern("node timed out during startup", weight=ENDED),

@@ -49,7 +49,9 @@ COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:rendezvous|rdzv\w{0,20}|c10d|tcpstore|etcd\w{0,10}|init_process_group"
         r"|coordination ?service|coordinator|distributed (?:runtime|backend)|process group"
-        r"|init_distributed|multi ?worker ?mirrored ?strategy|grpc (?:channel|server)|store based barrier"
+        r"|init_distributed|(?:nodes?|machines?|workers?|peers?|hosts?|process(?:es)?) to (?:join"
+        r"|start|connect|register|be ready|come)|multi ?worker ?mirrored ?strategy|grpc (?:channel"
+        r"|server)|store based barrier"
         r"|clients? joined)\b"
     ),
     general=True,

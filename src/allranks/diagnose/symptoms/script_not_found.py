@@ -35,4 +35,7 @@ COMPLAINT = Complaint(
         r"|no such file|does not exist)"
     ),
 )
-PATTERNS = (Pattern("open file", r"can't open file '[^']{1,400}': \[Errno \d{1,3}\]", weight=96),)
+PATTERNS = (
+    Pattern("execve", r"execve\(\): \S{0,200}\.(?:sh|py|bash): No such file", weight=96),  # SLURM
+    Pattern("open file", r"can't open file '[^']{1,400}': \[Errno \d{1,3}\]", weight=96),
+)

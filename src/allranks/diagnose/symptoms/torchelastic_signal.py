@@ -40,5 +40,4 @@ PATTERNS = (
     Pattern("got signal", r"Process \d{1,12} got signal: \d{1,12}", weight=ENDED),
     Pattern("closing signal", r"Sending process \d{1,12} closing signal (?:SIGHUP|SIGINT)", weight=ENDED - 1),
     Pattern("api.SignalException", weight=ENDED - 5),
-    Pattern("KeyboardInterrupt", r"^KeyboardInterrupt", weight=ENDED - 4),
 )
