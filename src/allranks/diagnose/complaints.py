@@ -25,7 +25,7 @@ _STEMS = (
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
     "sigsegv", "sigkill", "sigbus", "exceeds", "exceed", "corruption", "stops", "stopped", "quota", "capacity",
     "out", "loses", "losing", "disappeared", "disappears", "disappear", "gone", "exclusive", "waiting", "full",
-    "dies", "dying", "interruption", "interrupted", "oom", "oomkilled", "sighup",
+    "dies", "dying", "interruption", "interrupted", "canceled", "cancelled", "oom", "oomkilled", "sighup",
     "prohibited", "unprotected", "forbidden", "untolerated", "unbound", "unauthorized", "didn", "unplugged", "reset",
     *tongues.WORDS,
 )  # fmt: skip
@@ -62,7 +62,7 @@ _SAYS = re.compile(
     r"|not (?:yet )?(?:up|reachable|start(?:ed|ing)?|work(?:s|ing)?|connected|enough|respond)"
     r"|won['’]?t start"
     r"|no (?:\w{1,20} )?(?:devices?|gpus?|nodes?|route|space|response|capacity|resources?|victims)"
-    r"|dies|dying|interrupt(?:ion|ed)|(?:node)?notready|oom(?:[- ]?kill\w{0,4})?"
+    r"|dies|dying|interrupt(?:ion|ed)|cancell?ed|(?:node)?notready|oom(?:[- ]?kill\w{0,4})?"
     r"|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL|HUP))(?![a-z])"
     "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f"
     "|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa"

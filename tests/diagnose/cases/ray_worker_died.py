@@ -11,6 +11,7 @@ FIRES = (
     "ray.exceptions.RuntimeEnvSetupError: Failed to set up runtime environment.\n",
     "Exception: The current node timed out during startup.\n",
     "ConnectionError: Could not find any running Ray instance.\n",
+    "Some processes have not registered with Redis\n",
 )
 
 SILENT = (

@@ -39,6 +39,7 @@ PATTERNS = (
     Pattern("ActorDiedError", weight=ENDED),
     Pattern("RayActorError", weight=ENDED),
     Pattern("any running Ray instance", weight=ENDED),
+    Pattern("have not registered with Redis", weight=ENDED),
     Pattern("ActorUnavailableError", weight=ENDED),
     Pattern("RuntimeEnvSetupError", weight=ENDED),
     Pattern("node timed out during startup", weight=ENDED),

@@ -30,7 +30,8 @@ CAUSE = Cause(__name__)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\btime ?limit|\bwall ?(?:clock|time)|\bpreempt\w{0,4}|\bspot (?:(?:instance"
-        r"|vm|node) )?interruption|\binterruption notice|\bspecified deadline"
+        r"|vm|node) )?interruption|\binterruption notice|\b(?:longer than the|maximum|max"
+        r"|allowed) (?:maximum )?(?:run ?|execution )?time\b|\bspecified deadline"
         r"|\bMaxRuntimeExceeded|\bactiveDeadlineSeconds|\bTIMEOUT\s{1,8}\d{1,3}:\d"
     ),
 )
