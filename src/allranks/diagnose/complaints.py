@@ -25,7 +25,8 @@ _STEMS = (
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
     "sigsegv", "sigkill", "sigbus", "exceeds", "exceed", "corruption", "stops", "stopped", "quota", "capacity",
     "out", "loses", "losing", "disappeared", "disappears", "disappear", "gone", "exclusive", "waiting", "full",
-    "dies", "dying", "interruption", "interrupted", "canceled", "cancelled", "oom", "oomkilled", "sighup",
+    "dies", "dying", "refuses", "gives", "giving", "gave",
+    "interruption", "interrupted", "canceled", "cancelled", "oom", "oomkilled", "sighup",
     "prohibited", "unprotected", "forbidden", "untolerated", "unbound", "unauthorized", "didn", "unplugged", "reset",
     *tongues.WORDS,
 )  # fmt: skip
@@ -43,7 +44,8 @@ _SAYS = re.compile(
     r"(?i)(?<![a-z])(?:\w{0,40}(?:error|exception)s?|err(?:no)?s?|fail(?:s|ed|ing|ures?)?|fatal|panic"
     r"|cannot|can ?not"
     r"|can ?[’']t|unable"
-    r"|could ?n[’o]?[’']?t|refused|denied|unreachable|time ?-?outs?|timed out|lost|dead|died|killed"
+    r"|g(?:ives?|iving|ave) up"
+    r"|could ?n[’o]?[’']?t|refuse[sd]|denied|unreachable|time ?-?outs?|timed out|lost|dead|died|killed"
     r"|crash(?:e[sd]|ing)?"
     r"|insufficient|unschedulable|evicted|preempted|exceed(?:ed|s)?|corrupt(?:ed|ion)?|invalid|unavailable"
     r"|abort(?:ed|ing|s)?|unexpected(?:ly)?|missing|expired|hang(?:s|ing)?|hung|stuck|exhausted|terminated"
@@ -66,7 +68,7 @@ _SAYS = re.compile(
     r"|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL|HUP))(?![a-z])"
     "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f"
     "|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa"
-    "|\u5360\u7528|\u7206|\u88ab ?kill|\u88ab\u6740|\u6740\u6b7b|\u6389\u5361|\u6302\u8d77"
+    "|\u5360\u7528|\u7206|(?<!\u663e)\u5361\u5728|\u88ab ?kill|\u88ab\u6740|\u6740\u6b7b|\u6389\u5361|\u6302\u8d77"
     "|\u4e22\u5931|\u65ad\u8fde"
 )
 _EXCUSES = re.compile(

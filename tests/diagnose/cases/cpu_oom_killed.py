@@ -16,6 +16,7 @@ FIRES = (
     "RuntimeError: One of the subprocesses has abruptly died during map operation.\n",
     "All memory was used up, so the loader was killed\n",
     "The pod was OOMkilled again\n",
+    "The jobs are evicted for lack of memory\n",
 )
 
 SILENT = (

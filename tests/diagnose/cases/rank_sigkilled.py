@@ -17,6 +17,8 @@ FIRES = (
     "\u7b2c\u4e09\u8f6e\u65f6\u7a0b\u5e8fkilled\n",
     "mpirun noticed that process rank 3 exited on signal 9 (Killed)\n",
     "Command exited with status 137\n",
+    "errors.ChildFailedError\uff08exitcode: -9\uff09\u53cd\u590d\u51fa\u73b0\n",
+    'The process on docker keeps ending with "Killed"\n',
 )
 
 SILENT = (

@@ -12,6 +12,7 @@ FIRES = (
     "run.sh: line 12:  3305 Terminated              python train.py\n",
     "*** SIGTERM (@0x3f4) received by PID 20421 (TID 0x7f) from PID 20418; stack trace: ***\n",
     "[TimeInfo: at 1]\nFatalError: `Termination signal` is detected by the operating system.\n",
+    "Process finished with exit code 143\n",
 )
 
 SILENT = (

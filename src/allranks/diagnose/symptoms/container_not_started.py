@@ -51,7 +51,7 @@ COMPLAINT = Complaint(
     hints=(
         r"\b(?<!in )(?<!inside )(?<!in the )(?<!in a )(?<!docker )(?:[dD]ocker|[pP]odman"
         r"|[aA]pptainer|[sS]ingularity)\b"
-        r"(?! containers?\b)"
+        r"(?! containers?\b)(?!.{0,80}(?:\b[kK]illed\b|\b137\b))"
     ),
 )
 PATTERNS = (

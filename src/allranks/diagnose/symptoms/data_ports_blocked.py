@@ -68,6 +68,7 @@ PATTERNS = (
         weight=90,
         without=_OWN,
     ),
+    Pattern("Call to connect timeout", r"timeout ?: Connection (?:refused|timed out)", weight=ENDED),
     Pattern("Call to connect returned", r"Connection (?:refused|timed out), retrying", weight=ENDED),
     Pattern(
         "failed with error",

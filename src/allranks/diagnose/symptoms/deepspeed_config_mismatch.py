@@ -34,7 +34,7 @@ CLAIM = Claim(
         r"/deepspeed/runtime/(?:\w{1,30}/)?config\w{0,20}\.py in|/integrations/deepspeed\.py in (?!\w{0,40}checkpoint)"
         r"|/accelerate/utils/deepspeed\.py in|accelerate/utils/dataclasses\.py in \w{0,40}deepspeed"
     ),
-    subject=r"(?i)deepspeed(?![-/]\w)|\bzero[-_ ]?(?:stage|optimi|3|2)|\bds_config",
+    subject=r"(?i)deepspeed(?![-/]\w|.{0,80}pdsh)|\bzero[-_ ]?(?:stage|optimi|3|2)|\bds_config",
 )
 PATTERNS = (
     Pattern(

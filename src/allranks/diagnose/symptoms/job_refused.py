@@ -72,6 +72,9 @@ PATTERNS = (
     Pattern("no matches for kind", r"no matches for kind \W{0,2}\w{2,60}", weight=90),  # Kubernetes
     Pattern("UnexpectedAdmissionError", weight=90),  # Kubernetes
     Pattern("FailedScheduling", weight=90),
+    Pattern("OutOfmemory", weight=90),  # the kubelet
+    Pattern("OutOfcpu", weight=90),
+    Pattern("have enough resource", r"didn[’']t have enough resource", weight=90),
     Pattern("can fulfill resource request", weight=84),
     Pattern("Total available GPUs", r"is less than total desired GPUs"),
     Pattern("cannot be scheduled right now", weight=ENDED),

@@ -40,6 +40,7 @@ COMPLAINT = Complaint(
         r"|preempted|reclaimed|rebooted|crashed|powered off|went (?:down|offline))|\bspot (?:instance"
         r"|vm).{0,60}(?:terminat|preempt|reclaim)"
         r"|communication with (?:a )?remote daemon|\bwatchdog: BUG|\b(?:soft|hard) lockup|\bkernel panic"
+        r"|\u8282\u70b9.{0,8}(?:\u6389\u7ebf|\u5b95\u673a|\u6302\u4e86|\u5931\u8054|\u6545\u969c)"
     ),
     general=True,
 )

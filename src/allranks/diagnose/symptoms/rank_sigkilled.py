@@ -65,6 +65,7 @@ PATTERNS = (
         "status", r"(?i)\bexit(?:ed|s)?(?: with)?(?: non-zero)? status:? ?(?:code )?(?:-9|137)\b", weight=WEAK
     ),
     Pattern("exit code", r"exit(?:ed with exit)? code:? 137\b", weight=CRASH),
+    Pattern("exitcode", r"ChildFailedError\W{0,4}exitcode\W{0,4}-9\b", weight=WEAK),
     Pattern("exit with status code", r"exit with status code 137\b", weight=CRASH),  # Horovod
     Pattern("Killed", r"^[\s*`]{0,4}Killed[\s*`]{0,4}$", weight=WEAK),
     Pattern("]Killed", r"(?:it/s|s/it)[^\]]{0,80}\]Killed\s{0,4}$", weight=WEAK),  # behind a progress bar

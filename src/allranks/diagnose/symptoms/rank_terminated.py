@@ -43,6 +43,11 @@ PATTERNS = (
     Pattern("Terminated", r"line \d{1,12}:\s{1,9}\d{1,12} Terminated\b", weight=ENDED),
     Pattern("received by PID", r"\*\*\* SIGTERM \(", weight=ENDED),  # glog
     Pattern("Termination signal", r"`Termination signal` is detected", weight=ENDED),  # Paddle
+    Pattern(
+        "code",
+        r"(?i)\b(?:return|exit|error)[ _-]?code\W{0,4}(?:(?:is|was|of)\W{1,3})?(?:-15|143)\b",
+        weight=WEAK,
+    ),
     Pattern("] Terminated", r"(?:it/s|s/it)[^\]]{0,80}\] Terminated\s{0,4}$", weight=WEAK),
 )
 

@@ -44,7 +44,7 @@ COMPLAINT = Complaint(
         r"|broken|disconnect\w{0,3}|dropped|rejected|accepted)\b"
         r"|\b(?:[Rr]efused|[Dd]enied|[Ff]ail\w{0,4}|[Cc]annot|can't|[Uu]nable|[Cc]ould not"
         r"|[Nn]ot)\b.{0,80}\b(?:ssh|SSH|sshd|rsync)\b"
-        r"|\bpdsh@\S{1,80}: |[Nn]o authentication methods"
+        r"|\bpdsh@\S{1,80}: |\bpdsh\b.{0,80}[Cc]onnect|[Nn]o authentication methods"
         r"|(?i:\bauthentication fail|\bhost key\b|\bunprotected private key|\bbanner exchange"
         r"|\badministratively prohibited)|[Cc]onnection (?:closed|reset) by (?:\S{1,60} )?[\d.]{7,15} port \d"
     ),

@@ -52,6 +52,7 @@ PATTERNS = (
     Pattern("remote=", r"(?:refused|timed out|timeout|No route).{0,60}remote=\[(?:" + _BRIDGE + r")\]"),
     Pattern("Connect to", r"[Cc]onnect to (?:" + _BRIDGE + r")\S{0,120} failed"),
     Pattern("connect to", r"connect to (?:" + _BRIDGE + r")\S{0,120} failed"),
+    Pattern("connect() to", r"connect\(\) to (?:" + _BRIDGE + r")\S{0,120} failed"),
     Pattern("Connect to", r"[Cc]onnect to fe80:[\da-f:]{1,40}\S{0,40} failed", weight=90),
     Pattern("connect to", r"connect to fe80:[\da-f:]{1,40}\S{0,40} failed", weight=90),
     Pattern(
