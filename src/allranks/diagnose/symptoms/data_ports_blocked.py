@@ -40,7 +40,7 @@ _UNREACHABLE = r"(?:No route to|[Tt]imed out|[Tt]imeout|Network is unreachable|r
 _OWN = ("172.17.0.", "[127.", " 127.", "[none]")
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\bgloo\b(?!.{0,300}full ?mesh).{0,80}(?:connect|timed out|timeout)|\bpair\.cc"
+        r"(?i)\bgloo\b(?!.{0,300}full ?mesh).{0,80}(?:connect|communicat|timed out|timeout|\u901a\u4fe1)|\bpair\.cc"
         r"|\bport range|\bephemeral ports?"
     ),
 )
