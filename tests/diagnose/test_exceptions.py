@@ -57,7 +57,7 @@ def test_in_parts_it_says_what_it_says_as_text(told: Told) -> None:
     ("told", "cause"),
     [
         (Told("KeyboardInterrupt", "", [USER, BATON]), "op-build-waits"),
-        (Told("KeyboardInterrupt", "", [USER, ("/u/file.py", 51, "wait")]), "torchelastic-signal"),
+        (Told("KeyboardInterrupt", "", [USER, ("/u/file.py", 51, "wait")]), "cancelled-by-user"),
         (Told("ConnectionResetError", "reset", [USER, FETCH]), "dataloader-worker-killed"),
         (
             Told("RuntimeError", "x", [("/x/serialization.py", 1, "_legacy_load")]),

@@ -40,7 +40,7 @@ DRIFT = "version-drift-transformers-peft"
         ),
         ("RuntimeError: cannot load:\ncannot import name 'A' from 'transformers' (x.py)\n", DRIFT, None),
         (FRAME + "Saving: done\n", "unproven", None),
-        (FRAME + "a line\n" * 9 + "Killed: 'labels'\n", "unproven", None),
+        (FRAME + "a line\n" * 9 + "Broke: 'labels'\n", "unproven", None),
         ("Exception ignored in: <f>\n" + FRAME + "KeyError: 1\nstep 3 loss 1\n", "benign-noise", None),
         (f"[rank2]: {FRAME}\nCUDA error: device-side assert triggered\n", "cuda-device-assert", 2),
         ("CUDA error: device-side assert triggered\n" + TABLE.format(code=1), "cuda-device-assert", 5),
@@ -71,6 +71,23 @@ PROGRAM = "".join(f"  if (n == {n}) {{\n    return ncclInternalError;\n  }}\n" f
 def test_a_text_about_logs_is_not_a_log(text: str) -> None:
     found = diagnose(parse(text, "x.log"))
     assert (found.cause, found.why) == ("unproven", "This is a document or a program, not a log.")
+
+
+EXPLAINED = [
+    ("This PR adds a wait\nWithout it the rendezvous fails in a time-out\n", "unproven"),
+    ("Without it the rendezvous fails in a time-out\n", "rendezvous-timeout"),
+    ("This PR adds a wait\nOSError: [Errno 28] No space left on device\n", "disk-full-checkpoint"),
+    ("[launcher] Fix the port: without it the rendezvous fails in a time-out\n", "unproven"),
+    ("Added key: a\nwithout it the rendezvous fails in a time-out\n", "rendezvous-timeout"),
+    ("fn.is_killed\nSkip to main content\nOOMKilled: the kernel ended it\n", "unproven"),
+    ("fn.is_killed\nOOMKilled: the kernel ended it\n", "cpu-oom-killed"),
+    ("Skip to main content\n2026-01-02 10:11:12 OOMKilled: the kernel ended it\n", "cpu-oom-killed"),
+]
+
+
+@pytest.mark.parametrize(("text", "cause"), EXPLAINED)
+def test_what_explains_a_program_and_shows_no_run_has_no_cause(text: str, cause: str) -> None:
+    assert diagnose(parse(text, "x.log")).cause == cause
 
 
 @pytest.mark.parametrize(

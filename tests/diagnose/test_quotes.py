@@ -166,7 +166,7 @@ def test_a_text_that_only_says_in_words_what_failed(line, cause):
         ("a line\n" * 99 + "[ERROR] FSDP cannot be used\n" + "a line\n" * 41, "unproven"),
         ("FSDP cannot be used\nstep 3 loss 1\n", "benign-noise"),
         ("# A\n## B\nFSDP cannot be used\n## C\n## D\n", "fsdp-setup-error"),
-        ("# A\n## B\nFSDP cannot be used\n## C\n## D\n## E\n", "unproven"),
+        ("# A\n## B\nFSDP cannot be used\n## C\n## D\n## E\n## F\n", "unproven"),
         ("a\nb\n`mixing` must be set if so\n", "wrong-arguments"),
         ("a\nb\nc\n`mixing` must be set if so\nd\n", "wrong-arguments"),
         ("FSDP cannot be used\n[ERROR] the tokenizer is missing\n", "tokenizer-setup-error"),

@@ -26,11 +26,14 @@ _STEMS = (
     "sigsegv", "sigkill", "sigbus", "exceeds", "exceed", "corruption", "stops", "stopped", "quota", "capacity",
     "cant", "doesnt", "wont",
     "out", "loses", "losing", "disappeared", "disappears", "disappear", "gone", "exclusive", "waiting", "full",
+    "dies", "dying", "refuses", "gives", "giving", "gave",
+    "interruption", "interrupted", "canceled", "cancelled", "oom", "oomkilled", "sighup",
     "prohibited", "unprotected", "forbidden", "untolerated", "unbound", "unauthorized", "didn", "unplugged", "reset",
     *tongues.WORDS,
 )  # fmt: skip
 
-WORDS: Tuple[str, ...] = tuple(form for stem in _STEMS for form in (stem, stem.capitalize(), stem.upper()))
+_FORMS = (form for stem in _STEMS for form in (stem, stem.capitalize(), stem.upper()))
+WORDS: Tuple[str, ...] = (*_FORMS, "OOMKilled", "OOMkilled", "NotReady", "NodeNotReady")
 """A complaint has one of these words."""
 
 EXPRESSION = r"(?i)(?:^|[^a-z])(?:" + "|".join(_STEMS) + r")(?:[^a-z]|$)|NCCL WARN"
@@ -42,7 +45,8 @@ _SAYS = re.compile(
     r"(?i)(?<![a-z])(?:\w{0,40}(?:error|exception)s?|err(?:no)?s?|fail(?:s|ed|ing|ures?)?|fatal|panic"
     r"|cannot|can ?not"
     r"|can ?[’']?t|doesnt|wont|unable"
-    r"|could ?n[’o]?[’']?t|refused|denied|unreachable|time ?-?outs?|timed out|lost|dead|died|killed"
+    r"|g(?:ives?|iving|ave) up"
+    r"|could ?n[’o]?[’']?t|refuse[sd]|denied|unreachable|time ?-?outs?|timed out|lost|dead|died|killed"
     r"|crash(?:e[sd]|ing)?"
     r"|insufficient|unschedulable|evicted|preempted|exceed(?:ed|s)?|corrupt(?:ed|ion)?|invalid|unavailable"
     r"|abort(?:ed|ing|s)?|unexpected(?:ly)?|missing|expired|hang(?:s|ing)?|hung|stuck|exhausted|terminated"
@@ -51,7 +55,8 @@ _SAYS = re.compile(
     r"|prohibited|unprotected|forbidden|untolerated|unbound|(?:closed|reset) by|unauthorized"
     r"|didn[’']t match|unplugged|NCCL WARN"
     r"|broken|disconnected|uncorrectable"
-    r"|not (?:be )?(?:found|supported|exist|available|allowed|responding|ready|initiali[sz]ed|permitted"
+    r"|not (?:be )?(?:found|resolved|reached|supported|exist|available|allowed|responding"
+    r"|ready|initiali[sz]ed|permitted"
     r"|running|recogni[sz]ed)"
     r"|no such|does ?n[o’']t exist|busy|closed|unknown|detected|double free|shut ?down"
     r"|out of (?:quota|capacity|memory|resources?|space|disk)"
@@ -60,8 +65,12 @@ _SAYS = re.compile(
     r"|not (?:yet )?(?:up|reachable|start(?:ed|ing)?|work(?:s|ing)?|connected|enough|respond)"
     r"|won['’]?t start"
     r"|no (?:\w{1,20} )?(?:devices?|gpus?|nodes?|route|space|response|capacity|resources?|victims)"
-    r"|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL))(?![a-z])"
-    "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa|\u5360\u7528|\u7206|\u6389\u5361|\u6302\u8d77|\u4e22\u5931|\u65ad\u8fde"
+    r"|dies|dying|interrupt(?:ion|ed)|cancell?ed|(?:node)?notready|oom(?:[- ]?kill\w{0,4})?"
+    r"|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL|HUP))(?![a-z])"
+    "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f"
+    "|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa"
+    "|\u5360\u7528|\u7206|(?<!\u663e)\u5361\u5728|\u88ab ?kill|\u88ab\u6740|\u6740\u6b7b|\u6389\u5361|\u6302\u8d77"
+    "|\u4e22\u5931|\u65ad\u8fde"
 )
 _EXCUSES = re.compile(
     r"(?i)(?<![a-z])(?:info|debug|(?-i:TRACE)|verbose|ignor(?:e|ed|ing)|skip(?:ped|ping)?|deprecat\w{0,6}"
@@ -73,7 +82,7 @@ _EXCUSES = re.compile(
     r"|not (?:supported|available|found|installed)\W{1,3}(?:using|use|will use|defaulting|disabling)"
     r"|using default|succe(?:ss|eded)\w{0,4}|recovered|passed"
     r"|on_?error|(?-i:error_?(?:rate|file|handler|log)s?)|libibverbs|lib wrapper|flight recorder|no need"
-    r"|not (?:need|requir)\w{0,4})(?![a-z])"
+    r"|not (?:need|requir)\w{0,4})(?![a-z])|^\W{0,6}if (?!i\b|we\b|my\b|our\b|it\b|the (?:job|training)\b)"
 )
 _SOFTENS = re.compile(
     r"(?i)(?<![a-z])(?:retry(?:ing)?|fall(?:s|ing)? ?back|fallback|optional|\w{0,30}warning:|\w{0,30}warn:?"
@@ -129,10 +138,12 @@ NEAR_THE_END = 40
 
 
 class Complaint(NamedTuple):
-    """`subject` is searched in a line that complains. `general`: a complaint on a special subject wins."""
+    """`subject` is searched in a line that complains. `general`: a complaint on a special subject wins. `hints`: more
+    subjects, which are general even if `subject` is not."""
 
     subject: str
     general: bool = False
+    hints: str = ""
 
 
 class Heard(NamedTuple):
@@ -199,14 +210,17 @@ def complainants(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, 
 
 
 def _about(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, int, str]]:
-    told = [(name, one.general, compiled(one.subject).search(text)) for name, one in subjects.items()]
-    return sorted((general, match.start(), name) for name, general, match in told if match is not None)
+    told = [(name, one.general, one.subject) for name, one in subjects.items()]
+    told += [(name, True, one.hints) for name, one in subjects.items() if one.hints]
+    found = [(general, compiled(subject).search(text), name) for name, general, subject in told]
+    return sorted((general, match.start(), name) for general, match, name in found if match is not None)
 
 
 def of_exception(subjects: Dict[str, Complaint], kind: str, text: str) -> Iterator[str]:
     """The causes that an exception of a program may belong to, by its special subjects, and if a connection or a
-    process was lost by general ones. Exceptions that only wrong code raises have no such subject."""
-    if kind not in OF_CODE:
+    process was lost by general ones. Exceptions that only wrong code raises have no such subject. Without a `kind` the
+    text is a heading, which must complain."""
+    if kind not in OF_CODE and (kind or _SAYS.search(text) is not None):
         lost = _LOST.search(f"{kind} {text}") is not None
         yield from (name for general, _, name in complainants(subjects, text) if lost or not general)
 

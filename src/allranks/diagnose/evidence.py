@@ -16,7 +16,7 @@ from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.quotes import LOGGED, MENTIONED, SAID, STATED, inside
 from allranks.diagnose.shapes import PLAIN, STEP, Shape, Shapes
-from allranks.diagnose.store import RANKS_KEPT, Store
+from allranks.diagnose.store import CHANGES, RANKS_KEPT, Store
 from allranks.diagnose.streams import (
     CHAINED,
     CLOSED,
@@ -131,6 +131,8 @@ class Evidence(Store):
 
     def _count(self, line: Line) -> Seen:
         self.count += 1
+        if self.count == 1 and CHANGES.match(line.text) is not None:
+            self.words.add("proposal")
         if line.source is not self._source_name or self.count == 1:
             self._turn_to(line.source)
         if line.time is not None:
@@ -333,6 +335,13 @@ class Evidence(Store):
         weight = max(h.weight for h in fresh) if fresh else STALE
         kept = [h for h in fresh if h.weight >= weight - CLOSE] if fresh else hits
         return Case(symptom, weight, tuple(kept), "certain" if weight >= STRONG else "likely")
+
+    @property
+    def explains(self) -> bool:
+        """Whether this text explains a program or a change of it and shows nothing of a run."""
+        if not self.words.intersection(("page", "proposal")) or self.steps or self.exits:
+            return False
+        return not (self.raised() or any(source.time for source in self.sources.values()))
 
     def later_steps(self, hit: "Hit | Raised | Heard") -> int:
         """The number of steps that the same log shows after the hit. If a run trained many more steps, this was not the

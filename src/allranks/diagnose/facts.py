@@ -11,7 +11,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from allranks.diagnose import figures
 from allranks.diagnose.lines import Line
-from allranks.diagnose.store import Collective, Exit, Store
+from allranks.diagnose.store import MIXTURES, PAGES, PROPOSALS, Collective, Exit, Store
 from allranks.diagnose.symptom import Pattern
 
 KEPT = 16384
@@ -180,6 +180,18 @@ def _waits_for_main(seen: Store, line: Line, match: Any) -> None:
     seen.words.add("waits-for-main")
 
 
+def _noted(word: str) -> Callable[[Store, Line, Any], None]:
+    """A handler that keeps that the logs have such a line."""
+
+    def keep(seen: Store, line: Line, match: Any) -> None:
+        seen.words.add(word)
+
+    return keep
+
+
+_model, _zero3 = _noted("moe"), _noted("zero3")
+
+
 def _mark(seen: Store, line: Line, match: Any) -> None:
     seen.marks += 1
 
@@ -188,14 +200,6 @@ def _awaited(seen: Store, line: Line, match: Any) -> None:
     """A rank that waited in vain for NCCL's id names the rank that should have written it."""
     if len(seen.awaited) < KEPT:
         seen.awaited.setdefault(int(match.group(2)), int(match.group(1)))
-
-
-def _model(seen: Store, line: Line, match: Any) -> None:
-    seen.words.add("moe")
-
-
-def _zero3(seen: Store, line: Line, match: Any) -> None:
-    seen.words.add("zero3")
 
 
 def _finished(seen: Store, line: Line, match: Any) -> None:
@@ -297,7 +301,8 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         Pattern(
             " task",
             r"(?:error|srun): (?:(?P<host>[\w.-]{1,80}): )?tasks? (?P<tasks>[\d,-]{1,400}): "
-            r"(?:Killed|Exited with exit code (?P<code>\d{1,3})|Out Of Memory|(?P<crash>Aborted|Segmentation fault))",
+            r"(?:Killed|Exited with exit code (?P<code>\d{1,3})|Out Of Memory|(?P<crash>Aborted"
+            r"|Segmentation fault))",
         ),
         _srun_exit,
     ),
@@ -344,20 +349,15 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     (Pattern("tokenizer on dataset"), _preprocessing),
     (Pattern("Running tokenizer"), _preprocessing),
     (Pattern("Map", r"\bMap(?: \(num_proc=\d{1,4}\))?:\s{1,4}\d{1,3}%"), _preprocessing),
-    (Pattern("okenizing"), _preprocessing),
+    *((Pattern(word), _preprocessing) for word in ("Tokenizing", "tokenizing")),
     (Pattern("Converting format"), _preprocessing),
     (Pattern("Grouping texts"), _preprocessing),
     (Pattern("Generating", r"Generating \w{1,40} split:"), _preprocessing),
     (Pattern("Packing"), _preprocessing),
     *((Pattern(word), _waits_for_main) for word in WAITS_FOR_MAIN),
-    (Pattern("Mixtral"), _model),
-    (Pattern("MoE"), _model),
-    (Pattern("Moe"), _model),
-    (Pattern("moe"), _model),
-    (Pattern("experts"), _model),
-    (Pattern("DeepseekV"), _model),
-    (Pattern("deepseek_v"), _model),
-    (Pattern("DeepSeek-V"), _model),
+    *((Pattern(word), _model) for word in MIXTURES),
+    *((Pattern(word), _noted("proposal")) for word in PROPOSALS),
+    *((Pattern(word), _noted("page")) for word in PAGES),
     (Pattern("Qwen", r"Qwen\S{0,20}-A\d{1,3}B\b"), _model),
     (Pattern("stage", r"(?i)(?:zero[_ -]?stage|\"stage\"|stage)[\"' :=_]{0,4}3\b"), _zero3),
     (Pattern("zero", r"(?i)zero[_ -]?3|zero/stage3"), _zero3),

@@ -82,9 +82,10 @@ def cut_off(seen: Evidence) -> List[Raised]:
     if seen.ended_well or seen.raised():
         return []
     told: List[Raised] = []
-    stated = [s for one in (*seen.ranks.values(), *seen.streams.values()) for s in one.stated]
-    first = min(stated, key=lambda s: s.raised.order, default=None)
-    heading = first.raised.line.text if first is not None and seen.count <= NEAR_THE_END else ""
+    streams = (*seen.ranks.values(), *seen.streams.values())
+    said = [(s.raised.order, s.raised.line.text) for one in streams for s in one.stated]
+    said += [(c.order, c.line.text) for one in streams for c in one.complaints if c.order == 1]
+    heading = min(said)[1] if said and seen.count <= NEAR_THE_END else ""
     for one in (*seen.ranks.values(), *seen.streams.values()):
         if one.cut is None or one.traceback == CLOSED or one.ignored != NOT_IGNORED:
             continue
@@ -122,13 +123,20 @@ def _is_message(seen: Evidence, text: str) -> bool:
     return len(text.split()) >= MESSAGE_WORDS
 
 
+def announces(text: str) -> bool:
+    """Whether a line says that an error follows: `With four nodes I get the following error:`."""
+    return text.rstrip().endswith((":", "\uff1a"))
+
+
 def in_words(seen: Evidence, crashed: str) -> Optional[Case]:
     """The case that follows from plain words, if nothing else names a cause: from an error that a logger wrote near the
     end, or from any statement in a short text. The claims on its subject decide; else the name of an exception in a
     short text says that a program `crashed`."""
     every = [(one, told) for one in (*seen.ranks.values(), *seen.streams.values()) for told in one.stated]
     short, named = seen.count <= SHORT and not seen.steps and seen.marks < MARKS, None
-    for one, told in sorted(every, key=lambda pair: (not pair[1].sure, pair[1].raised.order)):
+    for one, told in sorted(
+        every, key=lambda pair: (announces(pair[1].raised.line.text), not pair[1].sure, pair[1].raised.order)
+    ):
         near = told.sure and one.lines - told.number <= NEAR_THE_END and not seen.survived(told.raised)
         title = told.raised.order == seen.title and seen.marks < OF_TITLED * MARKS
         if seen.ended_well or not (near or short or title):

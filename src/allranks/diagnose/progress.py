@@ -34,7 +34,8 @@ _COUNT = re.compile(
 """`step: 10`, `Epoch(train) [1]`, `iteration      10/     100`, `[  50/5004`; not `logging_steps=10`, a setting."""
 
 _BAR = re.compile(
-    r"^\s{0,40}(?:(?:[Tt]rain|[Ff]ine-?tun|[Ss]tep|[Ee]poch|[Ii]ter)\w{0,10}(?: [Pp]rogress| [Ee]pochs?| [Ss]teps?)?"
+    r"^\s{0,40}(?:(?:[Tt]rain|[Ff]ine-?tun|[Ss]tep|[Ee]poch|[Ii]ter)\w{0,10}(?: [Pp]rogress"
+    r"| [Ee]pochs?| [Ss]teps?)?"
     r"[ \d/\[\]().:]{0,24})?\d{1,3}%\|"
 )
 """A progress bar of steps: bars of loading, mapping and downloading have another title."""
@@ -46,6 +47,8 @@ _HEADING = re.compile(
 )
 """`[batch=10/3200]:`, after which the values follow in lines of their own; MXNet's speed; MLPerf's ends of blocks."""
 
+
+_BEHIND = re.compile(r"(?:it/s|s/it)[^\]]{0,80}\][ ]{0,4}([^\s\d].{8,400})")
 
 HEADING_WORDS = ("[step=", "[batch=", "[iter=", "[iteration=", "[global_step=", "] Batch [", "MLLOG")
 """Every heading of a step contains one of these."""
@@ -60,6 +63,12 @@ def is_progress(text: str, words: List[bytes]) -> bool:
     if _QUANTITY.search(text) is None:
         return False
     return "%|" in text or _COUNT.search(text) is not None
+
+
+def behind_bar(text: str) -> str:
+    """What another stream wrote behind a progress bar, in the same line."""
+    match = _BEHIND.search(text) if "%|" in text else None
+    return match.group(1) if match is not None else ""
 
 
 def drawn_digits(text: str) -> List[Tuple[int, int]]:

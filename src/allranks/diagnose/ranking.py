@@ -17,7 +17,7 @@ from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, modules, section
 from allranks.diagnose.complaints import NEAR_THE_END, SAID, Heard, first_known, near_the_end
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.fragments import cut_off, in_words, quoted
+from allranks.diagnose.fragments import announces, cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.signals import Signal, Texts, order, ranked
@@ -36,9 +36,15 @@ NEVER = float("inf")
 def conclude(seen: Evidence) -> Diagnosis:
     """The diagnosis of everything that was fed in."""
     found = ranked((), Texts(lambda: weighed(seen)))
+    if seen.explains and (found.weight <= HINTED or "page" in seen.words):
+        return _unproven(seen)
     case = in_words(seen, RANK_CRASHED_FIRST.id) if found.weight <= HINTED and not seen.is_document else None
     claim = claims().get(case.symptom) if case is not None else None
-    if case is not None and found.weight > STALE and (claim is None or claim.general):
+    if (
+        case is not None
+        and found.weight > STALE
+        and (claim is None or claim.general or announces(case.hits[0].line.text))
+    ):
         case = None  # a complaint on a general subject says no less
     case = _reworded(case)
     if case is None and found.diagnosis.cause == UNPROVEN:

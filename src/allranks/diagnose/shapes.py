@@ -8,7 +8,7 @@ from allranks.diagnose import facts
 from allranks.diagnose.catalogue import index
 from allranks.diagnose.complaints import complains
 from allranks.diagnose.digits import ALIKE
-from allranks.diagnose.progress import is_progress
+from allranks.diagnose.progress import behind_bar, is_progress
 from allranks.diagnose.quotes import NO, inside
 from allranks.diagnose.streams import A_FRAME, CODE, EXCEPTION, TITLE, heading_of
 from allranks.diagnose.symptom import Pattern
@@ -93,7 +93,8 @@ class Shapes:
         heading = heading_of(text)
         progress = not exception and is_progress(text, words)
         quotes = NO if exception or heading or progress else inside(titled)[0]
-        complaint = NO if exception or heading or progress else complains(titled, words)
+        said = behind_bar(text) if progress else titled
+        complaint = NO if exception or heading or not said else complains(said, words)
         if not (patterns or known or exception or heading or quotes or complaint):
             return STEP if progress else PLAIN
         return Shape(progress, exception, heading, patterns, known, quotes, complaint)

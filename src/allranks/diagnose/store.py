@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from allranks.diagnose.lines import Line, near, seconds
@@ -11,6 +12,31 @@ from allranks.diagnose.symptom import Hit
 RANKS_KEPT = 65536
 MARKS, DOCUMENT_LINES, SHARE = 5, 40, 100
 """A document has so many marks, so many lines, and a mark in so many lines."""
+
+MIXTURES = ("Mixtral", "MoE", "Moe", "moe", "experts", "DeepseekV", "deepseek_v", "DeepSeek-V")
+PROPOSALS = (
+    "This PR ", "this PR ", "This pull request", "this pull request", "This commit", "this commit", "This patch",
+    "would be nice", "Would be nice", "feature request", "Feature request", "## Motivation", "may or may not",
+    "| Variable", "| Parameter", "This guide", "this guide", "In this article", "In this section", "As documented in",
+)  # fmt: skip
+"""In texts about a program or its change, which may tell what it does at a failure."""
+
+CHANGES = re.compile(
+    r"(?i)(?:\[[\w /.:-]{1,40}\]:?[ ]{0,2}){0,3}(?:(?:feat|fix|docs?|chore|refactor)(?:\([\w ./-]{1,40}\))?!?:"
+    r"|(?:adds?|fix(?:es)?|update|remove|hide|clarify|improve|implement|introduce|rename|refactor|bump|revert"
+    r"|parse|simplify)[ ](?!key\b|error|failed))"
+)
+"""The title of a change, in the first line."""
+
+PAGES = (
+    "Skip to main content",
+    "Expand description",
+    "This document ",
+    "pub fn ",
+    "pub const ",
+    "Table of contents",
+)
+"""In pages of a documentation, which list messages that nobody printed."""
 
 
 class Exit(NamedTuple):

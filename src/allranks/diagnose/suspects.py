@@ -42,8 +42,10 @@ _BEGINNINGS = (
 
 _ANYWHERE = (
     # statements that something failed, and frames of other printers
-    r"[Ee]rror|ERROR|[Ee]xception|[Ff]ail|FAIL|FATAL|CRITICAL|[Cc]rash|[Cc]an|[Cc]ould not|[Uu]n(?:able|expected|supp"
-    r"|known)|[Ii]nvalid|[Mm]issing|must|should|require|mismatch|\b[Nn]ot\b|[Nn][Aa][Nn]|[Oo]ccur|\bbut |o longer|n't"
+    r"[Ee]rror|ERROR|[Ee]xception|[Ff]ail|FAIL|FATAL|CRITICAL|[Cc]rash|[Cc]an|[Cc]ould not"
+    r"|[Uu]n(?:able|expected|supp"
+    r"|known)|[Ii]nvalid|[Mm]issing|must|should|require|mismatch|\b[Nn]ot\b|[Nn][Aa][Nn]"
+    r"|[Oo]ccur|\bbut |o longer|n't"
     r"|what\(\)|\.py",
     r"[Nn]o |only |[Pp]lease|has been |already |returned nan|[Ii]n(?:compat|correct|consist)|[Rr]estricted"
     r"|forbidden|[Rr]efused|[Dd]enied|exclusive|(?:larger|greater|smaller|less|longer|more|fewer) than",

@@ -68,7 +68,7 @@ def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
     yield from of_assertion(raised)
     yield from claimants(claims(), told, frames, context, raised.code) if placed else by_words
     yield from of_title(seen, raised.kind)
-    of_runtimes = list(of_exception(complaints(), raised.kind, told)) if raised.kind else []
+    of_runtimes = list(of_exception(complaints(), raised.kind, told if raised.kind else raised.context))
     if of_runtimes and not (placed or by_words) and told:
         of_runtimes[0] = reworded(of_runtimes[0], f"{message_of(told)} {raised.context}", crashed)
     yield from (name for name in of_runtimes if name not in (UNPROVEN, crashed))

@@ -29,7 +29,7 @@ LEAD = 0.1
 """A cause must have this probability, after half of the second's is taken off. It was chosen on texts that were
 collected for it (docs/decisions/unknown-errors.md)."""
 
-_WORD = re.compile(r"[A-Z]{1,80}s?(?![a-z])|[A-Z]?[a-z]{1,80}|\d{1,80}")
+_WORD = re.compile(r"[A-Z]{1,80}s?(?![a-z])|[A-Z]?[a-z]{1,80}|127(?:\.\d{1,3}){3}|\d{1,80}")
 _SAME = {
     "gpus": "gpu", "errors": "error", "err": "error", "exceptions": "exception", "fails": "fail", "failed": "fail",
     "failing": "fail", "failure": "fail", "failures": "fail", "nodes": "node", "hosts": "host", "machine": "node",
@@ -61,7 +61,7 @@ _stems: Dict[str, str] = {}
 
 def words(text: str) -> List[str]:
     """The words in small letters, of names too (`ncclSystemError`, `out_of_memory`), without their endings. Short
-    numbers keep their value: a code means something, a size does not."""
+    numbers keep their value: a code means something, a size does not. An address of the loopback is one word."""
     text = text[:_LONGEST] if text.isascii() else _english(text[:_LONGEST])
     found = []
     for word in _WORD.findall(text):

@@ -2,6 +2,8 @@ FIRES = (
     "step 9 loss 2.1\nslurmstepd: error: *** JOB 4242 ON gpu1 CANCELLED AT 2026-01-05T10:11:12 ***\n",
     "step 9 loss 2.1\n[2026-01-05 10:11:12,420] [INFO] [launch.py:328:sigkill_handler] Main process received SIGINT, "
     "exiting\n",
+    'Traceback (most recent call last):\n  File "/u/train.py", line 3, in <module>\n    step()\nKeyboardInterrupt\n',
+    "The run was aborted by user\n",
 )
 
 SILENT = (

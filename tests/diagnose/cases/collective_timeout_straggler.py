@@ -35,6 +35,8 @@ FIRES = (
     (_silent(5), 5),  # too many to blame one: the first that waited
     "[0]<stderr>: W stall_inspector.cc:105] One or more tensors were submitted to be reduced by a subset of the ranks "
     "for more than 60 seconds.\n",
+    "NCCL on two hosts hangs in docker\n",
+    "\u591a\u673a\u8bad\u7ec3\u4e00\u76f4\u5361\u5728 all_reduce\n",
 )
 
 SILENT = ("[rank0] step 1 loss 3.0\n[rank1] step 1 loss 3.0\n",)

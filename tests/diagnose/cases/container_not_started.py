@@ -10,6 +10,12 @@ FIRES = (
     "docker: Error response from daemon: manifest for team/train:7 not found: manifest unknown\n",
     "FATAL:   container creation failed: mount hook function failure\n",
     "  Warning  Failed  3s  kubelet  Error: ImagePullBackOff\n",
+    'Error from server (BadRequest): container "main" in pod "w-1" is waiting to start: PodInitializing\n',
+    "The worker has a wrong image and is stuck\n",
+    'MountVolume.SetUp failed for volume "data": timed out\n',
 )
 
-SILENT = ("pyxis: imported docker image: team/train:7\nstep 1 loss 2.1\n{'train_runtime': 9.1}\n",)
+SILENT = (
+    "pyxis: imported docker image: team/train:7\nstep 1 loss 2.1\n{'train_runtime': 9.1}\n",
+    "I run it in two docker containers, which reports an error\nNCCL error in: x.cpp:3, unhandled system error\n",
+)

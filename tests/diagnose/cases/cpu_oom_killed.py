@@ -14,6 +14,9 @@ FIRES = (
     "[ 4823.1] Memory cgroup out of memory: Killed process 9455 (python) total-vm:214748364kB\n"
     "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -9) local_rank: 2 (pid: 9455) of binary: python3\n",
     "RuntimeError: One of the subprocesses has abruptly died during map operation.\n",
+    "All memory was used up, so the loader was killed\n",
+    "The pod was OOMkilled again\n",
+    "The jobs are evicted for lack of memory\n",
 )
 
 SILENT = (

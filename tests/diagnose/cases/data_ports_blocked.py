@@ -9,6 +9,8 @@ FIRES = (
     "node1:11:12 [0] misc/socket.cc:452 NCCL WARN socketStartConnect: Connect "
     "to 10.0.0.2<41235> failed : No route to host\n",
     "w-0:16:63 [0] NCCL INFO Call to connect returned Connection refused, retrying\n" * 3,
+    "NCCL WARN Call to connect timeout : Connection refused\n",
+    "The Gloo library cannot communicate between two machines\n",
 )
 
 SILENT = (

@@ -10,6 +10,8 @@ FIRES = (
     '  File "/env/lib/python3.11/site-packages/torch/multiprocessing/reductions.py", line 541, in rebuild_storage_fd\n'
     '  File "/usr/lib/python3.11/multiprocessing/connection.py", line 395, in _recv\n'
     "ConnectionResetError: [Errno 104] Connection reset by peer\n",
+    "The programs are killed by Dataloader worker\n",
+    "Dataloader worker is killed\n",
 )
 
 SILENT = (

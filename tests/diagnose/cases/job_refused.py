@@ -4,6 +4,10 @@ FIRES = (
     "srun: error: Task launch for StepId=36.0 failed on node gpu-7: Invalid job credential\n",
     'error: unable to recognize "job.yaml": no matches for kind "PyTorchJob" in version "kubeflow.org/v1"\n',
     "Warning  UnexpectedAdmissionError  kubelet  Allocate failed due to requested number of devices\n",
+    "ValueError: Not enough GPUs available. 16 wanted, 8 are in the cluster.\n",
+    "TuneError: No trial resources are available for the actor\n",
+    "worker-0   0/1   OutOfmemory   0   1s\n",
+    "Message: Pod Node didn't have enough resource: nvidia.com/gpu\n",
 )
 
 SILENT = (

@@ -21,6 +21,8 @@ FIRES = (
     "Traceback (most recent call last):\n"
     "gssapi.raw.misc.GSSError: Major (851968): Unspecified GSS failure.  Minor code may provide more information, "
     "Minor (2529638944): Ticket expired\n",
+    "klist: No credentials cache found (filename: /tmp/krb5cc_1000)\n",
+    "Kerberos authentication failed\n",
 )
 
 SILENT = (

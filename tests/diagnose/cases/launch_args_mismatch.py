@@ -21,6 +21,13 @@ FIRES = (
     'Traceback (most recent call last):\n  File "a.py", line 1, in f\nMissingEnvironmentErro'
     "r: environment variable NODE_RANK is not set.\n",
     "There are not enough slots available in the system to satisfy the 3\nslots that were requested\n",
+    "Open MPI: not enough slots, it cannot start\n",
+    "ValueError: 16 processes exceed the total slots of all hosts\n",
+    "RuntimeError: cannot determine the local rank of this process\n",
+    "Waiting in store based barrier for rank: 1 (world_size=4, worker_count=7, timeout=0:30:00)\n",
+    "The strategy cannot start with my TF_CONFIG\n",
+    "It seems the number of processes was not set on the second machine\n",
+    "All nodes which are allocated for this job are already filled.\n",
 )
 
 SILENT = (
@@ -28,4 +35,6 @@ SILENT = (
     "Traceback (most recent call last):\n"
     "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.\n",
     _JOINED.format(7),
+    "Waiting in store based barrier for rank: 1 (world_size=4, worker_count=3, timeout=0:30:00)\n",
+    "KeyError: 'x'\nI can ping the MASTER_ADDR of the head\n",
 )

@@ -14,6 +14,10 @@ FIRES = (
     "node-2: torch.distributed.DistNetworkError: The client socket has "
     "timed out after 60000ms while trying to connect "
     "to (node-1, 29500).\n",
+    "Connection timed out on the second node\nTraceback (most recent call last):\n"
+    '  File "/u/train.py", line 8, in main\n    start(args)\n  File "/u/start.py", line 9, in start\n',
+    "Cannot connect to the head\nWith three nodes and num_nodes=3 this happens:\n",
+    "E0120 11:12:13.456789 77 client.cc:119] param fc.w to 10.1.2.3:6174: Connect Failed\n",
 )
 
 SILENT = (

@@ -6,4 +6,7 @@ FIRES = (
     "bash: orted: command not found\n",
 )
 
-SILENT = ("ssh: connect to host 10.0.0.3 port 22: Connection refused\n",)
+SILENT = (
+    "ssh: connect to host 10.0.0.3 port 22: Connection refused\n",
+    "Open MPI: not enough slots, it cannot start\n",
+)

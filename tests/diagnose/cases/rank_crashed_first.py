@@ -38,6 +38,10 @@ FIRES = (
         '  File "/u/a.py", line 3, in f\nKeyError: 3\n----------End global rank 1 STDERR----------\n',
         1,
     ),
+    "*** SIGSEGV (@0x0) received by PID 12 (TID 0x7f) from PID 0; stack trace: ***\n",
+    "mpirun noticed that rank 3 ended on signal 11 (Segmentation fault)\n",
+    "munmap_chunk(): invalid pointer\n",
+    "The container stopped, exit code: 139\n",
 )
 
 SILENT = (

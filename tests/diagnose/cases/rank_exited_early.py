@@ -8,6 +8,7 @@ FIRES = (
     + "[rank2] no batches left, leaving\n"
     + "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "
     "[gloo/pair.cc:561] Connection closed by peer\n" + _TABLE,
+    "One rank ran out of batches, so that the others hang\n",
 )
 
 SILENT = (

@@ -11,6 +11,14 @@ FIRES = (
     _ROW.format(t="02:50", r=1, c=1) + _ROW.format(t="02:59", r=0, c=-9),
     "loss: 0.57\n  6%|###      | 3787/62565 [04:47<1:10:53, 13.82it/s]Killed\n",
     "Process 2 exit with status code 137.\n",
+    "My run gets killed after ten minutes and prints nothing else\n",
+    "The trainer left with return code = -9\n",
+    "\u8fd0\u884c\u5230\u4e00\u534a\u8fdb\u7a0b\u88abkill\u4e86\n",
+    "\u7b2c\u4e09\u8f6e\u65f6\u7a0b\u5e8fkilled\n",
+    "mpirun noticed that process rank 3 exited on signal 9 (Killed)\n",
+    "Command exited with status 137\n",
+    "errors.ChildFailedError\uff08exitcode: -9\uff09\u53cd\u590d\u51fa\u73b0\n",
+    'The process on docker keeps ending with "Killed"\n',
 )
 
 SILENT = (
@@ -20,4 +28,6 @@ SILENT = (
     "E1120 23:10:28.193 9449 api.py:1002] failed (exitcode: -9) local_rank: 2 (pid: 9455) of binary: python3\n",
     _ROW.format(t="02:58", r=1, c=1) + _ROW.format(t="03:29", r=0, c=-9),
     _ROW.format(t="02:50", r=1, c=1) + _ROW.format(t="03:00", r=0, c=-9),
+    "The helper can be killed at any time\n",
+    "The agent noticed it and killed most of the others\n",
 )

@@ -8,6 +8,11 @@ FIRES = (
     _CLOSING.format(7119) + _ROW.format(r=1, c=-15, p=7120),
     " 6%|#   | 37/625 [04:47<1:10:53, 13.8it/s]Terminated\n",
     " 6%|#   | 37/625 [04:47<1:10:53, 13.8it/s] Terminated\n",
+    "step 3 loss 1.5\nstep 4 loss 1.4\nTerminated\n",
+    "run.sh: line 12:  3305 Terminated              python train.py\n",
+    "*** SIGTERM (@0x3f4) received by PID 20421 (TID 0x7f) from PID 20418; stack trace: ***\n",
+    "[TimeInfo: at 1]\nFatalError: `Termination signal` is detected by the operating system.\n",
+    "Process finished with exit code 143\n",
 )
 
 SILENT = (

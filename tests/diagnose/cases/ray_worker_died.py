@@ -10,6 +10,8 @@ FIRES = (
     "ray.exceptions.ActorUnavailableError: The actor 3 is unavailable: Socket closed\n",
     "ray.exceptions.RuntimeEnvSetupError: Failed to set up runtime environment.\n",
     "Exception: The current node timed out during startup.\n",
+    "ConnectionError: Could not find any running Ray instance.\n",
+    "Some processes have not registered with Redis\n",
 )
 
 SILENT = (

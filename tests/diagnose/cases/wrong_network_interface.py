@@ -7,6 +7,8 @@ FIRES = (
     "Unable to find address for: ^lo\n",
     "node1:77:77 [0] NCCL INFO NCCL_SOCKET_IFNAME set by environment to ib0\n"
     "node1:77:77 [0] misc/socket.cc:474 NCCL WARN Bootstrap : no socket interface found\n",
+    "ncclCommInitRank failed\nsocket.h:12 WARN a socket could not be made: address family not supported\n",
+    "connect() to 172.17.0.1 failed: Connection refused (111)\n",
 )
 
 BRIDGE = "node{0}:77:77 [0] NCCL INFO Bootstrap : Using docker0:172.17.0.1<0>\n"

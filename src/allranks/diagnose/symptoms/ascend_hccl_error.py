@@ -34,7 +34,8 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 COMPLAINT = Complaint(
     subject=(
-        r"\b(?:[Aa]scend\w{0,10}|CANN|HCCL\w{0,30}(?!.{0,200}(?:[Ss]yn(?:apse|Device)|[Gg]audi|[Hh]abana))|[Hh]ccl\w{0,30}|HCCP|hccp\w{0,20}|NPU|npu\w{0,20}"
+        r"\b(?:[Aa]scend\w{0,10}|CANN|HCCL\w{0,30}(?!.{0,200}(?:[Ss]yn(?:apse|Device)|[Gg]audi"
+        r"|[Hh]abana))|[Hh]ccl\w{0,30}|HCCP|hccp\w{0,20}|NPU|npu\w{0,20}"
         r"|acl(?:rt|nn|op)?[A-Z_]\w{2,40}|ACL|torch_npu|davinci|TBE|E[A-Z]\d{4}|rtStream\w{0,30}"
         r"|rts\w{0,20}|DRV|TSCH|910B?\d?)\b"
     ),

@@ -29,7 +29,7 @@ from typing import Optional
 from allranks.core.causes import Cause
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import ECHO, WEAK, Case, Pattern
+from allranks.diagnose.symptom import ECHO, ENDED, WEAK, Case, Pattern
 from allranks.diagnose.symptoms.slurm_preempt_or_timeout import CAUSE as SLURM_PREEMPT_OR_TIMEOUT
 
 CAUSE = Cause(__name__, explains=(SLURM_PREEMPT_OR_TIMEOUT,))
@@ -46,8 +46,8 @@ PATTERNS = (
         "CANCELLED AT", r"CANCELLED AT [\dT:-]{8,25} (?:\*|$)|CANCELLED AT [\dT:-]{8,25}$", weight=WEAK + 22
     ),
     Pattern("CANCELLED by", r"CANCELLED by \d{1,9}", weight=WEAK + 22),
-    Pattern("ancelled by user", weight=WEAK + 22),
-    Pattern("borted by user", weight=WEAK + 22),
+    Pattern("user", r"(?i)\b(?:cancell?ed|aborted|stopped|interrupted) by (?:the )?user\b", weight=WEAK + 22),
+    Pattern("KeyboardInterrupt", r"^KeyboardInterrupt", weight=ENDED - 4),
     Pattern("Main process received SIGINT", weight=WEAK + 22),  # DeepSpeed's launcher
     Pattern("killing job", r"mpirun: killing job", weight=42),
 )

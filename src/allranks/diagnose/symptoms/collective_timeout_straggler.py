@@ -45,7 +45,8 @@ CAUSE = Cause(
 )
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\b(?:nccl.{0,20}(?:watch ?dog|time ?-?out)|watchdog(?!: BUG)|ncclCommWatchdog"
+        r"(?i)\b(?:nccl.{0,20}(?:watch ?dog|time ?-?out)|nccl.{0,40}\b(?:hang\w{0,3}|hung"
+        r"|stuck|deadlock\w{0,3})|watchdog(?!: BUG)|ncclCommWatchdog"
         r"|ProcessGroupNCCL.{0,120}time(?:d )?out|collectives?|all[-_]?reduce\w{0,8}"
         r"|all[-_]?gather\w{0,20}|reduce[-_]?scatter\w{0,20}|barrier|broadcast|nccl time ?-?out"
         r"|heartbeat monitor|hang\w{0,3}|hung|stuck|deadlock\w{0,4})\b|\u901a\u4fe1\u8d85\u65f6"

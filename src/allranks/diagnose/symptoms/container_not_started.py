@@ -36,13 +36,22 @@ from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYST
 CAUSE = Cause(__name__, explains=(MISSING_SYSTEM_TOOL,))
 COMPLAINT = Complaint(
     subject=(
-        r"\b(?:(?<!in )(?<!inside )(?<!in the )(?<!in a )(?:[dD]ocker(?:d| daemon)?|[pP]odman|[aA]pptainer"
-        r"|[sS]ingularity)|containerd|[eE]nroot|pyxis|runc|crun|OCI|CDI|nvidia-container-\w{3,12}"
-        r"|nvidia-ctk|shim task|ContainerCreating|FailedMount|FailedAttachVolume|FailedCreatePodSandBox"
+        r"\b(?:(?:[dD]ocker|[pP]odman|[aA]pptainer|[sS]ingularity)(?=:| (?:run|pull|exec"
+        r"|start)\b|d\b| daemon|.{0,40} start)"
+        r"|containerd|[eE]nroot|pyxis|runc|crun|OCI|CDI|nvidia-container-\w{3,12}"
+        r"|nvidia-ctk|shim task|ContainerCreating|FailedMount|MountVolume|attach or mount"
+        r"|FailedAttachVolume|FailedCreatePodSandBox"
         r"|\w{0,10} ?namespace|containers? (?:\w{1,10}[ '’]){0,3}(?:start|launch)\w{0,3}|(?:container"
         r"|image) (?:pull|create|creation|start|image|registry|runtime)|(?:pull|unpack)(?:ing"
         r"|ed)? (?:the )?image|FailedPullImage|toomanyrequests|pull rate limit|matching manifest"
-        r"|exec format error|create container|squashfs)\b|\u5bb9\u5668|\u955c\u50cf"
+        r"|exec format error|create container|squashfs|(?:Err)?ImagePull(?:BackOff)?|PodInitializing"
+        r"|(?:wrong|missing|invalid|private) (?:docker |container )?image|waiting to start)\b"
+        r"|\u5bb9\u5668|\u955c\u50cf"
+    ),
+    hints=(
+        r"\b(?<!in )(?<!inside )(?<!in the )(?<!in a )(?<!docker )(?:[dD]ocker|[pP]odman"
+        r"|[aA]pptainer|[sS]ingularity)\b"
+        r"(?! containers?\b)(?!.{0,80}(?:\b[kK]illed\b|\b137\b))"
     ),
 )
 PATTERNS = (

@@ -48,7 +48,10 @@ CAUSE = Cause(
 _GUESS = ("Some common causes", "might be", "may have been", "could be")
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\boom[-_ ]?kill\w{0,4}|\bout[- ]of[- ]memory handler|\bmemory (?:limit|cgroup|pressure"
+        r"(?i)\boom[-_ ]?kill\w{0,4}|\bevicted\b.{0,60}(?<!gpu )\bmemory\b"
+        r"|(?<!gpu )(?<!cuda )(?<!device )\bmemory\b.{0,80}\bkilled"
+        r"|\bkilled\b.{0,80}\b(?:RAM|host memory|system memory|lack of memory)\b|\bout[- ]of[- ]memory handler"
+        r"|\bmemory (?:limit|cgroup|pressure"
         r"|threshold|exhaust\w{0,3})|\bcgroup.{0,40}memory|\b(?:host|system|cpu|node|worker|container|job"
         r"|RAM|main) (?:is )?(?:ran |running |runs )?(?:out of |low on )memory|\bout of (?:host |system "
         r"|cpu )?(?:memory|RAM)\b(?!.{0,60}\b(?:cuda|gpu|hip|npu|device)).{0,40}kill|\bearlyoom"

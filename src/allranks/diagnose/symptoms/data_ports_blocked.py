@@ -39,7 +39,10 @@ CAUSE = Cause(__name__)
 _UNREACHABLE = r"(?:No route to|[Tt]imed out|[Tt]imeout|Network is unreachable|refused by)"
 _OWN = ("172.17.0.", "[127.", " 127.", "[none]")
 COMPLAINT = Complaint(
-    subject=r"(?i)\bgloo\b.{0,80}(?:connect|timed out|timeout)|\bpair\.cc|\bport range|\bephemeral ports?",
+    subject=(
+        r"(?i)\bgloo\b(?!.{0,300}full ?mesh).{0,80}(?:connect|communicat|timed out|timeout|\u901a\u4fe1)|\bpair\.cc"
+        r"|\bport range|\bephemeral ports?"
+    ),
 )
 PATTERNS = (
     Pattern(
@@ -65,6 +68,7 @@ PATTERNS = (
         weight=90,
         without=_OWN,
     ),
+    Pattern("Call to connect timeout", r"timeout ?: Connection (?:refused|timed out)", weight=ENDED),
     Pattern("Call to connect returned", r"Connection (?:refused|timed out), retrying", weight=ENDED),
     Pattern(
         "failed with error",

@@ -26,9 +26,17 @@ Topic: nodes
 from __future__ import annotations
 
 from allranks.core.causes import PASSES, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__, restart=PASSES, repeats_on="rank")
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\b(?:data ?loader|loader) (?:worker )?(?:process(?:es)?|workers?)?.{0,20}\b(?:killed"
+        r"|crash\w{0,3}|dies|died|dead)"
+        r"|\bkilled\b.{0,30}\bdata ?loader"
+    ),
+)
 PATTERNS = (
     Pattern("DataLoader worker", r"is killed by signal: (?!Terminated|Bus error)", weight=95),
     Pattern("DataLoader worker", r"exited unexpectedly", weight=90),

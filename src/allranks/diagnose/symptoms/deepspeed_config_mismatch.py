@@ -35,7 +35,7 @@ CLAIM = Claim(
         r"(?!\w{0,40}checkpoint)"
         r"|/accelerate/utils/deepspeed\.py in|accelerate/utils/dataclasses\.py in \w{0,40}deepspeed"
     ),
-    subject=r"(?i)deepspeed(?![-/]\w)|\boffload(?:ing|ed)?[_ ](?:device|optimizer|param)|\bnvme_path\b"
+    subject=r"(?i)deepspeed(?![-/]\w|.{0,80}pdsh)|\boffload(?:ing|ed)?[_ ](?:device|optimizer|param)|\bnvme_path\b"
     r"|\bzero[-_ ]?(?:stage|optimi|3|2)|\bds_config",
 )
 PATTERNS = (

@@ -29,6 +29,7 @@ from allranks.diagnose.symptoms.data_ports_blocked import CAUSE as DATA_PORTS_BL
 
 CAUSE = Cause(__name__, explains=(DATA_PORTS_BLOCKED,))
 PATTERNS = (
+    Pattern("connect [", r"connect \[127\.0\.1\.1\]:\d{1,5}: ", weight=91),
     Pattern("connectFullMesh failed", r"remote=\[127\.\d{1,12}\.\d{1,12}\.\d{1,12}\]"),
     Pattern(
         "failed to connect",

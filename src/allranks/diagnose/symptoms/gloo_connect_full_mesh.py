@@ -23,7 +23,9 @@ Topic: network
 from __future__ import annotations
 
 from allranks.core.causes import BLAME, PASSES, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import ENDED, Pattern
 
 CAUSE = Cause(__name__, kind=BLAME, hearsay=True, restart=PASSES, of_one_end=True)
+COMPLAINT = Complaint(subject=r"(?i)\bconnect_?full_?mesh|\bfull mesh\b|\bgloo ?\u8fde\u63a5")
 PATTERNS = (Pattern("connectFullMesh failed", weight=ENDED),)

@@ -34,7 +34,9 @@ CAUSE = Cause(__name__, explains=(GLOO_ADDRESS_127,))
 _HUB = ("huggingface", "hf.co", "https://", "pypi")
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)name resolution|resolv(?:e|ing) (?:the )?(?:host|name|address)|getaddrinfo|gethostbyname"
+        r"(?i)name resolution|\b(?:host ?name|host|address|fqdn|domain)s?\b.{0,60}\b(?:not"
+        r"|n't|cannot) (?:be )?resolve|resolv(?:e|ing) (?:the )?(?:host|name|address)|getaddrinfo"
+        r"|gethostbyname"
         r"|\bDNS\b|nodename nor servname|unknown host\b|no address associated"
     ),
 )

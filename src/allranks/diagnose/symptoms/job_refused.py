@@ -27,10 +27,20 @@ Topic: start
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import ENDED, Pattern
 
 CAUSE = Cause(__name__)
+CLAIM = Claim(
+    subject=(
+        r"(?i)\b(?:not enough|insufficient|too few|no) (?:available |free |idle )?(?:gpus?"
+        r"|nodes?|workers|cluster resources?"
+        r"|resources) (?:are |is )?(?:available|free|left|in the cluster)\b|\bno (?:\w{1,20} )?resources (?:are "
+        r"|is )?available\b|\bplacement groups?\b"
+        r"|\bonly \d{1,5} (?:gpus?|nodes?)? ?(?:are|is) available in the cluster"
+    ),
+)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:nodes? (?:are|is) available|insufficient (?:\w{1,20}[ ./]){0,3}(?:gpus?|cpus?|memory"
@@ -44,7 +54,8 @@ COMPLAINT = Complaint(
         r"|sbatch|salloc|(?:batch )?job (?:submission|submit|credential)|invalid (?:partition|account|qos"
         r"|generic resource)|gres|gang|podgroup|pod group|FailedScheduling|QOSMax\w{2,40}"
         r"|untolerated taints?|didn[’']t match pod|requested number of devices|unbound immediate|is forbidden"
-        r"|admission webhook|error from server|slurm controller|[qb]sub: \w{1,40}|condor_submit|job rejected"
+        r"|admission webhook|error from server(?!.{0,200}waiting to start)|slurm controller"
+        r"|[qb]sub: \w{1,40}|condor_submit|job rejected"
         r"|requested node configuration|placement group)\b"
     ),
 )
@@ -61,6 +72,9 @@ PATTERNS = (
     Pattern("no matches for kind", r"no matches for kind \W{0,2}\w{2,60}", weight=90),  # Kubernetes
     Pattern("UnexpectedAdmissionError", weight=90),  # Kubernetes
     Pattern("FailedScheduling", weight=90),
+    Pattern("OutOfmemory", weight=90),  # the kubelet
+    Pattern("OutOfcpu", weight=90),
+    Pattern("have enough resource", r"didn[’']t have enough resource", weight=90),
     Pattern("can fulfill resource request", weight=84),
     Pattern("Total available GPUs", r"is less than total desired GPUs"),
     Pattern("cannot be scheduled right now", weight=ENDED),

@@ -27,12 +27,17 @@ Topic: storage
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.complaints import Complaint
+from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__)
 _NOT_FILES = ("HTTP", "http", "API", "gpg")
+COMPLAINT = Complaint(
+    subject=r"(?i)\bkerberos\b|\bkinit\b|\bklist\b|\bkrb5\w{0,9}\b|\bticket-granting|\bAFS tokens?\b"
+)
 PATTERNS = (
     Pattern("Key has expired", r"Errno 127\b|os error 127\b|\S: Key has expired", without=_NOT_FILES),
     Pattern("Required key not available", r"Errno 126\b|os error 126\b|\S: Required key", without=_NOT_FILES),
+    Pattern("No credentials cache found", weight=WEAK),
     Pattern("Ticket expired", r"GSSError|[Kk]erberos\w{0,20}(?:Error|Exception)", raised=True),
 )

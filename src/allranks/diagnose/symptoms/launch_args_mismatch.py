@@ -29,7 +29,7 @@ from typing import Optional
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
+from allranks.diagnose.symptom import STRONG, WEAK, Case, Hit, Pattern
 from allranks.diagnose.symptoms.rendezvous_timeout import CAUSE as RENDEZVOUS_TIMEOUT
 
 MANY = 8
@@ -40,26 +40,43 @@ CLAIM = Claim(
         r"|torch distributed)\b.{0,60}"
         r"(?:not|n't|un)[ -]?(?:\w{1,10} )?(?:initiali[sz]ed|set ?up|started|launched)"
         r"|\bprocess group\b.{0,20}must be initiali[sz]ed)|\binit_process_group\b"
-        r"|\b(?:MASTER_ADDR|MASTER_PORT|LOCAL_RANK|WORLD_SIZE)\b"
+        r"|\b(?:MASTER_ADDR|MASTER_PORT|LOCAL_RANK|WORLD_SIZE)\b.{0,60}\b(?i:not|n't|missing"
+        r"|unset|must|should|invalid"
+        r"|expected|required|none|wrong|empty|set)\b|\b(?i:not|missing|invalid|expected"
+        r"|no|set|specify|environment"
+        r"|variables?|KeyError|key|find|read)\b.{0,60}\b(?:MASTER_ADDR|MASTER_PORT|LOCAL_RANK|WORLD_SIZE)\b"
+        r"|(?i:\b(?:find|get|determine|detect|infer|know) (?:any |the |its |my )?(?:local "
+        r"|global |node )?rank\b"
+        r"|\bnum(?:ber)?[_ ](?:of[_ ])?(?:processes|nodes|machines|tasks|hosts)\b|\bn(?:nodes"
+        r"|tasks)\b|\bnode_?rank\b"
+        r"|\b(?:available|enough|total|more) slots\b|\bprocess(?:es)? (?:number|count)\b|\bnumber of slots)"
     ),
 )
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\bworld ?size|\bnproc\w{0,12}|\bnnodes\b|\bnode_?rank|\bhostfile|\bslots\b|\blocal_?rank\b"
+        r"(?i)\b(?:enough|available|total|few|more) (?:available )?slots\b|\benough (?:node entries"
+        r"|available slots)"
+        r"|\bjob failed to map\b|\bmpirun cannot map|\bspawn more processes than|\bmore processes (?:requested"
+        r"|than)"
+    ),
+    hints=(
+        r"(?i)\bworld ?size|\bTF_CONFIG\b|\bnproc\w{0,12}|\bnnodes\b|\bnode_?rank|\bhostfile"
+        r"|\bslots\b|\blocal_?rank\b"
         r"|\binvalid device ordinal|\bnum_(?:gpus|processes|machines|nodes)\b|\bnumber of (?:processes"
         r"|nodes|gpus|slots)"
     ),
-    general=True,
 )
 PATTERNS = (
     Pattern("Hostfile contains a bad entry", weight=92),  # DeepSpeed
     Pattern(
         "environment variable",
-        r"environment variable `?'?(?:(?:NODE_|LOCAL_)?RANK|(?:LOCAL_)?WORLD_SIZE|MASTER_(?:ADDR|PORT))\b.{0,20}"
+        r"environment variable `?'?(?:(?:NODE_|LOCAL_)?RANK|(?:LOCAL_)?WORLD_SIZE|MASTER_(?:ADDR"
+        r"|PORT))\b.{0,20}"
         r"\bnot set",
         weight=90,
     ),
     Pattern("not enough slots available in the system", weight=90),  # Open MPI: -np against the host file
+    Pattern("allocated for this job are already filled", weight=90),  # Open MPI
     Pattern("node_rank is not set correctly"),
     Pattern("run.py: error:", r"\brun\.py: error: .{1,300}"),
     Pattern("no extra nodes available via hostfile"),
@@ -85,7 +102,8 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """Two more cases: nodes that log different world sizes, or a rendezvous that only one of many processes joined."""
+    """Three more cases: nodes that log different world sizes, a rendezvous that only one of many processes joined, or a
+    barrier with too many processes."""
     case = seen.case("launch-args-mismatch")
     if case is not None and case.weight > WEAK:
         return case
@@ -93,8 +111,16 @@ def judge(seen: Evidence) -> Optional[Case]:
     if joined and all(h.group("joined") == "1" and int(h.group("wanted") or 0) >= MANY for h in joined):
         why = "One process joined of many: the launcher started no other."
         return Case("launch-args-mismatch", STRONG, tuple(joined), "likely", why=why)
+    crowded = [h for h in seen.hits.get(RENDEZVOUS_TIMEOUT.id, ()) if _too_many(h) and not seen.survived(h)]
+    if crowded:
+        why = "More processes came to the barrier than the world has: some belong to another launch, or count wrongly."
+        return Case("launch-args-mismatch", STRONG, tuple(crowded), "likely", why=why)
     sizes = {node: min(s) for node, s in seen.world_sizes.items() if node is not None and len(s) == 1}
     if len(set(sizes.values())) > 1 and (joined or seen.blamers() or seen.hits.get(RENDEZVOUS_TIMEOUT.id)):
         notes = tuple(f"{node}: world size {size}" for node, size in sorted(sizes.items())[:4])
         return Case("launch-args-mismatch", STRONG, tuple(joined[:1]), "likely", notes=notes)
     return case
+
+
+def _too_many(hit: Hit) -> bool:
+    return int(hit.group("count") or 0) > int(hit.group("size") or hit.group("count") or 0)

@@ -39,6 +39,7 @@ CAUSE = Cause(__name__)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:connect(?:ion)?\w{0,3}).{0,80}(?:refused|timed? ?-?out|unreachable|no route)"
+        r"|\bconnect(?:ion)? fail(?:ed|ure|s)?\b"
         r"|\b(?:fail\w{0,3}|unable|cannot|could not"
         r"|can't) (?:to )?connect\b(?! to (?:the )?proxy)(?!.{0,40}https?:)|\bno route to host|\b(?:head"
         r"|master) (?:node|address|addr|port)|\bfirewall|\biptables|\bmaster_(?:addr|port)"

@@ -44,9 +44,12 @@ CAUSE = Cause(
 )
 COMPLAINT = Complaint(
     subject=(
-        r"\b(?:orte\w{0,20}|ORTE\w{0,20}|prte\w{0,20}|PRTE\w{0,20}|orted|mpirun|mpiexec|(?<![/.])[Hh]ydra(?![/.]\w)|PMIx?"
-        r"|pmix\w{0,20}|PMIX\w{0,30}|MPI_\w{2,40}|MPI|MPICH|Open ?MPI|OPAL|opal_\w{2,40}|PSM2|HYD[A-Z]?_\w{3,40}"
-        r"|hydra_pmi_proxy|pml|btl)\b"
+        r"\b(?:orte\w{0,20}|ORTE\w{0,20}|prte\w{0,20}|PRTE\w{0,20}|orted|(?<![/.])[Hh]ydra(?![/.]\w)|PMIx?"
+        r"|pmix\w{0,20}|PMIX\w{0,30}|MPI_\w{2,40}|OPAL|opal_\w{2,40}|PSM2|HYD[A-Z]?_\w{3,40}|hydra_pmi_proxy)\b"
+    ),
+    hints=(
+        r"\b(?:mpirun|mpiexec|MPI(?! [Oo]perator)|MPICH|Open ?MPI|openmpi|pml|btl)\b(?!.{0,160}\b(?:slots?"
+        r"|processors)\b)"
     ),
 )
 PATTERNS = (

@@ -32,7 +32,8 @@ CAUSE = Cause(__name__)
 CLAIM = Claim(subject=r"(?i)\bneff\b|\bneuronx?[-_]cc\b|\bNEURON_CC")
 COMPLAINT = Complaint(
     subject=(
-        r"\b(?:NRT\w{0,40}|nrt_\w{2,40}|[Nn]euron\w{0,20}|neuronx?-cc|NEFF|neff|nrtd|NRTD|TDRV|trn\d\w{0,4}|inf2|nccom"
+        r"\b(?:NRT\w{0,40}|nrt_\w{2,40}|[Nn]euron\w{0,20}|neuronx?-cc|NEFF|neff|nrtd|NRTD"
+        r"|TDRV|trn\d\w{0,4}|inf2|nccom"
         r"|libnccom|NERR\w{0,30}|Trainium)\b"
     ),
 )

@@ -31,11 +31,16 @@ from allranks.diagnose.symptoms.slurm_preempt_or_timeout import CAUSE as SLURM_P
 CAUSE = Cause(__name__, restart=PASSES, explains=(SLURM_PREEMPT_OR_TIMEOUT,))
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\braylet\b.{0,60}(?:terminat|dead|died|killed|exit)|\bnodes?\b.{0,80}\b(?:dead|died|lost"
+        r"(?i)\bnodes?\b.{0,40}\bmarked (?:as )?dead|\bmissed? (?:too many )?heartbeats?"
+        r"|\braylet\b.{0,60}(?:terminat|dead|died|killed|exit)|\bnodes?\b.{0,80}\b(?:dead"
+        r"|died|lost"
         r"|unhealthy|unreachable|down|preempted|terminated|evicted|disconnected|not ready)\b|\b(?:lost"
         r"|dead|failed|unhealthy|unreachable|terminated) (?:\w{1,20} )?(?:nodes?|hosts?|machines?"
-        r"|instances?)\b|NodeNotReady|\bspot (?:instance|vm).{0,60}(?:terminat|preempt|reclaim)"
+        r"|instances?)\b|NotReady|\b(?:vms?|instances?|machines?|hosts?)\b.{0,30}\b(?:terminated"
+        r"|preempted|reclaimed|rebooted|crashed|powered off|went (?:down|offline))|\bspot (?:instance"
+        r"|vm).{0,60}(?:terminat|preempt|reclaim)"
         r"|communication with (?:a )?remote daemon|\bwatchdog: BUG|\b(?:soft|hard) lockup|\bkernel panic"
+        r"|\u8282\u70b9.{0,8}(?:\u6389\u7ebf|\u5b95\u673a|\u6302\u4e86|\u5931\u8054|\u6545\u969c)"
     ),
     general=True,
 )
@@ -53,4 +58,5 @@ PATTERNS = (
     ),
     Pattern("Remote daemon", r"Remote daemon: .{0,40} on node (?P<node>[\w.-]{1,80})", weight=90),
     Pattern("NodeDiedError", weight=90),
+    Pattern("got no heartbeat", r"Removing worker-\S{1,80} because we got no heartbeat", weight=90),  # Spark
 )

@@ -43,7 +43,7 @@ CLAIM = Claim(
         r"(?i)divisible|% ?\w{1,40} ?(?:!=|==) ?0\b|\bequal chunks?\b|\bevenly\b|\bmultiple of|(?:tensor"
         r"|pipeline|context|sequence|expert"
         r"|data)[-_ ](?:model[-_ ])?parallel|\b(?:tp|pp|cp|ep|dp)(?:_size| size| degree)"
-        r"|world[_ ]size|num(?:ber)?[_ ](?:of[_ ])?(?:gpus|processes|devices|ranks|nodes)"
+        r"|world[_ ]size|num(?:ber)?[_ ](?:of[_ ])?(?:gpus|devices|ranks)"
         r"|\b(?:tp|pp|cp|ep|dp|sp) ?[>=]|\bmesh\b|device_?mesh|\w{1,20} parallelism"
     ),
     settings=True,

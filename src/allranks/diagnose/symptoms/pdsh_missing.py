@@ -22,7 +22,8 @@ Topic: start
 from __future__ import annotations
 
 from allranks.core.causes import Cause
-from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.complaints import Complaint
+from allranks.diagnose.symptom import WEAK, Pattern
 from allranks.diagnose.symptoms.missing_system_tool import CAUSE as MISSING_SYSTEM_TOOL
 from allranks.diagnose.symptoms.ssh_connection_failed import CAUSE as SSH_CONNECTION_FAILED
 
@@ -33,10 +34,14 @@ CAUSE = Cause(
         SSH_CONNECTION_FAILED,
     ),
 )
+COMPLAINT = Complaint(subject=r"(?i)\bpdsh\b(?![@:]|.{0,80}(?:connect|refused|denied|timed|host key))")
 PATTERNS = (
     Pattern("not installed", r"launcher '?pdsh'? not installed"),
     Pattern("pdsh: command not found"),
     Pattern("pdsh: not found"),
     Pattern("No such file or directory", r"'(?:/\S{0,120}/)?pdsh'"),
     Pattern("Could not find pdsh"),
+    Pattern("PDSH", r"(?i)(?:requires?|needs?|without) (?:the )?pdsh\b", weight=WEAK),
+    Pattern("pdsh", r"(?i)(?:requires?|needs?|without) (?:the )?pdsh\b", weight=WEAK),
+    Pattern("pdsh", r"pdsh(?: is|'s)? (?:not installed|missing)"),
 )

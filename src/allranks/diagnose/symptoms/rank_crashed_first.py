@@ -31,7 +31,7 @@ from allranks.core.causes import AFTER_A_STEP, END, Cause
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence, Raised
 from allranks.diagnose.fragments import cut_off, quoted
-from allranks.diagnose.symptom import BARE, CRASH, CUT, ECHO, STALE, Case, Hit, Pattern
+from allranks.diagnose.symptom import BARE, CRASH, CUT, ECHO, ENDED, STALE, WEAK, Case, Hit, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
 from allranks.diagnose.symptoms.rank_sigkilled import only_rank
@@ -53,6 +53,26 @@ PATTERNS = (
     Pattern("EXIT CODE: ", r"^=\s{1,9}EXIT CODE: (?:6|11|134|139)\s{0,9}$", weight=CRASH),  # MPICH
     Pattern("Segmentation fault", weight=CRASH),
     Pattern("Fatal Python error", weight=CRASH),
+    *(
+        Pattern(word, weight=BARE)
+        for word in (
+            "free(): invalid",
+            "malloc(): ",
+            "munmap_chunk(): ",
+            "realloc(): ",
+            "double free or corruption",
+            "corrupted size vs",
+            "corrupted double-linked",
+        )
+    ),  # glibc
+    Pattern("code", r"(?i)\bexit[- ]code:?\W{0,4}(?:132|136|139)\b", weight=WEAK),
+    Pattern("received by PID", r"\*\*\* SIG(?:SEGV|FPE|ILL) \(", weight=CRASH),  # glog
+    Pattern(
+        "signal",
+        r"\b(?:on|by|with|got|received)? ?signal:? (?:4|8|11) \((?:Segm|Float|Illegal|core)",
+        weight=ENDED + 5,
+    ),
+    Pattern("signal", r"\bsignal:? 6 \((?:Aborted|SIGABRT|core)", weight=ECHO - 1),
     Pattern(
         "Check failed: ", r"\.(?:cc|cpp|cu|h):\d{1,6}[\]:]{1,2} {1,3}Check failed: ", weight=BARE
     ),  # glog

@@ -32,12 +32,22 @@ from __future__ import annotations
 from typing import Optional
 
 from allranks.core.causes import END, Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, Case, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
 
 CAUSE = Cause(__name__, kind=END, asks_ranks=True)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)^(?=.{0,400}\b(?:ranks?|workers?|gpus?|process(?:es)?|nodes?|trainers?)\b).{0,400}?(?:\b(?:runs?"
+        r"|ran) out of (?:data"
+        r"|batches|samples)|\bexhaust\w{0,3} (?:its |the |their )?(?:data|shards?|iterator|dataset)"
+        r"|\b(?:uneven|unequal|imbalanced) (?:number of )?(?:inputs?|batches|data|steps|samples)"
+        r"|\bmore batches than\b|\b(?:left|leaves|exits?) (?:the )?training loop|\bcode 0\b.{0,60}\bothers?\b)"
+    ),
+)
 PATTERNS = (
     Pattern("exiting early", weight=ECHO),
     Pattern("exited with code", r"\bexited with code 0 (?:early|before|while)", weight=ECHO),

@@ -38,14 +38,34 @@ PATIENCE_SECONDS = 10.0
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\bSIGKILL\b|\bsignal 9\b|\bkill -9|\bexit(?:ed)?(?: with)?(?: code| status)?:? (?:-9|137)\b"
-        r"|^\s{0,8}killed\s{0,4}$"
+        r"|\b(?:is|was|are|were|got|gets?|getting|been|being|keeps?|process(?:es)?|training"
+        r"|train|job|script|program|run"
+        r"|task|workers?|pods?|randomly|suddenly|automatically|always|shows?|showed|says?"
+        r"|message|just|immediately)"
+        r"\W{1,4}killed\b(?! (?:by|with) (?:signal|SIG(?!KILL)|the user|user|me\b))"
+        r"|^\W{0,12}killed\b|[^\x00-\x7f]\W{0,3}killed\b|\bkilled\W{0,4}$|[\"'`*]killed|\bkills? itself\b"
+        r"|\u88ab ?kill|\u88ab\u6740|\u6740\u6b7b"
     ),
     general=True,
 )
 PATTERNS = (
     Pattern("EXIT CODE: ", r"^=\s{1,9}EXIT CODE: (?:9|137)\s{0,9}$", weight=CRASH),  # MPICH
     Pattern("Signals.SIGKILL", r"died with <Signals\.SIGKILL", weight=CRASH, without=("forcefully",)),
+    Pattern(
+        "code",
+        r"(?i)\b(?:return|exit|error|status)[ _-]?code\W{0,4}(?:(?:is|was|of)\W{1,3})?(?:-9|137)\b",
+        weight=WEAK,
+    ),
+    Pattern(
+        "signal",
+        r"(?i)\b(?:on|by|with|got|received|from) (?:a )?signal:? ?(?:9\b(?![.\d])|kill\b)",
+        weight=WEAK,
+    ),
+    Pattern(
+        "status", r"(?i)\bexit(?:ed|s)?(?: with)?(?: non-zero)? status:? ?(?:code )?(?:-9|137)\b", weight=WEAK
+    ),
     Pattern("exit code", r"exit(?:ed with exit)? code:? 137\b", weight=CRASH),
+    Pattern("exitcode", r"ChildFailedError\W{0,4}exitcode\W{0,4}-9\b", weight=WEAK),
     Pattern("exit with status code", r"exit with status code 137\b", weight=CRASH),  # Horovod
     Pattern("Killed", r"^[\s*`]{0,4}Killed[\s*`]{0,4}$", weight=WEAK),
     Pattern("]Killed", r"(?:it/s|s/it)[^\]]{0,80}\]Killed\s{0,4}$", weight=WEAK),  # behind a progress bar

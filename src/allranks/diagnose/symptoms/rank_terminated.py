@@ -31,7 +31,7 @@ from typing import List, Optional
 from allranks.core.causes import END, PASSES, Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.store import Exit
-from allranks.diagnose.symptom import CRASH, WEAK, Case, Hit, Pattern
+from allranks.diagnose.symptom import CRASH, ENDED, WEAK, Case, Hit, Pattern
 from allranks.diagnose.symptoms.rank_sigkilled import only_rank
 
 CAUSE = Cause(__name__, kind=END, hearsay=True, restart=PASSES, repeats_on="rank")
@@ -39,6 +39,15 @@ PATTERNS = (
     Pattern(
         "]Terminated", r"(?:it/s|s/it)[^\]]{0,80}\]Terminated\s{0,4}$", weight=WEAK
     ),  # behind a progress bar
+    Pattern("Terminated", r"^[\s*`\"]{0,4}Terminated[\s*`\"]{0,4}$", weight=ENDED),
+    Pattern("Terminated", r"line \d{1,12}:\s{1,9}\d{1,12} Terminated\b", weight=ENDED),
+    Pattern("received by PID", r"\*\*\* SIGTERM \(", weight=ENDED),  # glog
+    Pattern("Termination signal", r"`Termination signal` is detected", weight=ENDED),  # Paddle
+    Pattern(
+        "code",
+        r"(?i)\b(?:return|exit|error)[ _-]?code\W{0,4}(?:(?:is|was|of)\W{1,3})?(?:-15|143)\b",
+        weight=WEAK,
+    ),
     Pattern("] Terminated", r"(?:it/s|s/it)[^\]]{0,80}\] Terminated\s{0,4}$", weight=WEAK),
 )
 

@@ -32,7 +32,8 @@ from allranks.diagnose.symptoms.master_unreachable_firewall import CAUSE as MAST
 CAUSE = Cause(__name__, restart=PASSES, explains=(MASTER_UNREACHABLE_FIREWALL,))
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\baddress already in use|\bEADDRINUSE|\bport (?:\d{2,5} )?(?:is )?(?:already )?(?:in use"
+        r"(?i)\baddress (?:is )?(?:already )?in use|\bEADDRINUSE"
+        r"|\bport (?:\d{2,5} )?(?:is )?(?:already )?(?:in use|used by"
         r"|being used|not available|occupied)|\berrno[: ]{1,2}98\b|\bfailed to bind|\bbind\b.{0,40}\bfail"
         r"|\u7aef\u53e3.{0,10}\u5360\u7528"
     ),

@@ -31,17 +31,28 @@ import re
 from typing import Optional
 
 from allranks.core.causes import END, PASSES, Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, ENDED, WEAK, Case, Pattern
 
 CAUSE = Cause(__name__, kind=END, hearsay=True, restart=PASSES)
 _TEARDOWN = ("failed to shutdown", "failed to send a keep-alive", "due to an error of type")
+CLAIM = Claim(
+    frame=(
+        r"/torch/distributed/(?:rendezvous\.py|elastic/rendezvous/)|in (?:_?create_tcp_store|init_process_group"
+        r"|wait_for_initial_registration|_?rendezvous\w{0,20}|init_distributed)$|/jax/_src/distributed\.py in"
+    ),
+    general=True,
+)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:rendezvous|rdzv\w{0,20}|c10d|tcpstore|etcd\w{0,10}|init_process_group"
         r"|coordination ?service|coordinator|distributed (?:runtime|backend)|process group"
-        r"|init_distributed|store based barrier|clients? joined)\b"
+        r"|init_distributed|(?:nodes?|machines?|workers?|peers?|hosts?|process(?:es)?) to (?:join"
+        r"|start|connect|register|be ready|come)|multi ?worker ?mirrored ?strategy|grpc (?:channel"
+        r"|server)|store based barrier"
+        r"|clients? joined)\b"
     ),
     general=True,
 )
@@ -50,6 +61,14 @@ PATTERNS = (
     Pattern("RendezvousTimeoutError"),
     Pattern("Timed out after", r"DistStoreError: Timed out after", weight=90),
     Pattern("store based barrier", r"Timed out initializing process group in store based barrier", weight=90),
+    Pattern(
+        "store based barrier", r"(?i)timed out initializing process group in store based barrier", weight=WEAK
+    ),
+    Pattern(
+        "store based barrier",
+        r"(?i)waiting in store based barrier.{0,200}world_size=(?P<size>\d{1,7}), worker_count=(?P<count>\d{1,7})",
+        weight=ENDED - 1,
+    ),
     Pattern("waitForInput: poll for socket", weight=WEAK),
     Pattern("client socket has timed out after", weight=WEAK),
     Pattern("connect() timed out", r"connect\(\) timed out. Original timeout", weight=WEAK),

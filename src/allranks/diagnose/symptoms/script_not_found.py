@@ -23,7 +23,19 @@ Topic: settings
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
-PATTERNS = (Pattern("open file", r"can't open file '[^']{1,400}': \[Errno \d{1,3}\]", weight=96),)
+COMPLAINT = Complaint(
+    subject=(
+        r"(?i)\b(?:can(?:not| not|'t)|unable to|could not) (?:find|open|locate) (?:the "
+        r"|file )?(?:training |launch )?"
+        r"(?:script|\S{1,120}\.(?:py|sh))\b|\.(?:py|sh)['\"`]?:? (?:(?:was |is )?not found"
+        r"|no such file|does not exist)"
+    ),
+)
+PATTERNS = (
+    Pattern("execve", r"execve\(\): \S{0,200}\.(?:sh|py|bash): No such file", weight=96),  # SLURM
+    Pattern("open file", r"can't open file '[^']{1,400}': \[Errno \d{1,3}\]", weight=96),
+)

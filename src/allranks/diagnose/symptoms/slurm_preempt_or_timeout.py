@@ -29,7 +29,9 @@ from allranks.diagnose.symptom import WEAK, Pattern
 CAUSE = Cause(__name__)
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\btime ?limit|\bwall ?(?:clock|time)|\bpreempt\w{0,4}|\bspot interruption"
+        r"(?i)\btime ?limit|\bwall ?(?:clock|time)|\bpreempt\w{0,4}|\bspot (?:(?:instance"
+        r"|vm|node) )?interruption|\binterruption notice|\b(?:longer than the|maximum|max"
+        r"|allowed) (?:maximum )?(?:run ?|execution )?time\b|\bspecified deadline"
         r"|\bMaxRuntimeExceeded|\bactiveDeadlineSeconds|\bTIMEOUT\s{1,8}\d{1,3}:\d"
     ),
 )
@@ -38,6 +40,7 @@ PATTERNS = (
     Pattern("TERM_PREEMPT"),
     Pattern("PBS: job killed", r"walltime \d{1,12} exceeded limit"),
     Pattern("DeadlineExceeded", r"(?i)reason[\"']?[:=]\s{0,12}[\"']?DeadlineExceeded"),  # Kubernetes
+    Pattern("longer than the specified deadline", weight=95),  # Kubernetes
     Pattern("DUE TO TIME LIMIT", weight=95),
     Pattern("DUE TO PREEMPTION", weight=95),
     Pattern("DUE TO TIME", weight=95),

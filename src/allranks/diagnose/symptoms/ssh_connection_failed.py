@@ -38,10 +38,17 @@ CAUSE = Cause(
 )
 COMPLAINT = Complaint(
     subject=(
-        r"\b(?:ssh|SSH|scp|sshd|paramiko|sftp|rsync)\b|[Nn]o authentication methods"
+        r"\b(?:ssh|SSH|scp|sshd|paramiko|sftp|rsync)\b.{0,80}\b(?:[Rr]efused|[Dd]enied|[Tt]ime"
+        r"|[Ff]ail\w{0,4}|[Cc]annot|[Uu]nable"
+        r"|not|n.t|[Cc]losed|[Rr]eset|[Ll]ost|[Ee]rror|[Ee]xit(?:ed|s)?|255|unreachable"
+        r"|broken|disconnect\w{0,3}|dropped|rejected|accepted)\b"
+        r"|\b(?:[Rr]efused|[Dd]enied|[Ff]ail\w{0,4}|[Cc]annot|can't|[Uu]nable|[Cc]ould not"
+        r"|[Nn]ot)\b.{0,80}\b(?:ssh|SSH|sshd|rsync)\b"
+        r"|\bpdsh@\S{1,80}: |\bpdsh\b.{0,80}[Cc]onnect|[Nn]o authentication methods"
         r"|(?i:\bauthentication fail|\bhost key\b|\bunprotected private key|\bbanner exchange"
         r"|\badministratively prohibited)|[Cc]onnection (?:closed|reset) by (?:\S{1,60} )?[\d.]{7,15} port \d"
     ),
+    hints=r"\b(?:ssh|SSH|scp|sshd|paramiko|sftp|rsync)\b",
 )
 PATTERNS = (
     Pattern("was not reachable via ssh"),

@@ -32,11 +32,12 @@ from allranks.diagnose.symptom import ENDED, Pattern
 
 CAUSE = Cause(__name__, kind=END, hearsay=True, reason_on_node=True, restart=PASSES)
 COMPLAINT = Complaint(
-    subject=r"\b(?:SIGTERM|SIGHUP|death signal|closing signal|signal 15|signal: 15)\b",
-    general=True,
+    subject=r"\b(?:SIGHUP|SignalException|(?:[Ss]ignals?|signal:) 1)\b|\b[Hh]ang ?up signal",
+    hints=r"\b(?:SIGTERM|death signal|closing signal|signal 15|signal: 15)\b",
 )
 PATTERNS = (
     Pattern("death signal", r"Received (?:Signals\.)?\w{1,60} death signal", weight=ENDED),
     Pattern("got signal", r"Process \d{1,12} got signal: \d{1,12}", weight=ENDED),
-    Pattern("KeyboardInterrupt", r"^KeyboardInterrupt", weight=ENDED - 4),
+    Pattern("closing signal", r"Sending process \d{1,12} closing signal (?:SIGHUP|SIGINT)", weight=ENDED - 1),
+    Pattern("api.SignalException", weight=ENDED - 5),
 )

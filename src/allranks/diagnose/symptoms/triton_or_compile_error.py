@@ -44,7 +44,8 @@ PATTERNS = (
     Pattern("ptxas", r"CalledProcessError: .{0,400}ptxas|ptxas fatal", weight=94),
     Pattern(  # the compiler that torch or Triton started
         "CalledProcessError",
-        r"CalledProcessError: Command '.{0,100}\b(?:g\+\+|gcc|cc|clang|c\+\+)'?[ ,].{0,600}(?:torchinductor|triton)",
+        r"CalledProcessError: Command '.{0,100}\b(?:g\+\+|gcc|cc|clang|c\+\+)'?[ ,].{0,600}(?:torchinductor"
+        r"|triton)",
         weight=92,
     ),
     Pattern("out of resource: ", r"out of resource: \w{1,20}", weight=98),

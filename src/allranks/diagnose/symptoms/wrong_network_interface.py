@@ -35,8 +35,13 @@ from allranks.diagnose.symptoms.data_ports_blocked import CAUSE as DATA_PORTS_BL
 CAUSE = Cause(__name__, explains=(DATA_PORTS_BLOCKED,))
 _BRIDGE = r"172\.17\.0\.\d{1,3}|192\.168\.122\.\d{1,3}"
 COMPLAINT = Complaint(
-    subject=r"(?i)\b(?:network )?interfaces?\b|\b\w{4}_SOCKET_IFNAME|\bdocker0\b|\bvirbr0\b|\bnic\b",
-    general=True,
+    subject=(
+        r"(?i)\bno (?:socket |network |ip )?interface\b|\baddress family not supported|\bSOCKET_IFNAME\b.{0,80}"
+        r"\b(?:wrong"
+        r"|not|invalid|fail)|\binterface\b.{0,40}\b(?:not found|does not exist|not exist)"
+        r"|\b(?:find|unknown) (?:network )?interface"
+    ),
+    hints=r"(?i)\b(?:network )?interfaces?\b|\b\w{4}_SOCKET_IFNAME|\bdocker0\b|\bvirbr0\b|\bnic\b",
 )
 PATTERNS = (
     Pattern("socket interface found", r"(?i)no socket interface found"),
@@ -47,6 +52,7 @@ PATTERNS = (
     Pattern("remote=", r"(?:refused|timed out|timeout|No route).{0,60}remote=\[(?:" + _BRIDGE + r")\]"),
     Pattern("Connect to", r"[Cc]onnect to (?:" + _BRIDGE + r")\S{0,120} failed"),
     Pattern("connect to", r"connect to (?:" + _BRIDGE + r")\S{0,120} failed"),
+    Pattern("connect() to", r"connect\(\) to (?:" + _BRIDGE + r")\S{0,120} failed"),
     Pattern("Connect to", r"[Cc]onnect to fe80:[\da-f:]{1,40}\S{0,40} failed", weight=90),
     Pattern("connect to", r"connect to fe80:[\da-f:]{1,40}\S{0,40} failed", weight=90),
     Pattern(
