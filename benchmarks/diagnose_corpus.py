@@ -9,9 +9,10 @@ these as `texts/ID`, and `threads.jsonl` (failures: also `label`, `accept`, `ran
 decided from each thread, not from the answer.
 
 `half` says when a case was drawn: `seen` while patterns were written; `apart` then too, and kept apart until a later
-round looked at it; `fresh` to `eighth` after the patterns were written, so their first run is the figure that counts.
-`--record` keeps what was said then in `benchmarks/results/diagnose.jsonl`; without it, the second form prints what is
-wrong in that half now.
+round looked at it; `fresh` to `ninth` after the patterns were written, so their first run is the figure that counts;
+`ranks` as `ninth`, of texts alone that show which rank failed first. `--record` keeps what was said then in
+`benchmarks/results/diagnose.jsonl`; without it, the second form prints what is wrong in that half now. The first tries
+need no texts; a half whose texts are in no folder has no line for `now`.
 """
 
 from __future__ import annotations
@@ -30,7 +31,21 @@ TITLE = "Naming causes in public logs"
 ON_REQUEST = True
 SURE = ("certain", "likely", "unproven")
 FIRST = Path(__file__).resolve().parent / "results" / "diagnose.jsonl"
-HALVES = ("eighth", "seventh", "sixth", "fifth", "fourth", "third", "second", "fresh", "apart", "seen")
+POINTERS = Path(__file__).resolve().parent / "corpora" / "diagnose.jsonl"
+HALVES = (
+    "ranks",
+    "ninth",
+    "eighth",
+    "seventh",
+    "sixth",
+    "fifth",
+    "fourth",
+    "third",
+    "second",
+    "fresh",
+    "apart",
+    "seen",
+)
 
 
 class Said(NamedTuple):
@@ -79,7 +94,8 @@ def at_first(half: str) -> list[Said]:
     if not FIRST.exists():
         return []
     recorded = {row["id"]: row for row in map(json.loads, FIRST.read_text(encoding="utf-8").splitlines())}
-    every = (case for folder in folders() for case in cases(folder) if case["half"] == half)
+    pointers = map(json.loads, POINTERS.read_text(encoding="utf-8").splitlines())
+    every = ({"rank": None, "accept": [], **case} for case in pointers if case["half"] == half)
     kept = [(case, recorded[case["id"]]) for case in every if case["id"] in recorded]
     return [Said(case, row["said"], row["sure"], row["rank"]) for case, row in kept]
 

@@ -22,7 +22,7 @@ from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
 PAIR = 0.7
 """The weight of two neighbouring words against one word."""
 UNSEEN = 0.3
-"""What a cause is taken to have of a word that none of its sentences has."""
+"""The count of a word in a cause whose sentences do not have it."""
 UNKNOWN = 4.0
 """The square of a word's weight that no sentence has: such a text says less."""
 LEAD = 0.1
@@ -135,7 +135,7 @@ class Sentences:
             sizes[cause] = sizes.get(cause, 0.0) + size
         every, unseen = sum(sizes.values()), UNSEEN * len(counts)
         self.start = {c: math.log((every - size + unseen) / (size + unseen)) for c, size in sizes.items()}
-        """What a word that a cause does not have says for it, but for what it says for all."""
+        """The weight of a word that a cause does not have, less the weight that it has for all."""
 
     def probabilities(self, text: str) -> List[Tuple[float, str]]:
         """(probability, cause) of all causes, the likeliest first; empty if no sentence has a word of the text."""
