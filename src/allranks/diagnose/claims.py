@@ -34,7 +34,7 @@ COMPLAINS = re.compile(
     r"|differs?|expect(?:s|ed)?|please|make sure|mismatch(?:e[sd])?|mismatched|error|fail(?:ed|s|ing|ure)"
     r"|crash(?:e[sd])?|occur(?:s|red)?|nans?|detected|unable|misconfigur\w{1,24}"
     r"|no such|no (?:\S{1,60} ){1,4}(?:found|were|was|in|available|specified|provided|given|matche[sd])"
-    r"|conflicts?|exclusive|neither|either"
+    r"|conflicts?|exclusive|neither|either|false"
     r"|both|(?:issues?|problems?|trouble) with|too (?:small|large|few|many|long|short)|at least|empty|already"
     r"|(?:larger|smaller|greater|less|longer|shorter|lower|higher|more|fewer|older|newer) than|no attribute"
     r"|but (?:\w{1,20} ){0,4}(?:is|are|was|were|got|found|has|have|only))\b" + CHINESE,
@@ -52,6 +52,19 @@ _NEUTRAL = re.compile(
 )
 """Frames of code that works for any caller: the one above it says whose exception it is."""
 
+_OF_KERNELS = re.compile(
+    r"(?i)\bcould not run '[^']{1,120}' with arguments from the '"
+    r"|\bnot (?:currently )?(?:implemented|supported) (?:for|on) the (?:mps|xpu|hpu|npu|mlu|musa|sdaa|ipu) "
+    r"(?:device|backend)\b"
+)
+"""torch has no kernel for an operator on that device: a crash, whatever the operator is called."""
+
+_LINK = re.compile(
+    r"\bhttps?://(?:[\w-]{1,40}\.){0,3}(?:github|githubusercontent|gitlab|gitee|stackoverflow|readthedocs|pytorch|nvidia"
+    r"|tensorflow|deepspeed)\.\w{2,4}/\S{1,400}"
+)
+"""The address of a page, whose words are not what a message is about."""
+
 _FRAME = re.compile(r'\s{0,8}File "([^"]{1,400})", line [\d?]{1,9}, in (\S{1,120})')
 _WRAPPED = re.compile(r"(?:[\w.]{1,120}: ){1,3}(?=[\w.]{1,120}(?:Error|Exception): )")
 _COMMAND = re.compile(r"(?i)\bfailed to run .{1,1000}?(?:, exception|: error|: exit code)(?=:)")
@@ -65,13 +78,15 @@ _OF_CLASS = re.compile(r"((?:[a-z_]\w{0,60}\.){1,8})([A-Z]\w{0,80})(?::|\(|$)")
 class Claim(NamedTuple):
     """`frame` is searched in `path in function` of the innermost frame that is not neutral; `subject` in a message that
     complains. `general`: any other claim on the subject wins. `broad`: its code serves many subjects, so that a claim
-    of `settings`, whose subject says what was refused there, wins over the place."""
+    of `settings`, whose subject says what was refused there, wins over the place. `settles`: words that say what
+    happened (`X is not installed`), which win over all subjects that only say of what (`X`)."""
 
     frame: str = ""
     subject: str = ""
     general: bool = False
     broad: bool = False
     settings: bool = False
+    settles: str = ""
 
 
 compiled = lru_cache(maxsize=None)(partial(re.compile, flags=re.ASCII))
@@ -97,7 +112,7 @@ def place_of_class(text: str) -> Optional[str]:
 def claimants(claims: Dict[str, Claim], text: str, frames: Sequence[str], context: str = "") -> Iterator[str]:
     """The symptoms that an exception's line may belong to, the likeliest first. `context`: the words before it, or the
     next line of its message."""
-    message = _without_command(_WRAPPED.sub("", text[:_LONGEST], count=1))
+    message = without_links(_without_command(_WRAPPED.sub("", text[:_LONGEST], count=1)))
     places = [place for place in (place_of(frames), place_of_class(message)) if place is not None]
     placed = [
         name for name, one in claims.items() if one.frame and any(map(compiled(one.frame).search, places))
@@ -111,6 +126,11 @@ def claimants(claims: Dict[str, Claim], text: str, frames: Sequence[str], contex
     yield from (name for name in placed if claims[name].general)
 
 
+def without_links(message: str) -> str:
+    """Without the addresses of pages that explain something."""
+    return _LINK.sub("", message) if "://" in message else message
+
+
 def _without_command(message: str) -> str:
     """Without the command line that a launcher repeats before it says what went wrong."""
     return _COMMAND.sub("", message, count=1)
@@ -119,9 +139,14 @@ def _without_command(message: str) -> str:
 def _about(claims: Dict[str, Claim], message: str) -> List[Tuple[bool, int, str]]:
     """The claims on the subject of a complaint, the special ones and the first subject first."""
     found: List[Tuple[bool, int, str]] = []
-    if COMPLAINS.search(message) is not None and "[Errno " not in message:  # its subject is a path
+    if (
+        "[Errno " in message or _OF_KERNELS.search(message) is not None
+    ):  # its subject is a path, or an operator
+        return found
+    if COMPLAINS.search(message) is not None:
         for name, one in claims.items():
-            match = compiled(one.subject).search(message) if one.subject else None
+            sure = compiled(one.settles).search(message) if one.settles else None
+            match = sure or (compiled(one.subject).search(message) if one.subject else None)
             if match is not None:
-                found.append((one.general, match.start(), name))
+                found.append((one.general, match.start() if sure is None else match.start() - _LONGEST, name))
     return sorted(found)

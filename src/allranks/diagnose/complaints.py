@@ -10,7 +10,7 @@ import re
 from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from allranks.diagnose import tongues
-from allranks.diagnose.claims import compiled
+from allranks.diagnose.claims import compiled, without_links
 from allranks.diagnose.lines import Line
 from allranks.diagnose.streams import CODE, Seen
 
@@ -72,6 +72,9 @@ _EXCUSES = re.compile(
     r"|using default|succe(?:ss|eded)\w{0,4}|recovered|passed"
     r"|on_?error|(?-i:error_?(?:rate|file|handler|log)s?)|libibverbs|lib wrapper|flight recorder|no need"
     r"|not (?:need|requir)\w{0,4})(?![a-z])"
+    r"|(?i:unable to initialize backend|to perform barrier as devices|autotune, .{1,120} appears to be on an NFS"
+    r"|compiled without GPU support\. 8-bit|could not find (?:cuda drivers|tensorrt)|not available, "
+    r"(?:running|training) on cpu)"
 )
 _SOFTENS = re.compile(
     r"(?i)(?<![a-z])(?:retry(?:ing)?|fall(?:s|ing)? ?back|fallback|optional|\w{0,30}warning:|\w{0,30}warn:?"
@@ -127,10 +130,12 @@ NEAR_THE_END = 40
 
 
 class Complaint(NamedTuple):
-    """`subject` is searched in a line that complains. `general`: a complaint on a special subject wins."""
+    """`subject` is searched in a line that complains. `general`: a complaint on a special subject wins. `settles`:
+    words that say what happened, which win over all subjects that only say of what."""
 
     subject: str
     general: bool = False
+    settles: str = ""
 
 
 class Heard(NamedTuple):
@@ -180,15 +185,20 @@ def complainants(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, 
     the likeliest first."""
     guess = _GUESSES.search(text)
     text = text[: min(guess.start() if guess is not None else _LONGEST, _LONGEST)]
-    text = tongues.english(text)
+    text = without_links(tongues.english(text))
     if not text.isascii():
         text = _SCRIPTS.sub(" ", text)
     return _about(subjects, _PATH.sub("/", text)) or _about(subjects, text)
 
 
 def _about(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, int, str]]:
-    told = [(name, one.general, compiled(one.subject).search(text)) for name, one in subjects.items()]
-    return sorted((general, match.start(), name) for name, general, match in told if match is not None)
+    found: List[Tuple[bool, int, str]] = []
+    for name, one in subjects.items():
+        sure = compiled(one.settles).search(text) if one.settles else None
+        match = sure or compiled(one.subject).search(text)
+        if match is not None:
+            found.append((one.general, match.start() if sure is None else match.start() - _LONGEST, name))
+    return sorted(found)
 
 
 def of_exception(subjects: Dict[str, Complaint], kind: str, text: str) -> Iterator[str]:

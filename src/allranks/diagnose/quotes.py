@@ -57,7 +57,9 @@ _STATES = re.compile(
     r"|forbidden|refused|denied|incompatible"
     r"|incorrect|inconsistent"
     r"|mutually exclusive)\b"
-    r"|\b[Nn]ot (?:found|supported|allowed|implemented|recogni[sz]ed|available)\b|\b[Oo]ccur(?:s|red)?\b"
+    r"|\bis_available\(\).{0,40}\b[Ff]alse\b|\b[Ff]alse\b.{0,60}\bis_available\("
+    r"|\b[Nn]ot (?:found|supported|allowed|implemented|recogni[sz]ed|available|able|appli\w{2,5}|compatible|possible"
+    r"|work(?:s|ing)?|detect(?:ed|ing)?|visible)\b|\b[Oo]ccur(?:s|red)?\b"
     r"|\b(?:becom(?:es?|ing)|became|is|gets?|got|goes|went|turns|to|found|contains?|produces?|causes?"
     r"|gives?|in) (?:NaN|nan)\b"
     r"|(?<![A-Za-z])(?:[Ll]oss|[Gg]rad|[Nn]orm)\w{0,12}\b.{0,16}\b(?:NaN|nan|NAN)\b"
@@ -67,7 +69,8 @@ _STATES = re.compile(
 _LEVEL = re.compile(r"(?:^|[\s\[|:(<-])(?:ERROR|CRITICAL|FATAL|SEVERE|[Ff]atal)(?=[\s\]|:)>-]|$)")
 _NOT_SO = re.compile(
     r"\b(?:[A-Z]\w{0,60}Warning|WARN(?:ING)?|INFO|DEBUG)\b|[Tt]raceback \(most|ChildFailedError|%\|"
-    r"|\b(?:[Rr]etrying|[Ii]gnor(?:e[sd]?|ing)|[Ss]kipp(?:ed|ing)|[Ff]all(?:s|ing) back|accepting)\b"
+    r"|(?:^|[\s:])\[?W\d{3,4} |\b(?:[Rr]etrying|[Ii]gnor(?:e[sd]?|ing)|[Ss]kipp(?:ed|ing)|[Ff]all(?:s|ing) "
+    r"back|accepting)\b"
 )
 _WHAT = re.compile(r"\s{0,8}what\(\):\s{1,4}\S")
 """The message of an exception in C++ that nobody caught."""

@@ -107,7 +107,10 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     told = raised.line.text
     likely = claimants(claims(), told, raised.frames, raised.context)
     of_runtimes = of_exception(complaints(), raised.kind, told) if raised.kind else ()
-    nearest = likeliest(RANK_CRASHED_FIRST.id, told, raised.context)
+    texts = (
+        (told, raised.context) if raised.kind else (raised.context, told)
+    )  # the heading says more than a frame
+    nearest = likeliest(RANK_CRASHED_FIRST.id, *texts)
     for symptom in chain(likely, of_runtimes, nearest):
         if symptom in found and found[symptom].weight > crash.weight:
             return

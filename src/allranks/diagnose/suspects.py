@@ -44,7 +44,7 @@ _ANYWHERE = (
     # statements that something failed, and frames of other printers
     r"[Ee]rror|ERROR|[Ee]xception|[Ff]ail|FAIL|FATAL|CRITICAL|[Cc]rash|[Cc]an|[Cc]ould not|[Uu]n(?:able|expected|supp"
     r"|known)|[Ii]nvalid|[Mm]issing|must|should|require|mismatch|\b[Nn]ot\b|[Nn][Aa][Nn]|[Oo]ccur|\bbut |o longer|n't"
-    r"|what\(\)|\.py",
+    r"|what\(\)|\.py|is_available\(",
     r"[Nn]o |only |[Pp]lease|has been |already |returned nan|[Ii]n(?:compat|correct|consist)|[Rr]estricted"
     r"|forbidden|[Rr]efused|[Dd]enied|exclusive|(?:larger|greater|smaller|less|longer|more|fewer) than",
     r"\x1b", r"\]\(", r"[;{][ \t]*$", r"[\x80-\xff]", r"#000", r"%\|", r"\[?(?:PG |[Rr]ank)[^\n]{0,90}0",

@@ -3,6 +3,10 @@ FIRES = (
     "[rank0]: ImportError: "
     "/opt/lib/python3.11/site-packages/flash_attn_2_cuda.cpython-311-x86_64-linux-gnu.so: "
     "undefined symbol: _ZN3c104cuda9SetDeviceEa\n",
+    "NotImplementedError: Could not run 'torchvision::nms' with arguments from the 'CUDA' backend.\n",
+    "AttributeError: /opt/lib/python3.8/site-packages/bitsandbytes/libbitsandbytes_cpu.so: undefined "
+    "symbol: cget_col_row_stats\n",
+    "RuntimeError: apex was installed without its CUDA kernels\n",
 )
 
 SILENT = ("ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory\n",)

@@ -37,4 +37,7 @@ FIRES = (
     "for more than 60 seconds.\n",
 )
 
-SILENT = ("[rank0] step 1 loss 3.0\n[rank1] step 1 loss 3.0\n",)
+SILENT = (
+    "[rank0] step 1 loss 3.0\n[rank1] step 1 loss 3.0\n",
+    "error: input types 'tensor<64x1xf32>' and 'tensor<64x8xsi64>' are not broadcast compatible\n",
+)

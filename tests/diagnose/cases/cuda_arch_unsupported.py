@@ -5,6 +5,10 @@ FIRES = (
     "ptxas fatal   : Value 'sm_120' is not defined for option 'gpu-name'\n",
     "ERROR: No supported GPU(s) detected to run this container\n",
     "WARNING: Detected GPU 5, which is not yet supported in this version of the container\n",
+    "Found GPU0 Tesla K40c. PyTorch no longer supports this GPU because it is too old.\n",
+    "NotImplementedError: No operator found for this attention: requires device with capability > (8, 0) "
+    "but your GPU has capability (7, 5)\n",
+    "ValueError: Unknown CUDA arch (12.0) or GPU not supported\n",
 )
 
 SILENT = ("RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n",)

@@ -3,6 +3,9 @@ FIRES = (
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: RuntimeError: The NVIDIA driver on your system is too old (found "
     "version 12020). Please update your GPU driver\n",
+    "RuntimeError: CUDA driver version is insufficient.\n",
+    "XlaRuntimeError: INTERNAL: the CUDA driver 11020 is older than required 12000\n",
+    "Error 803: system has unsupported display driver / cuda driver combination\n",
 )
 
 SILENT = (

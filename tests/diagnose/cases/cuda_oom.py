@@ -8,6 +8,8 @@ FIRES = (
     "allocate 448.00 MiB (GPU 5; 79.15 GiB total)\n"
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error\n",
+    "RuntimeError: level_zero backend failed with error: 40 (UR_RESULT_ERROR_OUT_OF_RESOURCES)\n",
+    "RuntimeError: MPS backend out of memory (MPS allocated: 17 GB)\n",
 )
 
 SILENT = (

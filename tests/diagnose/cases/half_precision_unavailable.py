@@ -2,6 +2,8 @@ FIRES = (
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: ValueError: fp16 mixed precision requires a GPU (not 'cpu').\n",
     "ptxas kernel.ptx, line 7; error: Feature '.bf16' requires .target sm_80 or higher\n",
+    "RuntimeError: torch._scaled_mm is only supported on CUDA devices with compute capability >= 9.0\n",
+    "AssertionError: Device compute capability 8.9 or higher required for FP8 execution.\n",
 )
 
 SILENT = ("[deepspeed] fp16 dynamic loss scale: 65536\nstep 1 loss 2.0\n",)

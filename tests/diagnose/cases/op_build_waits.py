@@ -8,6 +8,7 @@ FIRES = (
     "Thread 0x00007f2a (most recent call first):\n"
     '  File "/env/torch/utils/file_baton.py", line 51 in wait\n'
     '  File "/env/torch/utils/cpp_extension.py", line 2400 in _jit_compile\n',
+    "The run is stuck at Loading extension module fused_adam for 40 minutes.\n",
 )
 
 SILENT = (

@@ -36,6 +36,7 @@ FIRES = (
         '  File "/u/a.py", line 3, in f\nKeyError: 3\n----------End global rank 1 STDERR----------\n',
         1,
     ),
+    "MUSA error: operation not supported\n",
 )
 
 SILENT = (

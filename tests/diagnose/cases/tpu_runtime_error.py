@@ -6,6 +6,11 @@ FIRES = (
     "unexpected, all pending programs will fail.\n",
     "RuntimeError: The TPU is already in use by process with pid 4121. Not attempting to load "
     "libtpu.so in this process.\n",
+    "RuntimeError: INTERNAL: Core halted unexpectedly: No error message available.\n",
 )
 
-SILENT = ("INFO: libtpu version 2.14 found\nstep 1 loss 2.0\n",)
+SILENT = (
+    "INFO: libtpu version 2.14 found\nstep 1 loss 2.0\n",
+    "INFO: Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so: libtpu.so: cannot open "
+    "shared object file: No such file or directory\n",
+)

@@ -11,6 +11,16 @@ FIRES = (
         2,
     ),
     'Traceback (most recent call last):\n  File "a.py", line 1, in f\nRuntimeError: Backend compile failed: Invalid\n',
+    "subprocess.CalledProcessError: Command '['/usr/bin/gcc', '/tmp/tmp1/main.c', '-O3', '-shared', '-o', "
+    "'/tmp/tmp1/cuda_utils.so', '-lcuda']' returned non-zero exit status 1.\n",
+    (
+        "/usr/bin/ld: cannot find -lcuda: No such file or directory\n"
+        "collect2: error: ld returned 1 exit status\n"
+    ),
+    "AssertionError: libcuda.so cannot found!\n",
 )
 
-SILENT = ("torch.compile took 12 s\nstep 1 loss 2.0\n",)
+SILENT = (
+    "torch.compile took 12 s\nstep 1 loss 2.0\n",
+    "Error: nvcc not found\n",
+)

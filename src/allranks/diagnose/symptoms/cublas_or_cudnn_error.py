@@ -40,4 +40,8 @@ PATTERNS = (
     Pattern("cublas runtime error", weight=86),  # torch before 1.8
     Pattern("unable to find an engine", weight=86),
     Pattern("CUSOLVER_STATUS", weight=88),
+    Pattern("cuDNN version incompatibility", weight=92),
+    Pattern("library needs to have matching major version", r"(?i)cudnn library needs", weight=88),
+    Pattern("cublasLt ran into an error", weight=88),
+    Pattern("execution plans", r"[Nn]o (?:valid )?execution plans (?:built|support)", weight=86),
 )

@@ -37,7 +37,9 @@ CLAIM = Claim(
         r"(?i)\bcompute[ _]capabilit(?:y|ies)\b|\bsm[ _]?\d{2,3}\w?\b|\b(?:ampere|hopper|blackwell|volta"
         r"|turing|ada)\b"
         r"|\bgpu arch(?:itecture)?s?\b|\bcuda arch(?:itecture)?s?\b"
+        r"|\b(?:device|gpu|cuda)s? (?:with |of |has )?(?:cuda )?capability\b"
     ),
+    settles=r"(?i)\bcompute[ _]capabilit(?:y|ies)\b|\b(?:device|gpu|cuda)s? (?:with |of |has )?(?:cuda )?capability\b",
     settings=True,
 )
 PATTERNS = (
@@ -50,5 +52,9 @@ PATTERNS = (
     Pattern("Unsupported gpu architecture"),
     Pattern("not supported on .target", r"not supported on \.target 'sm_\w{2,8}'"),
     Pattern("only supports Ampere GPUs", weight=99),
+    Pattern("Unknown CUDA arch", weight=99),
+    Pattern("no longer supports this GPU because", weight=60),
+    Pattern("is not a recognized processor", r"'sm_\w{2,8}' is not a recognized processor", weight=60),
+    Pattern("too old to be supported by the triton", weight=99),
     Pattern("cudaErrorNoKernelImageForDevice", weight=99),
 )

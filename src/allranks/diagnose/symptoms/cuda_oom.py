@@ -55,9 +55,16 @@ PATTERNS = (
     Pattern("Cuda failure", r"(?i)cuda failure (?:2\b|'?out of memory)"),
     Pattern("CUBLAS_STATUS_ALLOC_FAILED", weight=90),
     Pattern("CUDA_ERROR_OUT_OF_MEMORY"),
-    Pattern("out of memory", r"(?:CUDA|HIP|NPU|XPU|cuMemCreate|cudaMalloc).{0,60}out of memory", weight=90),
+    Pattern(
+        "out of memory",
+        r"(?:CUDA|HIP|NPU|XPU|MPS|MUSA|MLU|ROCm|cuMemCreate|cudaMalloc).{0,60}out of memory",
+        weight=90,
+    ),
     Pattern("RESOURCE_EXHAUSTED", r"(?i)out of memory|allocat|\bhbm\b|exceeds", weight=96),
     Pattern("ran out of memory trying to allocate", weight=96),
+    Pattern(
+        "ERROR_OUT_OF_", r"(?:UR|ZE|PI)_(?:RESULT_)?ERROR_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)", weight=90
+    ),  # SYCL
     Pattern("OOM when allocating tensor", weight=96),
     Pattern("Failed to CUDA", r"Failed to CUDA (?:c|m|host )?alloc", weight=WEAK),
 )

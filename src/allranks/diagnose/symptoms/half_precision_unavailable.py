@@ -31,10 +31,14 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 CLAIM = Claim(
     subject=(
-        r"(?i)\b(?:bf16|fp16|bfloat16|fp8|tf32|half precision|mixed[_ ]precision)\b.{0,120}(?:gpu"
+        r"(?i)\b(?:bf16|fp16|bfloat16|fp8|tf32|_?scaled_mm|half precision|mixed[_ ]precision)\b.{0,120}(?:gpu"
         r"|cuda|cpu|device|support|available|hardware|data type)|\b(?:gpu|device|hardware"
         r"|accelerator)\b.{0,80}\b(?:bf16|fp16"
         r"|bfloat16|float16|fp8|tf32)\b|\bonly supports? .{0,30}\b(?:fp16|float16|bf16|bfloat16)\b"
+    ),
+    settles=(
+        r"(?i)(?:\w{1,20} )?\bcompute[ _]capabilit.{0,80}\b(?:bf16|bfloat16|fp8|tf32)\b"
+        r"|\b(?:bf16|bfloat16|fp8|tf32|_scaled_mm)\b.{0,120}\bcompute[ _]capabilit"
     ),
 )
 PATTERNS = (

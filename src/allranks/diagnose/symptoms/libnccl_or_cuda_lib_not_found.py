@@ -49,11 +49,18 @@ PATTERNS = (
             "ofi_rccl",
             "nvidia-container-cli",
             "dso_loader",
+            "libtpu.so",
         ),
     ),
     Pattern("undefined symbol", r"undefined symbol: (?!nccl)", weight=90),
     Pattern("not found (required by", r"(?:GLIBC|CXXABI|GLIBCXX)_", weight=90),
+    Pattern("not found", r"version [`'\"](?:GLIBC|CXXABI|GLIBCXX)_[\d.]{1,12}['`\"] not found", weight=90),
+    Pattern("failed to open libnvrtc", weight=96),
     Pattern("Could not load library", r"lib(?:cudnn|cublas|nccl|cudart)\w{0,60}", weight=90),
     Pattern("Unable to find any of", r"libcudnn|libcublas|libcudart", weight=90),
+    Pattern("Library not loaded: ", weight=90),  # macOS
+    Pattern(
+        "or one of its dependencies", r"\.(?:dll|pyd|so)\b.{0,4} or one of its dependencies", weight=90
+    ),  # Windows
     Pattern("Library", r"Library lib\w{1,60} is not found", weight=90),
 )

@@ -25,12 +25,24 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(
     __name__,
     is_outage=True,
     fix_of_rank="on {node}: allranks check names the file `lock`; where no process has it open, remove it.",
+)
+_BUILD = (
+    r"(?:torch_extensions|extensions? (?:module|root)|fused kernels|op[-_ ]?builder|file_baton|ninja|cpp_extension"
+    r"|jit_load)"
+)
+_WAITS = (
+    r"(?:hang(?:s|ing)?|hung|stuck|freez\w{1,3}|frozen|wait(?:s|ing)? (?:forever|for)|forever|deadlock\w{0,3}"
+    r"|(?:stale|file) lock|lock file)"
+)
+COMPLAINT = Complaint(
+    subject=rf"(?i)\b{_WAITS}\b.{{0,120}}{_BUILD}|{_BUILD}\b.{{0,120}}\b{_WAITS}\b",
 )
 PATTERNS = (
     Pattern(

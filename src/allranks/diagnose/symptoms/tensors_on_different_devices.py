@@ -44,6 +44,7 @@ PATTERNS = (
         r"Input type \(.{1,60}\) and (?:weight|bias) type \(.{1,60}\) should be the same",
         weight=94,
     ),
+    Pattern("is not on the expected device", weight=98),
     Pattern("copy out of meta tensor", weight=84),
     Pattern("must have the same dtype", weight=80, raised=True),
     Pattern("expected scalar type", r"expected scalar type \w{1,20} but found \w", weight=80, raised=True),

@@ -42,6 +42,8 @@ CLAIM = Claim(
         r"|(?:module|type object) '[\w.]{1,120}' has no attribute"
         r"|^(?:(?:\w{1,60}\.){0,8}AttributeError: )?'\w{0,60}(?:Trainer|Config|Model|Tokenizer|Processor|Engine"
         r"|Accelerator|LM|Optimizer|Module|Arguments|Plugin|Cache|State|Strategy|Callback)\w{0,20}' obj"
+        r"|'(?:Llama|Qwen|Mi[sx]tral|Gemma|Bert|Roberta|GPT|T5|Phi|Bloom|Falcon|ChatGLM|Deep[Ss]eek|InternLM|Baichuan|OPT|Whisper"
+        r"|CLIP|ViT)\w{1,60}' object has no attribute"
         r"|^TypeError: .{1,160}(?:missing \d{1,2} required|takes .{1,40} positional arguments?)"
     ),
     settings=True,
