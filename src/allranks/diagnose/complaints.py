@@ -19,7 +19,8 @@ _STEMS = (
     "unable", "refused", "denied", "unreachable", "timeout", "timed", "lost", "dead", "died", "killed", "crash",
     "crashed", "crashes", "insufficient", "unschedulable", "evicted", "preempted", "exceeded", "corrupt",
     "corrupted", "invalid", "unavailable", "aborted", "aborting", "abort", "unexpectedly", "missing", "expired",
-    "hang", "hangs", "stuck", "exhausted", "terminated", "rejected", "unhealthy", "abnormally", "exception",
+    "hang", "hangs", "stuck", "stucks", "stucked",
+    "xid", "exhausted", "terminated", "rejected", "unhealthy", "abnormally", "exception",
     "critical", "fault", "couldn", "exits", "exited", "dropped", "crashing", "hung", "stalled", "broken",
     "disconnected", "uncorrectable", "found", "such", "exist", "busy", "supported", "closed", "unknown",
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
@@ -44,7 +45,7 @@ _SAYS = re.compile(
     r"|could ?n[’o]?[’']?t|refused|denied|unreachable|time ?-?outs?|timed out|lost|dead|died|killed"
     r"|crash(?:e[sd]|ing)?"
     r"|insufficient|unschedulable|evicted|preempted|exceed(?:ed|s)?|corrupt(?:ed|ion)?|invalid|unavailable"
-    r"|abort(?:ed|ing|s)?|unexpected(?:ly)?|missing|expired|hang(?:s|ing)?|hung|stuck|exhausted|terminated"
+    r"|abort(?:ed|ing|s)?|unexpected(?:ly)?|missing|expired|hang(?:s|ing)?|hung|stuck(?:s|ed)?|exhausted|terminated"
     r"|rejected|unhealthy"
     r"|abnormally|exception|critical|faults?|exit(?:s|ed) with|dropped|stalled|already in use|too many open"
     r"|prohibited|unprotected|forbidden|untolerated|unbound|(?:closed|reset) by|unauthorized"
@@ -59,7 +60,7 @@ _SAYS = re.compile(
     r"|not (?:yet )?(?:up|reachable|start(?:ed|ing)?|work(?:s|ing)?|connected|enough|respond)"
     r"|won['’]?t start"
     r"|no (?:\w{1,20} )?(?:devices?|gpus?|nodes?|route|space|response|capacity|resources?|victims)"
-    r"|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL))(?![a-z])"
+    r"|gpu resets?|xid:? \d{1,3}|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL))(?![a-z])"
     "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa|\u5360\u7528|\u7206|\u6389\u5361|\u6302\u8d77|\u4e22\u5931|\u65ad\u8fde"
 )
 _EXCUSES = re.compile(
@@ -73,7 +74,7 @@ _EXCUSES = re.compile(
     r"|on_?error|(?-i:error_?(?:rate|file|handler|log)s?)|libibverbs|lib wrapper|flight recorder|no need"
     r"|not (?:need|requir)\w{0,4})(?![a-z])"
     r"|(?i:unable to initialize backend|to perform barrier as devices|autotune, .{1,120} appears to be on an NFS"
-    r"|compiled without GPU support\. 8-bit|could not find (?:cuda drivers|tensorrt)|not available, "
+    r"|could not find (?:cuda drivers|tensorrt)|not available, "
     r"(?:running|training) on cpu)"
 )
 _SOFTENS = re.compile(

@@ -7,6 +7,12 @@ FIRES = (
     "AttributeError: /opt/lib/python3.8/site-packages/bitsandbytes/libbitsandbytes_cpu.so: undefined "
     "symbol: cget_col_row_stats\n",
     "RuntimeError: apex was installed without its CUDA kernels\n",
+    (
+        "cuda setup failed\n"
+        "Traceback (most recent call last):\n"
+        '  File "/v/site-packages/bitsandbytes/research/nn/modules.py", line 8, in <module>\n'
+        "    from bitsandbytes.optim import GlobalOptimManager\n"
+    ),
 )
 
 SILENT = ("ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory\n",)

@@ -10,6 +10,8 @@ FIRES = (
     "use the 'spawn' start method\n",
     "RuntimeError: CUDA has been initialized before the `notebook_launcher` could create a forked subprocess.\n",
     "failed to get the device: CUDA_ERROR_NOT_INITIALIZED: initialization error\n",
+    "THCudaCheck FAIL file=THCGeneral.cpp line=50 error=3 : initialization error\n",
+    "LogicError: cuInit failed: initialization error\n",
 )
 
 SILENT = (

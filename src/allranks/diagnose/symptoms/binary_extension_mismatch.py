@@ -48,6 +48,10 @@ _OTHERS = (
     r"|\bdifferent cuda (?:major )?versions?\b"
 )
 CLAIM = Claim(
+    frame=(
+        r"/(?:bitsandbytes|flash_attn|xformers|apex|transformer_engine)/.{0,200} in <module>"
+        r"|/bitsandbytes/cextension"
+    ),
     subject=(
         r"(?i)\bundefined symbol|\b(?:c\+\+|cxx11|binary)[ _-]?abi\b|\b(?:cuda|c\+\+) extensions?\b"
         r"|_cuda\w{0,12}\.(?:so|cpython)"

@@ -44,8 +44,8 @@ PATTERNS = (
     Pattern("any instruction using `torch.cuda`", weight=94),
     Pattern(  # what the driver answers in a child
         "initialization error",
-        r"(?i)(?:cuda\w{0,40}(?: runtime)?(?: error)?(?: ?\(3\))? ?[:,] ?|CUDA_ERROR_NOT_INITIALIZED: "
-        r")initialization error",
+        r"(?i)(?:cuda\w{0,40}(?: runtime)?(?: error)?(?: ?\(3\))? ?[:,] ?|CUDA_ERROR_NOT_INITIALIZED: |error ?= ?3 ?: "
+        r"|cuInit failed: |(?:loader|worker|process|fork)\w{0,4}\b.{0,60}\bcuda )initialization error",
         weight=90,
         without=("GetDeviceCount", "nvml", "container"),
     ),

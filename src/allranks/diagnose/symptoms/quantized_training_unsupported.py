@@ -32,7 +32,7 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
-    frame=r"/(?:bitsandbytes|auto_gptq|gptqmodel|awq|hqq|transformers/quantizers)/",
+    frame=r"/(?:bitsandbytes|auto_gptq|gptqmodel|awq|hqq|transformers/quantizers)/.{0,200} in (?!<module>)",
     subject=(
         r"(?i)quanti[sz](?!ed(?:cpu|cuda|meta|xpu|privateuse))|(?<![\w/-])bitsandbytes\b"
         r"|(?<![\w/-])bnb\b(?!')|\b[48][- ]?bit\b"

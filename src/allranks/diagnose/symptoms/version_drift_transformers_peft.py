@@ -47,6 +47,10 @@ CLAIM = Claim(
         r"|^TypeError: .{1,160}(?:missing \d{1,2} required|takes .{1,40} positional arguments?)"
     ),
     settings=True,
+    settles=(
+        r"(?i)\b(?:in|not )compatible with\b.{0,60}(?:[<>=]=|\bversions? \d|\b\d{1,3}\.\d{1,3})"
+        r"|[<>=]= ?v?\d[\d.]{0,12}\b.{0,60}\b(?:in|not )compatible\b|\bversion of \S{1,40} .{0,40}\bnot compatible"
+    ),
 )
 PATTERNS = (
     Pattern("data did not match any variant", weight=92),  # a file of a newer tokenizers
