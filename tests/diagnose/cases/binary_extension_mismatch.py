@@ -15,4 +15,8 @@ FIRES = (
     ),
 )
 
-SILENT = ("ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory\n",)
+SILENT = (
+    "ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory\n",
+    "[ERROR] GE: dlopen failed, error = /usr/local/Ascend/opp/libops_host_cpu.so: undefined symbol: "
+    "_ZN2ge14GetShapeErrMsgEjRKSsS1_\n",
+)

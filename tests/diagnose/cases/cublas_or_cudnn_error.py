@@ -9,6 +9,8 @@ FIRES = (
     "Loaded runtime CuDNN library: 8.0.5 but source was compiled with: 8.2.4. CuDNN library needs to have "
     "matching major version.\n",
     "Exception: cublasLt ran into an error!\n",
+    "OSError: (External) CUBLAS error(1).\n",
+    "PaddleCheckError: CUBLAS: not initialized, at cuda_helper.h:32\n",
 )
 
 SILENT = (

@@ -5,6 +5,8 @@ FIRES = (
     "OSError: [WinError 126] The specified module could not be found. Error loading "
     '"C:\\torch\\lib\\c10.dll" or one of its dependencies.\n',
     "OSError: /usr/lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found\n",
+    "RuntimeError: cublas64_80.dll not found\n",
+    "Could not load torch: [WinError 126] Das angegebene Modul wurde nicht gefunden.\n",
 )
 
 SILENT = (

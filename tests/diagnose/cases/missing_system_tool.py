@@ -5,6 +5,7 @@ FIRES = (
     "OSError: sox not found, the audio files cannot be read\n",
     "Error: nvcc not found\n",
     "ImportError: Bad git executable.\n",
+    "FileNotFoundError: [Errno 2] No such file or directory: 'ffmpeg -y -i /tmp/a'\n",
 )
 
 SILENT = (
@@ -13,4 +14,5 @@ SILENT = (
     "such file or directory: '/data/train.jsonl'\n",
     "  --lr: command not found\n",
     "FileNotFoundError: [Errno 2] No such file or directory: 'checkpoints'\n",
+    "FileNotFoundError: [Errno 2] No such file or directory: 'module'\n",
 )

@@ -7,6 +7,8 @@ FIRES = (
     "RuntimeError: The TPU is already in use by process with pid 4121. Not attempting to load "
     "libtpu.so in this process.\n",
     "RuntimeError: INTERNAL: Core halted unexpectedly: No error message available.\n",
+    "RuntimeError: Cannot replicate if number of devices (1) is different from 8\n",
+    "F0101 00:00:00.000000 7 pjrt_client.cc:12] Check failed: status is not OK (INTERNAL: TPU driver)\n",
 )
 
 SILENT = (

@@ -18,6 +18,8 @@ FIRES = (
         "collect2: error: ld returned 1 exit status\n"
     ),
     "AssertionError: libcuda.so cannot found!\n",
+    "FSDP causes a graph break in forward, the error goes away without torch.compile\n",
+    "cuda_utils.c(12): fatal error C1083: Cannot open include file: Python.h: No such file or directory\n",
 )
 
 SILENT = (

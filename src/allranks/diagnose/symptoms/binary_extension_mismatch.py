@@ -61,7 +61,7 @@ CLAIM = Claim(
 COMPLAINT = Complaint(subject=_OTHERS, settles=_OTHERS)
 PATTERNS = (
     Pattern("undefined symbol", r"\.cpython-\w{1,40}(?:-\w{1,20}){0,3}\.so: undefined symbol", weight=98),
-    Pattern("undefined symbol", r"undefined symbol: _Z(?:N|TI|TV|St)"),
+    Pattern("undefined symbol", r"undefined symbol: _Z(?:N|TI|TV|St)", without=("/Ascend/",)),
     Pattern(
         "undefined symbol",
         r"-packages/(?!torch/|nvidia/|tensorflow/)\S{1,200}\.so[.\d]{0,8}: undefined symbol",

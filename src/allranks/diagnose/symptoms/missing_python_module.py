@@ -26,10 +26,13 @@ from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import CRASH, WEAK, Pattern
+from allranks.diagnose.symptoms.missing_system_tool import TOOL
 
 CAUSE = Cause(__name__)
 _ABSENT = (
-    r"(?i)\b(?:is|are|was) ?(?:not|n't) installed\b|\bis it installed|\bto be installed|\bcould not import package"
+    r"(?i)(?<![\w.])(?!(?:headers?|toolkits?|drivers?|\w{1,30}\.h|compilers?|daemons?|\w{0,10}managers?|that|it)\b"
+    rf"|{TOOL}['\"`)]{{0,3}} )[\w.-]{{1,60}}['\"`)]{{0,3}} (?:is|are|was) ?(?:not|n't) installed\b"
+    r"|\bis it installed|\bto be installed|\bcould not import package"
     r"|\bno package metadata was found|\bno module named\b"
 )
 CLAIM = Claim(

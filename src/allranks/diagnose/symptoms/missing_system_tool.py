@@ -33,24 +33,24 @@ _OTHERS = ("'ssh'", "'pdsh'", "orted", "prted", "/ssh'", "/pdsh'")
 _TOOLS = (
     r"numactl|ninja|nvcc|gcc|g\+\+|cc|c\+\+|clang|ld|nvc|git|git-lfs|ib(?:stat|v_devinfo)|nvidia-smi|rocm-smi|docker|podman"
     r"|singularity|apptainer|enroot|srun|sbatch|scontrol|mpirun|mpiexec|orterun|make|cmake|ldconfig|hostname|ip|ifconfig|lsof"
-    r"|lspci|lscpu|ffmpeg|ffprobe|sox|java|perl|wget|curl|aria2c|rsync|unzip|tar|7z|tmux|screen|patchelf|protoc|cargo|rustc"
-    r"|node|npm|gsutil|gcloud|aws|azcopy|kubectl|module|conda|uv|poetry|torchrun|deepspeed|accelerate|horovodrun|py-spy|nsys"
-    r"|nvidia-modprobe|dot|pandoc|llvm-config|hipcc|rocminfo|which|file|uname|free|taskset|pkill|stdbuf|xvfb-run|Xvfb"
+    r"|lspci|lscpu|ffmpeg|ffprobe|sox|java|perl|wget|curl|aria2c|rsync|unzip|tar|7z|tmux|patchelf|protoc|cargo|rustc"
+    r"|npm|gsutil|gcloud|aws|azcopy|kubectl|conda|uv|poetry|torchrun|deepspeed|accelerate|horovodrun|py-spy|nsys"
+    r"|nvidia-modprobe|pandoc|llvm-config|hipcc|rocminfo|which|uname|taskset|pkill|stdbuf|xvfb-run|Xvfb"
 )
 """Programs that trainers, launchers and libraries start."""
-_TOOL = (
+TOOL = (
     r"(?:nvcc|gcc|g\+\+|ninja|cmake|make|clang|git(?:[- ]lfs)?|numactl|ffmpeg|ffprobe|sox|mpirun|mpiexec|srun|docker"
     r"|enroot|java|perl|protoc|cargo|rustc|nvidia-smi|torchrun|hipcc)"
 )
 _ABSENT = (
-    rf"(?i)(?<![\w./-])['\"`]?{_TOOL}['\"`]? (?:was |is |could )?not (?:be )?(?:found|installed)\b"
+    rf"(?i)(?<![\w./-])['\"`]?{TOOL}['\"`]? (?:was |is |could )?not (?:be )?(?:found|installed)\b"
     r"|\bbad git executable"
 )
 CLAIM = Claim(
     subject=(
-        rf"(?i)(?<![\w./-])['\"`]?{_TOOL}['\"`]? (?:was |is |could |can ?)?(?:not (?:be )?(?:found"
+        rf"(?i)(?<![\w./-])['\"`]?{TOOL}['\"`]? (?:was |is |could |can ?)?(?:not (?:be )?(?:found"
         rf"|installed|available|recogni[sz]ed)"
-        rf"|missing)\b|\b(?:find|locate|check(?:ing)? for|without|missing|install) (?:the )?['\"`]?{_TOOL}\b(?!-|_)"
+        rf"|missing)\b|\b(?:find|locate|check(?:ing)? for|without|missing|install) (?:the )?['\"`]?{TOOL}\b(?!-|_)"
         r"|\bbad git executable|\bcommand not found"
     ),
     settles=_ABSENT,
@@ -73,7 +73,7 @@ PATTERNS = (
     ),
     Pattern(
         "No such file or directory",
-        r": '(?:/\S{0,80}/)?(?:" + _TOOLS + r")'",
+        r": '(?:/\S{0,80}/)?(?:" + _TOOLS + r")(?: -[^']{1,400})?(?:'|$)",
         without=_OTHERS,
     ),
     Pattern("install the", r"(?i)please install the [\w.+-]{1,80} package", weight=90),

@@ -32,7 +32,8 @@ CLAIM = Claim(
     subject=(
         r"(?i)\b(?:different|same|correct|wrong|meta|single|expected) devices?\b|\bdevice_ids\b"
         r"|\boutput_device\b"
-        r"|\bdevice type|\bmeta tensor|\bdevices?\[\d{1,3}\]|\btensors?\b.{0,60}\bon (?:the )?(?:cpu|cuda|gpu"
+        r"|\bdevice types? (?:of|but|mismatch|as|cpu|cuda|gpu|xpu|npu|hpu|mps|meta|[:=(])|\bmeta tensor"
+        r"|\bdevices?\[\d{1,3}\]|\btensors?\b.{0,60}\bon (?:the )?(?:cpu|cuda|gpu"
         r"|device)"
         r"|\b(?:cpu|cuda|gpu) tensors?\b"
     ),

@@ -58,6 +58,7 @@ PATTERNS = (
     Pattern("Mosaic failed to compile", weight=96),
     Pattern("halted unexpectedly", r"(?:Core|device|Node \d{1,5}) halted", weight=94),
     Pattern("TensorCoreSequencer", weight=90),
+    Pattern("Cannot replicate if number of devices", weight=90),
     Pattern("TpuCompiler_", weight=60),
     Pattern("slice_builder", r"(?i)slice_builder.{0,200}(?:error|fail|timed? ?out|deadline)", weight=94),
     Pattern("has crashed or been preempted", weight=88),

@@ -38,6 +38,14 @@ CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT,))
 CLAIM = Claim(
     frame=r"/triton/|/torch/_(?:inductor|dynamo|functorch)/|/torch/__init__\.py in __call__",
     subject=r"(?i)\btriton|torch\.compile|\b(?:dynamo|inductor)\b|\b(?:nvrtc|ptxas|PTX|MLIR)\b|\bnvcc\b.{0,40}\b(?:return|compil|exit)|\bPassManager\b",
+    settles=(
+        r"(?i)\bgraph[ _]breaks?\b|\b(?:dynamo|inductor)\b.{0,40}\b(?:errors?|fail\w{0,4}|crash\w{0,3}"
+        r"|unsupported|only supports)\b"
+        r"|\b(?:torch|model)\.?[ _]?compile\b.{0,60}\b(?:fail\w{0,4}|crash\w{0,3}|errors?|breaks?|not "
+        r"(?:work|support)\w{0,4})\b"
+        r"|\b(?:fail\w{0,4}|crash\w{0,3}|errors?|not compatible) (?:with|in|when using|during) (?:torch\.?[ "
+        r"_]?compile|inductor|dynamo)\b"
+    ),
 )
 PATTERNS = (
     Pattern("ackend compile failed", weight=88),
@@ -58,7 +66,8 @@ PATTERNS = (
     Pattern("torch._dynamo.exc", r"torch\._dynamo\.exc\.\w{1,60}", raised=True, weight=92),
     Pattern("torch._inductor", r"torch\._inductor\.exc\.\w{1,60}", raised=True, weight=92),
     Pattern("cannot find -lcuda", weight=94),
+    Pattern("cuda_utils", r"cuda_utils\.c\W.{0,40}error", weight=94),
     Pattern("libcuda.so cannot found", weight=94),
     Pattern("failed to translate module to LLVM", weight=94),
-    Pattern("Python.h", r"fatal error: Python\.h: No such file", weight=94),
+    Pattern("Python.h", r"fatal error.{0,80} Python\.h: No such file", weight=94),
 )
