@@ -72,7 +72,7 @@ _EXCUSES = re.compile(
     r"|register cu\w{2,8} (?:factory|plugin)|0 (?:errors?|failed)|errors?[ =:]{1,3}0|without errors?"
     r"|using default|succe(?:ss|eded)\w{0,4}|recovered|passed"
     r"|on_?error|(?-i:error_?(?:rate|file|handler|log)s?)|libibverbs|lib wrapper|flight recorder|no need"
-    r"|not (?:need|requir)\w{0,4})(?![a-z])"
+    r"|no longer (?:required|needed|necessary)|not (?:need|requir)\w{0,4})(?![a-z])|\|\| {0,4}(?:echo|true|exit)\b"
     r"|(?i:unable to initialize backend|to perform barrier as devices|autotune, .{1,120} appears to be on an NFS"
     r"|could not find (?:cuda drivers|tensorrt)|not available, "
     r"(?:running|training) on cpu)"

@@ -70,7 +70,8 @@ _LEVEL = re.compile(r"(?:^|[\s\[|:(<-])(?:ERROR|CRITICAL|FATAL|SEVERE|[Ff]atal)(
 _NOT_SO = re.compile(
     r"\b(?:[A-Z]\w{0,60}Warning|WARN(?:ING)?|INFO|DEBUG)\b|[Tt]raceback \(most|ChildFailedError|%\|"
     r"|(?:^|[\s:])\[?W\d{3,4} |\b(?:[Rr]etrying|[Ii]gnor(?:e[sd]?|ing)|[Ss]kipp(?:ed|ing)|[Ff]all(?:s|ing) "
-    r"back|accepting)\b"
+    r"back|accepting)\b|\bno longer (?:required|needed|necessary)\b|\|\| {0,4}(?:echo|true|exit)\b"
+    r"|\bnot available[,;.] {0,2}(?:running|using|training|switching|defaulting|falling|disabling)\b"
 )
 _WHAT = re.compile(r"\s{0,8}what\(\):\s{1,4}\S")
 """The message of an exception in C++ that nobody caught."""

@@ -12,6 +12,7 @@ FIRES = (
     "failed to get the device: CUDA_ERROR_NOT_INITIALIZED: initialization error\n",
     "THCudaCheck FAIL file=THCGeneral.cpp line=50 error=3 : initialization error\n",
     "LogicError: cuInit failed: initialization error\n",
+    "Error: cannot use CUDA after fork\n",
 )
 
 SILENT = (

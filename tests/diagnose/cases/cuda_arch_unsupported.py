@@ -9,6 +9,9 @@ FIRES = (
     "NotImplementedError: No operator found for this attention: requires device with capability > (8, 0) "
     "but your GPU has capability (7, 5)\n",
     "ValueError: Unknown CUDA arch (12.0) or GPU not supported\n",
+    "ValueError: FP8 needs what this card lacks: it requires a GPU with compute capability >= 8.9, actual = `8.6`\n",
+    "NotImplementedError: No operator found for `memory_efficient_attention_forward` with inputs: requires "
+    "device with capability > (8, 0) but your GPU has capability (7, 5) (too old)\n",
 )
 
 SILENT = ("RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n",)

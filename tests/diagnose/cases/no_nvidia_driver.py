@@ -18,4 +18,5 @@ SILENT = (
         "Epoch 3/3 loss 0.5\n"
         "Training finished\n"
     ),
+    "PyTorch 2.1.0+cpu, CUDA not available, running on cpu\n",
 )

@@ -10,4 +10,5 @@ SILENT = (
     "The model is quantized with bitsandbytes\nstep 1 loss 2.0\n",
     "NotImplementedError: Could not run 'aten::mul' with arguments from the 'SparseMPS' backend. It is only "
     "available for these backends: [CPU, MPS, Meta, QuantizedCPU].\n",
+    "* bitsandbytes is no longer required\n",
 )

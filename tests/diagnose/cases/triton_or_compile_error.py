@@ -20,6 +20,9 @@ FIRES = (
     "AssertionError: libcuda.so cannot found!\n",
     "FSDP causes a graph break in forward, the error goes away without torch.compile\n",
     "cuda_utils.c(12): fatal error C1083: Cannot open include file: Python.h: No such file or directory\n",
+    "jaxlib.xla_extension.XlaRuntimeError: INTERNAL: ptxas exited with non-zero error code 256, output:\n",
+    "XlaRuntimeError: INTERNAL: No PTX compilation provider is available. Neither ptxas/nvlink nor nvjtlink "
+    "is available.\n",
 )
 
 SILENT = (

@@ -10,6 +10,7 @@ FIRES = (
     "Exception: data did not match any variant of untagged enum PreTokenizerWrapper at line 90 column 3\n",
     "AttributeError: 'LlamaAttention' object has no attribute 'rope_theta'\n",
     "The script is incompatible with `peft == 0.13.0`, an error is raised.\n",
+    "ValueError: Tokenizer class Qwen2Tokenizer does not exist or is not currently imported.\n",
 )
 
 SILENT = (

@@ -52,6 +52,8 @@ PATTERNS = (
     Pattern("Unsupported gpu architecture"),
     Pattern("not supported on .target", r"not supported on \.target 'sm_\w{2,8}'"),
     Pattern("only supports Ampere GPUs", weight=99),
+    Pattern("requires a GPU with compute capability", weight=94),
+    Pattern("requires device with capability", weight=94),
     Pattern("Unknown CUDA arch", weight=99),
     Pattern("no longer supports this GPU because", weight=60),
     Pattern("is not a recognized processor", r"'sm_\w{2,8}' is not a recognized processor", weight=60),

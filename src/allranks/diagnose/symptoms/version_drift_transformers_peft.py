@@ -53,6 +53,7 @@ CLAIM = Claim(
     ),
 )
 PATTERNS = (
+    Pattern("does not exist or is not currently imported", weight=96),  # a tokenizer of a newer transformers
     Pattern("data did not match any variant", weight=92),  # a file of a newer tokenizers
     Pattern("got multiple values for", r"for (?:keyword )?argument", weight=CRASH + 4, raised=True),
     Pattern("cannot import name", raised=True),
