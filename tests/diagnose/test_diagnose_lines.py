@@ -36,6 +36,8 @@ PREFIXES = [
     ("\x1b[36m(TrainWorker pid=27041, ip=10.0.0.2)\x1b[0m [rank1] step 0", 1, "10.0.0.2", None, None, "step 0"),
     ("[36m(TrainWorker pid=27041)[0m hello", None, None, None, None, "hello"),
     ("> [rank2]: quoted", 2, None, None, None, "quoted"),
+    ("# A title of two ranks", None, None, None, None, "A title of two ranks"),
+    ("#!/bin/bash -l", None, None, None, None, "#!/bin/bash -l"),
     ("[E NCCL.cpp:828] [Rank 5] Watchdog", 5, None, None, None, "[E NCCL.cpp:828] [Rank 5] Watchdog"),
     ("[PG 1 Rank 6] Exception", 6, None, None, None, "[PG 1 Rank 6] Exception"),
     ("100%|██| 9/9 [rank2]:[E1120] glued", 2, None, None, None, "100%|██| 9/9 [rank2]:[E1120] glued"),
@@ -184,3 +186,11 @@ def test_what_a_shell_says_of_signals_is_their_number_and_other_codes_stay() -> 
 )
 def test_evidence_is_cut_only_where_it_is_too_long(text: str, cut: str) -> None:
     assert clean(text, 5) == cut
+
+
+def test_only_the_first_mark_of_a_title_in_the_first_lines_is_dropped():
+    assert [line.text for line in parse("a/b · issue\n# A title\n# A comment\n")][1:] == [
+        "A title",
+        "# A comment",
+    ]
+    assert [line.text for line in parse("\n" * 4 + "# A comment\n")][-1] == "# A comment"

@@ -83,6 +83,11 @@ def parse(
 
 
 _QUOTE = re.compile(r"(?:> ){1,3}")
+_TITLE = re.compile(r"#{1,6} (?=\S{1,200} \S|[^\x00-\x7f])")
+TITLE_WITHIN = 4
+"""A report in Markdown has its title in one of so many first lines. Later, and after another such line, `#` begins a
+comment."""
+
 TRACEBACK = "Traceback (most recent call last)"
 _A_FRAME = '  File "'
 _CLASS = re.compile(r"[A-Z]\w{2,60}[ ]{2,80}$")
@@ -113,6 +118,7 @@ class Reader:
         self.place[NODE] = node or self.place[NODE]
         self.learned = Learned()
         self.before: Tuple[str, str] = ("", "")
+        self.titled = False
         self.named: Set[str] = set()
         """The files that the headings of this log named."""
 
@@ -124,6 +130,9 @@ class Reader:
     def read(self, raw: str, number: int) -> Iterator[Line]:
         if raw.startswith(("==> ", "---")) or self.before[0]:
             self._heading(raw)
+        if number <= TITLE_WITHIN and raw[:1] == "#" and not self.titled:
+            self.titled = True
+            raw = _TITLE.sub("", raw, count=1)
         if len(raw) > LINE_LIMIT and not looks_wrapped(raw):
             raw = raw[: LINE_LIMIT - 1024] + " … " + raw[-1024:]
         place = list(self.place)

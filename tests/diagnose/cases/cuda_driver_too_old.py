@@ -6,6 +6,12 @@ FIRES = (
     "RuntimeError: CUDA driver version is insufficient.\n",
     "XlaRuntimeError: INTERNAL: the CUDA driver 11020 is older than required 12000\n",
     "Error 803: system has unsupported display driver / cuda driver combination\n",
+    (
+        "/env/torch/cuda/__init__.py:138: UserWarning: CUDA initialization: The NVIDIA driver on your "
+        "system is too old (found version 11040).\n"
+        "ValueError: FP16 Mixed precision training with AMP or APEX (`--fp16`) and FP16 half precision "
+        "evaluation can only be used on CUDA devices.\n"
+    ),
 )
 
 SILENT = (

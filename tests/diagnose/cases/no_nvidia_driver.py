@@ -7,6 +7,11 @@ FIRES = (
     "the image doesn't see CUDA, the training fails\n",
     "ValueError: Device id must be less than GPU count, but received id is: 0. GPU count is: 0.\n",
     "RuntimeError: Failed to infer device type\n",
+    (
+        "/env/torch/cuda/__init__.py:107: UserWarning: CUDA initialization: Found no NVIDIA driver on your system.\n"
+        "ValueError: FP16 Mixed precision training with AMP or APEX (`--fp16`) and FP16 half precision "
+        "evaluation can only be used on CUDA devices.\n"
+    ),
 )
 
 SILENT = (

@@ -8,6 +8,7 @@ FIRES = (
     "ValueError: Cannot use GPU, this paddle is not compiled with CUDA\n",
     "AssertionError: Torch not compiled with XPU enabled\n",
     "NotImplementedError: Could not run 'aten::empty.memory_format' with arguments from the 'CUDA' backend.\n",
+    ("PyTorch built with CUDA:         False\nNo GPU detected.\n"),
 )
 
 SILENT = (

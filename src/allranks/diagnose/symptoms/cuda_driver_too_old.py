@@ -26,9 +26,12 @@ from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.half_precision_unavailable import (
+    CAUSE as HALF_PRECISION_UNAVAILABLE,
+)
 from allranks.diagnose.symptoms.no_nvidia_driver import CAUSE as NO_NVIDIA_DRIVER
 
-CAUSE = Cause(__name__, explains=(NO_NVIDIA_DRIVER,))
+CAUSE = Cause(__name__, explains=(NO_NVIDIA_DRIVER, HALF_PRECISION_UNAVAILABLE))
 _OLD = (
     r"(?i)\bdrivers?\b(?: version)?.{0,60}\b(?:older than|too old|insufficient|outdated|supports only|only supports"
     r"|does(?: not|n't) support cuda)\b|\bunsupported display driver|\b(?:update|upgrade) (?:your|the) "

@@ -43,9 +43,9 @@ CLAIM = Claim(
 )
 PATTERNS = (
     Pattern("requires .target", r"\.b?f\w{2,4}\S{0,20}' requires \.target sm_", weight=94),  # ptxas, LLVM
-    Pattern("mixed precision requires a", r"(?:fp|bf)\d{1,2} mixed precision requires"),
-    Pattern("Mixed precision training with AMP", r"can only be used on"),
-    Pattern("setup doesn't support bf", raised=False),
+    Pattern("mixed precision requires a", r"(?:fp|bf)\d{1,2} mixed precision requires", weight=90),
+    Pattern("Mixed precision training with AMP", r"can only be used on", weight=90),  # or no GPU is seen
+    Pattern("setup doesn't support bf", raised=False, weight=90),
     Pattern("not implemented for 'Half'", weight=92),
     Pattern("is only supported on GPUs with compute capability", weight=92),
     Pattern("Attempting to unscale FP", weight=96),

@@ -30,8 +30,11 @@ from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.half_precision_unavailable import (
+    CAUSE as HALF_PRECISION_UNAVAILABLE,
+)
 
-CAUSE = Cause(__name__)
+CAUSE = Cause(__name__, explains=(HALF_PRECISION_UNAVAILABLE,))
 CLAIM = Claim(
     subject=(
         r"(?i)\bno (?:available |usable |visible |cuda |nvidia ){0,3}(?:gpus?|cuda devices?|accelerators?)\b"

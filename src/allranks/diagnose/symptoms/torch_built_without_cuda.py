@@ -28,11 +28,14 @@ from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import CRASH, Pattern
+from allranks.diagnose.symptoms.half_precision_unavailable import (
+    CAUSE as HALF_PRECISION_UNAVAILABLE,
+)
 from allranks.diagnose.symptoms.version_drift_transformers_peft import (
     CAUSE as VERSION_DRIFT_TRANSFORMERS_PEFT,
 )
 
-CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT,))
+CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT, HALF_PRECISION_UNAVAILABLE))
 _LACKS = (
     r"(?i)^(?!.{0,200}\b(?:bitsandbytes|bnb|xformers|apex|mmcv|horovod|torchvision|flash[-_]?att\w{0,6}|detectron2?)\b).{0,300}?"
     r"(?:\b(?:not|n't) (?:been )?(?:compiled|built) with (?:cuda|gpu|nccl|xpu|npu|rocm|nvidia)(?! kernel)"
@@ -57,5 +60,6 @@ PATTERNS = (
         weight=90,
     ),
     Pattern("Torch not compiled with", r"Torch not compiled with [A-Z]{3,8} enabled"),
+    Pattern("built with CUDA", r"(?i)\bbuilt with CUDA ?[:=] {0,12}(?:False|No)\b", weight=94),
     Pattern("have NCCL built in", r"Distributed package doesn't have NCCL built in"),
 )

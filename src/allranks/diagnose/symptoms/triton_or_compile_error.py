@@ -50,6 +50,7 @@ CLAIM = Claim(
 PATTERNS = (
     Pattern("ackend compile failed", weight=88),
     Pattern("ptxas exited with", weight=94),
+    Pattern("LLVM ERROR", weight=88),
     Pattern("No PTX compilation provider", weight=94),  # XLA
     Pattern("ptxas", r"CalledProcessError: .{0,400}ptxas|ptxas fatal", weight=94),
     Pattern(  # the compiler that torch or Triton started
