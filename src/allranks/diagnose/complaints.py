@@ -20,7 +20,7 @@ _STEMS = (
     "crashed", "crashes", "insufficient", "unschedulable", "evicted", "preempted", "exceeded", "corrupt",
     "corrupted", "invalid", "unavailable", "aborted", "aborting", "abort", "unexpectedly", "missing", "expired",
     "hang", "hangs", "stuck", "stucks", "stucked",
-    "xid", "exhausted", "terminated", "rejected", "unhealthy", "abnormally", "exception",
+    "xid", "oom", "OOMs", "exhausted", "terminated", "rejected", "unhealthy", "abnormally", "exception",
     "critical", "fault", "couldn", "exits", "exited", "dropped", "crashing", "hung", "stalled", "broken",
     "disconnected", "uncorrectable", "found", "such", "exist", "busy", "supported", "closed", "unknown",
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
@@ -60,11 +60,11 @@ _SAYS = re.compile(
     r"|not (?:yet )?(?:up|reachable|start(?:ed|ing)?|work(?:s|ing)?|connected|enough|respond)"
     r"|won['’]?t start"
     r"|no (?:\w{1,20} )?(?:devices?|gpus?|nodes?|route|space|response|capacity|resources?|victims)"
-    r"|gpu resets?|xid:? \d{1,3}|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL))(?![a-z])"
+    r"|gpu resets?|(?-i:OOM)(?:s|ed)?|xid:? \d{1,3}|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL))(?![a-z])"
     "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa|\u5360\u7528|\u7206|\u6389\u5361|\u6302\u8d77|\u4e22\u5931|\u65ad\u8fde"
 )
 _EXCUSES = re.compile(
-    r"(?i)(?<![a-z])(?:info|debug(?!_)|(?-i:TRACE)|verbose|ignor(?:e|ed|ing)|skip(?:ped|ping)?|deprecat\w{0,6}"
+    r"(?i)(?<![a-z])(?:info|avoiding|preventing|debug(?!_)|(?-i:TRACE)|verbose|ignor(?:e|ed|ing)|skip(?:ped|ping)?|deprecat\w{0,6}"
     r"|no errors?"
     r"|(?!\S{0,40}(?:llm|sglang|inference|api|model))\S{1,40} server at (?:localhost|127)"
     r"|/sys/module/amdgpu|amdgpu not found in modules|NET/Plugin\b.{0,20}not find"

@@ -83,7 +83,7 @@ def parse(
 
 
 _QUOTE = re.compile(r"(?:> ){1,3}")
-_TITLE = re.compile(r"#{1,6} (?=\S{1,200} \S|[^\x00-\x7f])")
+_TITLE = re.compile(r"#{1,6} (?=\S{1,200} \S|\S{0,60}[^\x00-\x7f])")
 TITLE_WITHIN = 4
 """A report in Markdown has its title in one of so many first lines. Later, and after another such line, `#` begins a
 comment."""

@@ -12,6 +12,11 @@ FIRES = (
     "ValueError: FP8 needs what this card lacks: it requires a GPU with compute capability >= 8.9, actual = `8.6`\n",
     "NotImplementedError: No operator found for `memory_efficient_attention_forward` with inputs: requires "
     "device with capability > (8, 0) but your GPU has capability (7, 5) (too old)\n",
+    "RuntimeError: CUDA error: invalid device function\n",
+    "Invalid device function with an RTX 3060\n",
 )
 
-SILENT = ("RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n",)
+SILENT = (
+    "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n",
+    "RuntimeError: HIP error: invalid device function\n",
+)

@@ -6,6 +6,7 @@ FIRES = (
     "Error: nvcc not found\n",
     "ImportError: Bad git executable.\n",
     "FileNotFoundError: [Errno 2] No such file or directory: 'ffmpeg -y -i /tmp/a'\n",
+    "Cannot find installation of ffmpeg\n",
 )
 
 SILENT = (

@@ -25,6 +25,7 @@ FIRES = (
     "is available.\n",
     "LLVM ERROR: Failed to compute parent layout for slice layout.\n",
     "# Training crashes with torch.compile: Triton kernel error\n",
+    "Error: the recompilation limit was reached\n",
 )
 
 SILENT = (

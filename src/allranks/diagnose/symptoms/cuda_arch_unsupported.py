@@ -59,4 +59,7 @@ PATTERNS = (
     Pattern("is not a recognized processor", r"'sm_\w{2,8}' is not a recognized processor", weight=60),
     Pattern("too old to be supported by the triton", weight=99),
     Pattern("cudaErrorNoKernelImageForDevice", weight=99),
+    Pattern(
+        "device function", r"(?i)\binvalid device function", weight=92, without=("HIP", "hip", "ROCm", "gfx")
+    ),
 )

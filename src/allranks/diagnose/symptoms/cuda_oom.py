@@ -46,6 +46,8 @@ COMPLAINT = Complaint(
         r"(?i)\b(?:cuda|gpu|device|hbm|vram|npu|hip|gpu device)\b.{0,60}out of memory|\bout of (?:gpu"
         r"|device|cuda|hbm|video) memory|\bcudaMalloc\w{0,8}|\bcuda oom|\boom on (?:gpu|device)"
         r"|\u663e\u5b58(?:\u4e0d\u8db3|\u6ea2\u51fa)|\u7206\u663e\u5b58"
+        r"|^(?!.{0,200}\b(?:cpu|ram|host|system|container|pod|cgroup|kill\w{0,5}|slurmstepd|dataloader|workers?|avoid\w{0,3}|prevent\w{0,3}|reduc\w{1,3}|handl\w{1,3}|until|if)\b)"
+        r".{0,200}(?<![A-Za-z])(?-i:OOM)(?:s|ed)?(?![\w-])"
     ),
 )
 PATTERNS = (

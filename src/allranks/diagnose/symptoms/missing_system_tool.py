@@ -50,7 +50,8 @@ CLAIM = Claim(
     subject=(
         rf"(?i)(?<![\w./-])['\"`]?{TOOL}['\"`]? (?:was |is |could |can ?)?(?:not (?:be )?(?:found"
         rf"|installed|available|recogni[sz]ed)"
-        rf"|missing)\b|\b(?:find|locate|check(?:ing)? for|without|missing|install) (?:the )?['\"`]?{TOOL}\b(?!-|_)"
+        rf"|missing)\b|\b(?:find|locate|check(?:ing)? for|without|missing|install|installation of) (?:the "
+        rf")?['\"`]?{TOOL}\b(?!-|_)"
         r"|\bbad git executable|\bcommand not found"
     ),
     settles=_ABSENT,

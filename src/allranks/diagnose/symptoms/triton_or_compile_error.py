@@ -37,7 +37,10 @@ from allranks.diagnose.symptoms.version_drift_transformers_peft import (
 CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT,))
 CLAIM = Claim(
     frame=r"/triton/|/torch/_(?:inductor|dynamo|functorch)/|/torch/__init__\.py in __call__",
-    subject=r"(?i)\btriton|torch\.compile|\b(?:dynamo|inductor)\b|\b(?:nvrtc|ptxas|PTX|MLIR)\b|\bnvcc\b.{0,40}\b(?:return|compil|exit)|\bPassManager\b",
+    subject=(
+        r"(?i)\btriton|torch\.compile|\b(?:dynamo|inductor)\b|\brecompil(?:e|ation)[ _]limit"
+        r"|\b(?:nvrtc|ptxas|PTX|MLIR)\b|\bnvcc\b.{0,40}\b(?:return|compil|exit)|\bPassManager\b"
+    ),
     settles=(
         r"(?i)\bgraph[ _]breaks?\b|\b(?:dynamo|inductor)\b.{0,40}\b(?:errors?|fail\w{0,4}|crash\w{0,3}"
         r"|unsupported|only supports)\b"
