@@ -18,6 +18,9 @@ _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
 
 _WARNS = re.compile(r"(?:^|[\s:\[])W(?:\d{3,4})?[ ]")
 
+_FRAME = re.compile(r"\s{0,40}File \".{1,400}\", line \d{1,7}")
+"""Where something was raised. It does not say what."""
+
 MOST = 200
 """Texts that are compared with all sentences, which takes some 10 ms for each."""
 
@@ -27,7 +30,7 @@ NOTE = "No pattern matches this error. It reads most like this cause."
 def likeliest(crashed: str, *texts: str) -> Iterator[str]:
     """The cause that the first of these texts comes near to, if it says more than that a program `crashed`."""
     for text in texts:
-        found = nearest(text) if text else None
+        found = nearest(text) if text and _FRAME.match(text) is None else None
         if found is not None:
             if found.cause != crashed and not cause(found.cause).healthy:
                 yield found.cause

@@ -14,9 +14,13 @@ FIRES = (
     "device with capability > (8, 0) but your GPU has capability (7, 5) (too old)\n",
     "RuntimeError: CUDA error: invalid device function\n",
     "Invalid device function with an RTX 3060\n",
+    "FlashAttention is not supported on V100\n",
+    "Unfortunately my V100 does not support this kernel, it fails\n",
+    "RuntimeError: Expected is_sm80 to be true, but got false.\n",
 )
 
 SILENT = (
     "RuntimeError: The NVIDIA driver on your system is too old (found version 11040).\n",
     "RuntimeError: HIP error: invalid device function\n",
+    "NCCL P2P is not supported on RTX 2080 Ti\n",
 )

@@ -37,6 +37,12 @@ FIRES = (
         1,
     ),
     "MUSA error: operation not supported\n",
+    (
+        "it failed\n"
+        "Traceback (most recent call last):\n"
+        '  File "/root/tools/train.py", line 342, in <module>\n'
+        "    main()\n"
+    ),
 )
 
 SILENT = (
