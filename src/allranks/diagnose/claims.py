@@ -12,9 +12,11 @@ import re
 from functools import lru_cache, partial
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+from allranks.diagnose.chinese import in_english
+
 CHINESE = (
     "|\u62a5\u9519|\u9519\u8bef|\u5931\u8d25|\u5f02\u5e38|\u65e0\u6cd5|\u4e0d\u652f\u6301|\u4e0d\u80fd"
-    "|\u627e\u4e0d\u5230|\u7f3a\u5c11|\u4e0d\u5b58\u5728"
+    "|\u627e\u4e0d\u5230|\u7f3a\u5c11|\u4e0d\u5b58\u5728|\u4e0d\u517c\u5bb9|\u672a\u5b89\u88c5|\u6ca1\u6709\u5b89\u88c5|\u6ca1\u5b89\u88c5|\u68c0\u6d4b\u4e0d\u5230|\u672a\u68c0\u6d4b|\u6ca1\u6709\u68c0\u6d4b|\u8bc6\u522b\u4e0d\u5230|\u88ab\u5360\u7528|\u4e0d\u5728\u540c\u4e00"
 )
 """Words for an error, a failure, what cannot be done, is not supported, found or there."""
 
@@ -112,7 +114,7 @@ def place_of_class(text: str) -> Optional[str]:
 def claimants(claims: Dict[str, Claim], text: str, frames: Sequence[str], context: str = "") -> Iterator[str]:
     """The symptoms that an exception's line may belong to, the likeliest first. `context`: the words before it, or the
     next line of its message."""
-    message = without_links(_without_command(_WRAPPED.sub("", text[:_LONGEST], count=1)))
+    message = in_english(without_links(_without_command(_WRAPPED.sub("", text[:_LONGEST], count=1))))
     places = [place for place in (place_of(frames), place_of_class(message)) if place is not None]
     placed = [
         name for name, one in claims.items() if one.frame and any(map(compiled(one.frame).search, places))

@@ -10,6 +10,7 @@ import re
 from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from allranks.diagnose import tongues
+from allranks.diagnose.chinese import in_english
 from allranks.diagnose.claims import compiled, without_links
 from allranks.diagnose.lines import Line
 from allranks.diagnose.streams import CODE, Seen
@@ -61,7 +62,7 @@ _SAYS = re.compile(
     r"|won['’]?t start"
     r"|no (?:\w{1,20} )?(?:devices?|gpus?|nodes?|route|space|response|capacity|resources?|victims)"
     r"|gpu resets?|(?-i:OOM)(?:s|ed)?|xid:? \d{1,3}|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL))(?![a-z])"
-    "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa|\u5360\u7528|\u7206|\u6389\u5361|\u6302\u8d77|\u4e22\u5931|\u65ad\u8fde"
+    "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa|\u5360\u7528|\u7206|\u6389\u5361|\u6302\u8d77|\u4e22\u5931|\u65ad\u8fde|\u7f3a\u5c11|\u627e\u4e0d\u5230|\u672a\u5b89\u88c5|\u6ca1\u6709\u5b89\u88c5|\u6ca1\u5b89\u88c5|\u4e0d\u652f\u6301|\u4e0d\u517c\u5bb9|\u672a\u68c0\u6d4b|\u6ca1\u6709\u68c0\u6d4b|\u68c0\u6d4b\u4e0d\u5230|\u8bc6\u522b\u4e0d\u5230"
 )
 _EXCUSES = re.compile(
     r"(?i)(?<![a-z])(?:info|avoiding|preventing|debug(?!_)|(?-i:TRACE)|verbose|ignor(?:e|ed|ing)|skip(?:ped|ping)?|deprecat\w{0,6}"
@@ -186,7 +187,7 @@ def complainants(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, 
     the likeliest first."""
     guess = _GUESSES.search(text)
     text = text[: min(guess.start() if guess is not None else _LONGEST, _LONGEST)]
-    text = without_links(tongues.english(text))
+    text = in_english(without_links(tongues.english(text)))
     if not text.isascii():
         text = _SCRIPTS.sub(" ", text)
     return _about(subjects, _PATH.sub("/", text)) or _about(subjects, text)

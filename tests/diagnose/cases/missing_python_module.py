@@ -8,6 +8,8 @@ FIRES = (
     "wandb: ERROR Could not import package matplotlib, is it installed?\n",
     "importlib.metadata.PackageNotFoundError: No package metadata was found for bitsandbytes\n",
     "Error: the run failed, module not found on the second worker\n",
+    "缺少mpi4py，训练失败\n",
+    "提示 bitsandbytes 未安装\n",
 )
 
 SILENT = (

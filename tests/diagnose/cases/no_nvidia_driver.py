@@ -12,6 +12,7 @@ FIRES = (
         "ValueError: FP16 Mixed precision training with AMP or APEX (`--fp16`) and FP16 half precision "
         "evaluation can only be used on CUDA devices.\n"
     ),
+    "没有检测到GPU\n",
 )
 
 SILENT = (

@@ -5,6 +5,7 @@ FIRES = (
     "two devices, cuda:0 and cuda:1!\n",
     "Traceback (most recent call last):\nRuntimeError: expected scalar type Float but found BFloat16\n",
     "torch.distributed.DistBackendError: Tensor on device cuda:0 is not on the expected device cuda:1\n",
+    "张量不在同一设备上 cuda:0 and cpu\n",
 )
 
 SILENT = (

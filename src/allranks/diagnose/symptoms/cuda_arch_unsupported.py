@@ -40,7 +40,7 @@ _OLD = (
 _SETTLED = (
     r"(?i)\bcompute[ _]capabilit(?:y|ies)\b"
     r"|\b(?:device|gpu|cuda)s? (?:with |of |has )?(?:cuda )?capability\b"
-    r"|^(?!.{0,200}\b(?:nccl|p2p|nvlink|peer|drivers?)\b).{0,200}?"
+    r"|^(?!.{0,200}\b(?:nccl|p2p|nvlink|peer|drivers?|b?fp?16|bfloat16|fp8|tf32)\b).{0,200}?"
     rf"(?:\b(?:not|n't|no) (?:yet )?(?:support\w{{0,5}}|compatible)\b.{{0,40}}\b{_OLD}\b"
     rf"|\b{_OLD}\b.{{0,60}}\b(?:not|n't) (?:yet )?(?:support\w{{0,5}}|compatible)\b)"
 )

@@ -57,7 +57,7 @@ COMPLAINT = Complaint(
         r"(?i)\bnvidia[-_ ](?:smi|driver|uvm|modprobe|drm|kernel|dkms)|\bnvml\w{0,40}|\blibcuda\b"
         r"|\bcuda (?:driver|devices?|capable|gpus?)\b|\bno (?:cuda |nvidia )?gpus?\b|cudaGetDeviceCount"
         r"|cuInit|CUDA_ERROR_NO_DEVICE|\bgpus? (?:is |are |was )?not (?:be )?(?:found|available|detected)"
-        r"|\bgpu driver|^no devices were found"
+        r"|\bgpu driver|^no devices were found|\b(?:did not detect|cannot find|no) {0,2}(?:any |usable )?gpus?\b"
     ),
 )
 PATTERNS = (
