@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allranks.diagnose import diagnose, parse
+from allranks.diagnose.chinese import in_english
 from allranks.diagnose.tongues import english
 
 TEXTS = [
@@ -33,3 +34,17 @@ def test_other_text_stays_as_it_is():
     line = "Die Adresse ist 10.0.0.5, \u8bad\u7ec3\u5f00\u59cb"
     assert english(line) == line
     assert diagnose(parse(line + "\n", "x.log")).cause == "unproven"
+
+
+@pytest.mark.parametrize(
+    ("text", "known"),
+    [
+        ("\u7f3a\u5c11mpi4py", " no module named mpi4py"),
+        ("\u7f3a\u5c11config", " missing config"),
+        ("bitsandbytes \u672a\u5b89\u88c5", "bitsandbytes is not installed "),
+        ("\u9a71\u52a8\u7248\u672c\u592a\u4f4e", " driver version is too old "),
+        ("two  blanks", "two  blanks"),
+    ],
+)
+def test_words_of_errors_in_chinese_are_read_as_english(text, known):
+    assert in_english(text) == known

@@ -12,10 +12,14 @@ import re
 from functools import lru_cache, partial
 from typing import Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
+from allranks.diagnose.chinese import in_english
+
 CHINESE = (
     "|\u4e3a\u7a7a|\u6ca1\u6709?|\u4e0d\u5168|\u635f\u574f|\u62a5\u9519|\u9519\u8bef|\u5931\u8d25"
     "|\u5f02\u5e38|\u65e0\u6cd5|\u4e0d\u652f\u6301|\u4e0d\u80fd"
-    "|\u627e\u4e0d\u5230|\u7f3a\u5c11|\u4e0d\u5b58\u5728"
+    "|\u627e\u4e0d\u5230|\u7f3a\u5c11|\u4e0d\u5b58\u5728|\u4e0d\u517c\u5bb9|\u672a\u5b89\u88c5"
+    "|\u68c0\u6d4b\u4e0d\u5230|\u672a\u68c0\u6d4b|\u8bc6\u522b\u4e0d\u5230"
+    "|\u88ab\u5360\u7528|\u4e0d\u5728\u540c\u4e00"
 )
 """Words for an error, a failure, what cannot be done, is not supported, found or there."""
 
@@ -38,7 +42,7 @@ COMPLAINS = re.compile(
     r"|zero) (?:samples|examples|rows|records)|ran out of|detected"
     r"|unable|misconfigur\w{1,24}"
     r"|no such|no (?:\S{1,60} ){1,4}(?:found|were|was|in|available|specified|provided|given|matche[sd])"
-    r"|conflicts?|exclusive|neither|either"
+    r"|conflicts?|exclusive|neither|either|false"
     r"|both|(?:issues?|problems?|trouble) with|too (?:small|large|few|many|long|short)|at least|empty|already"
     r"|(?:larger|smaller|greater|less|longer|shorter|lower|higher|more|fewer|older|newer) than|no attribute"
     r"|but (?:\w{1,20} ){0,4}(?:is|are|was|were|got|found|has|have|only))\b" + CHINESE,
@@ -55,6 +59,20 @@ _NEUTRAL = re.compile(
     r"|storage)"
 )
 """Frames of code that works for any caller: the one above it says whose exception it is."""
+
+_OF_KERNELS = re.compile(
+    r"(?i)\bcould not run '[^']{1,120}' with arguments from the '"
+    r"|\bnot (?:currently )?(?:implemented|supported) (?:for|on) the (?:mps|xpu|hpu|npu|mlu|musa|sdaa|ipu) "
+    r"(?:device|backend)\b"
+)
+"""torch has no kernel for an operator on that device: a crash, whatever the operator is called."""
+
+_LINK = re.compile(
+    r"\bhttps?://(?:[\w-]{1,40}\.){0,3}(?:github|githubusercontent|gitlab|gitee|stackoverflow|readthedocs"
+    r"|pytorch|nvidia"
+    r"|tensorflow|deepspeed)\.\w{2,4}/\S{1,400}"
+)
+"""The address of a page, whose words are not what a message is about."""
 
 _FRAME = re.compile(r'\s{0,8}File "([^"]{1,400})", line [\d?]{1,9}, in (\S{1,120})')
 _WRAPPED = re.compile(r"(?:[\w.]{1,120}: ){1,3}(?=[\w.]{1,120}(?:Error|Exception): )")
@@ -79,7 +97,8 @@ class Claim(NamedTuple):
     """`frame` is searched in `path in function` of the innermost frame that is not neutral; `subject` in a message that
     complains. `general`: any other claim on the subject wins. `broad`: its code serves many subjects, so that a claim
     of `settings`, whose subject says what was refused there, wins over the place. `code` is searched in the statement
-    that did not find a key: the name of what was searched says what lacks it."""
+    that did not find a key: the name of what was searched says what lacks it. `settles`: words that say what happened
+    (`X is not installed`), which win over all subjects that only say of what (`X`)."""
 
     frame: str = ""
     subject: str = ""
@@ -87,6 +106,7 @@ class Claim(NamedTuple):
     broad: bool = False
     settings: bool = False
     code: str = ""
+    settles: str = ""
 
 
 compiled = lru_cache(maxsize=None)(partial(re.compile, flags=re.ASCII))
@@ -114,7 +134,7 @@ def claimants(
 ) -> Iterator[str]:
     """The symptoms that an exception's line may belong to, the likeliest first. `context`: the words before it, or the
     next line of its message; `code`: the statement that raised it."""
-    message = message_of(text)
+    message = readable(message_of(text))
     places = [place for place in (place_of(frames), place_of_class(message)) if place is not None]
     placed = [
         name for name, one in claims.items() if one.frame and any(map(compiled(one.frame).search, places))
@@ -149,15 +169,29 @@ def message_of(text: str) -> str:
     return _COMMAND.sub("", _WRAPPED.sub("", text[:_LONGEST], count=1), count=1)
 
 
+def readable(text: str) -> str:
+    """The text without the addresses of pages that explain something, and with its Chinese words of errors in
+    English."""
+    return in_english(_LINK.sub("", text) if "://" in text else text)
+
+
 def _about(claims: Dict[str, Claim], message: str) -> List[Tuple[bool, int, str]]:
     """The claims on the subject of a complaint, the special ones and the first subject first. An expression that looks
     for several words of a line, and takes none, says more than one that finds a word."""
     found: List[Tuple[bool, int, str]] = []
-    if COMPLAINS.search(message) is not None and "[Errno " not in message:  # its subject is a path
+    if (
+        "[Errno " in message or _OF_KERNELS.search(message) is not None
+    ):  # its subject is a path, or an operator
+        return found
+    if COMPLAINS.search(message) is not None:
         choices = _CHOICES.search(message)
         short = message if choices is None else message[: choices.start()]
         for name, one in claims.items():
-            match = compiled(one.subject).search(message if one.general else short) if one.subject else None
-            if match is not None:
+            told = message if one.general else short
+            sure = compiled(one.settles).search(told) if one.settles else None
+            match = compiled(one.subject).search(told) if one.subject else None
+            if sure is not None:
+                found.append((one.general, sure.start() - _LONGEST, name))
+            elif match is not None:
                 found.append((one.general, match.start() if match.group() else -1, name))
     return sorted(found)

@@ -10,7 +10,7 @@ import re
 from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from allranks.diagnose import tongues
-from allranks.diagnose.claims import compiled
+from allranks.diagnose.claims import compiled, readable
 from allranks.diagnose.lines import Line
 from allranks.diagnose.streams import CODE, Seen
 
@@ -19,7 +19,8 @@ _STEMS = (
     "unable", "refused", "denied", "unreachable", "timeout", "timed", "lost", "dead", "died", "killed", "crash",
     "crashed", "crashes", "insufficient", "unschedulable", "evicted", "preempted", "exceeded", "corrupt",
     "corrupted", "invalid", "unavailable", "aborted", "aborting", "abort", "unexpectedly", "missing", "expired",
-    "hang", "hangs", "stuck", "exhausted", "terminated", "rejected", "unhealthy", "abnormally", "exception",
+    "hang", "hangs", "stuck", "stucks", "stucked",
+    "xid", "oom", "OOMs", "exhausted", "terminated", "rejected", "unhealthy", "abnormally", "exception",
     "critical", "fault", "couldn", "exits", "exited", "dropped", "crashing", "hung", "stalled", "broken",
     "disconnected", "uncorrectable", "found", "such", "exist", "busy", "supported", "closed", "unknown",
     "faults", "hanging", "detected", "available", "no", "not", "shutdown", "shut", "retry", "leaked", "sigabrt",
@@ -36,7 +37,7 @@ _FORMS = (form for stem in _STEMS for form in (stem, stem.capitalize(), stem.upp
 WORDS: Tuple[str, ...] = (*_FORMS, "OOMKilled", "OOMkilled", "NotReady", "NodeNotReady")
 """A complaint has one of these words."""
 
-EXPRESSION = r"(?i)(?:^|[^a-z])(?:" + "|".join(_STEMS) + r")(?:[^a-z]|$)|NCCL WARN"
+EXPRESSION = r"(?i)(?:^|[^a-z])(?:" + "|".join(_STEMS) + r")(?:[^a-z]|$)|NCCL WARN|OOMKilled|NotReady"
 """For a matcher: every line that complains matches it. Hyperscan compiles it in a third of the time that it takes for
 all forms of the words."""
 
@@ -49,7 +50,7 @@ _SAYS = re.compile(
     r"|could ?n[’o]?[’']?t|refuse[sd]|denied|unreachable|time ?-?outs?|timed out|lost|dead|died|killed"
     r"|crash(?:e[sd]|ing)?"
     r"|insufficient|unschedulable|evicted|preempted|exceed(?:ed|s)?|corrupt(?:ed|ion)?|invalid|unavailable"
-    r"|abort(?:ed|ing|s)?|unexpected(?:ly)?|missing|expired|hang(?:s|ing)?|hung|stuck|exhausted|terminated"
+    r"|abort(?:ed|ing|s)?|unexpected(?:ly)?|missing|expired|hang(?:s|ing)?|hung|stuck(?:s|ed)?|exhausted|terminated"
     r"|rejected|unhealthy"
     r"|abnormally|exception|critical|faults?|exit(?:s|ed) with|dropped|stalled|already in use|too many open"
     r"|prohibited|unprotected|forbidden|untolerated|unbound|(?:closed|reset) by|unauthorized"
@@ -65,15 +66,18 @@ _SAYS = re.compile(
     r"|not (?:yet )?(?:up|reachable|start(?:ed|ing)?|work(?:s|ing)?|connected|enough|respond)"
     r"|won['’]?t start"
     r"|no (?:\w{1,20} )?(?:devices?|gpus?|nodes?|route|space|response|capacity|resources?|victims)"
-    r"|dies|dying|interrupt(?:ion|ed)|cancell?ed|(?:node)?notready|oom(?:[- ]?kill\w{0,4})?"
-    r"|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL|HUP))(?![a-z])"
+    r"|dies|dying|interrupt(?:ion|ed)|cancell?ed|(?:node)?notready|oom(?:[- ]?kill\w{0,4}|s|ed)?"
+    r"|gpu resets?|xid:? \d{1,3}|SIG(?:ABRT|SEGV|KILL|BUS|FPE|ILL|HUP))(?![a-z])"
     "|\u65e0\u6cd5|\u5931\u8d25|\u8d85\u65f6|\u62a5\u9519|\u9519\u8bef|\u5f02\u5e38|\u5361\u4f4f"
     "|\u5d29\u6e83|\u5361\u6b7b|\u4e2d\u65ad|\u6302\u6389|\u65ad\u5f00|\u4e0d\u8db3|\u6ea2\u51fa"
     "|\u5360\u7528|\u7206|(?<!\u663e)\u5361\u5728|\u88ab ?kill|\u88ab\u6740|\u6740\u6b7b|\u6389\u5361|\u6302\u8d77"
-    "|\u4e22\u5931|\u65ad\u8fde"
+    "|\u4e22\u5931|\u65ad\u8fde|\u7f3a\u5c11|\u627e\u4e0d\u5230|\u672a\u5b89\u88c5|\u6ca1\u6709\u5b89\u88c5"
+    "|\u6ca1\u5b89\u88c5|\u4e0d\u652f\u6301|\u4e0d\u517c\u5bb9|\u672a\u68c0\u6d4b|\u6ca1\u6709\u68c0\u6d4b"
+    "|\u68c0\u6d4b\u4e0d\u5230|\u8bc6\u522b\u4e0d\u5230"
 )
 _EXCUSES = re.compile(
-    r"(?i)(?<![a-z])(?:info|debug|(?-i:TRACE)|verbose|ignor(?:e|ed|ing)|skip(?:ped|ping)?|deprecat\w{0,6}"
+    r"(?i)(?<![a-z])(?:info|avoiding|preventing|debug(?!_)|(?-i:TRACE)|verbose|ignor(?:e|ed|ing)|skip(?:ped"
+    r"|ping)?|deprecat\w{0,6}"
     r"|no errors?"
     r"|(?!\S{0,40}(?:llm|sglang|inference|api|model))\S{1,40} server at (?:localhost|127)"
     r"|/sys/module/amdgpu|amdgpu not found in modules|NET/Plugin\b.{0,20}not find"
@@ -82,7 +86,10 @@ _EXCUSES = re.compile(
     r"|not (?:supported|available|found|installed)\W{1,3}(?:using|use|will use|defaulting|disabling)"
     r"|using default|succe(?:ss|eded)\w{0,4}|recovered|passed"
     r"|on_?error|(?-i:error_?(?:rate|file|handler|log)s?)|libibverbs|lib wrapper|flight recorder|no need"
-    r"|not (?:need|requir)\w{0,4})(?![a-z])|^\W{0,6}if (?!i\b|we\b|my\b|our\b|it\b|the (?:job|training)\b)"
+    r"|no longer (?:required|needed|necessary)|not (?:need|requir)\w{0,4})(?![a-z])|\|\| {0,4}(?:echo|true|exit)\b"
+    r"|^\W{0,6}if (?!i\b|we\b|my\b|our\b|it\b|the (?:job|training)\b)"
+    r"|unable to initialize backend|to perform barrier as devices|autotune, .{1,120} appears to be on an NFS"
+    r"|could not find (?:cuda drivers|tensorrt)|not available, (?:running|training) on cpu"
 )
 _SOFTENS = re.compile(
     r"(?i)(?<![a-z])(?:retry(?:ing)?|fall(?:s|ing)? ?back|fallback|optional|\w{0,30}warning:|\w{0,30}warn:?"
@@ -139,11 +146,13 @@ NEAR_THE_END = 40
 
 class Complaint(NamedTuple):
     """`subject` is searched in a line that complains. `general`: a complaint on a special subject wins. `hints`: more
-    subjects, which are general even if `subject` is not."""
+    subjects, which are general even if `subject` is not. `settles`: words that say what happened, which win over all
+    subjects that only say of what."""
 
     subject: str
     general: bool = False
     hints: str = ""
+    settles: str = ""
 
 
 class Heard(NamedTuple):
@@ -203,17 +212,23 @@ def near_the_end(streams: Iterable[Seen], count: int) -> List[Heard]:
 def complainants(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, int, str]]:
     """(whether its subject is a general one, where in the text, cause) for each cause that a complaint may belong to,
     the likeliest first."""
-    text = tongues.english(told_in(text))
+    text = readable(tongues.english(told_in(text)))
     if not text.isascii():
         text = _SCRIPTS.sub(" ", text)
     return _about(subjects, _PATH.sub("/", text)) or _about(subjects, text)
 
 
 def _about(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, int, str]]:
-    told = [(name, one.general, one.subject) for name, one in subjects.items()]
-    told += [(name, True, one.hints) for name, one in subjects.items() if one.hints]
-    found = [(general, compiled(subject).search(text), name) for name, general, subject in told]
-    return sorted((general, match.start(), name) for general, match, name in found if match is not None)
+    found: List[Tuple[bool, int, str]] = []
+    for name, one in subjects.items():
+        sure = compiled(one.settles).search(text) if one.settles else None
+        match = sure or compiled(one.subject).search(text)
+        if match is not None:
+            found.append((one.general, match.start() if sure is None else match.start() - _LONGEST, name))
+        hint = compiled(one.hints).search(text) if one.hints else None
+        if hint is not None:
+            found.append((True, hint.start(), name))
+    return sorted(found)
 
 
 def of_exception(subjects: Dict[str, Complaint], kind: str, text: str) -> Iterator[str]:

@@ -77,7 +77,7 @@ class Evidence(Store):
         self._kept: Dict[Tuple[Any, ...], int] = {}
         self._shapes = Shapes()
         self._frames = frames()
-        self.title, self.title_text = 0, ""
+        self.title, self.title_text, self._is_script = 0, "", False
 
     # ---- one line ----
 
@@ -85,7 +85,7 @@ class Evidence(Store):
         text = line.text
         seen = self._count(line)
         shape = self._shapes.of(text)
-        if text.startswith(TITLE):
+        if text[:1] == "#":
             line, shape = self._titled(line, shape)
         if shape is PLAIN:
             if seen.traceback != OPEN:
@@ -101,7 +101,11 @@ class Evidence(Store):
         note_code(seen, text)
 
     def _titled(self, line: Line, shape: Shape) -> Tuple[Line, Shape]:
-        if self.count > TITLE_WITHIN:
+        if self.count <= TITLE_WITHIN and line.text.startswith("#!"):
+            self._is_script = True
+        if not line.text.startswith(TITLE):
+            return line, shape
+        if self._is_script or self.count > TITLE_WITHIN:
             return line, shape.of_comment
         self.title, self.title_text = self.count, line.text[len(TITLE) :]
         self._read_facts(line, shape)
@@ -336,13 +340,6 @@ class Evidence(Store):
         kept = [h for h in fresh if h.weight >= weight - CLOSE] if fresh else hits
         return Case(symptom, weight, tuple(kept), "certain" if weight >= STRONG else "likely")
 
-    @property
-    def explains(self) -> bool:
-        """Whether this text explains a program or a change of it and shows nothing of a run."""
-        if not self.words.intersection(("page", "proposal")) or self.steps or self.exits:
-            return False
-        return not (self.raised() or any(source.time for source in self.sources.values()))
-
     def later_steps(self, hit: "Hit | Raised | Heard") -> int:
         """The number of steps that the same log shows after the hit. If a run trained many more steps, this was not the
         reason for its end."""
@@ -383,12 +380,6 @@ class Evidence(Store):
             return False
         late = isinstance(hit, Raised) and hit.line.rank not in (None, source.end_rank)
         return not late or self.later_steps(hit) > STEPS_PRINTED_LATE
-
-    def raised(self) -> List[Tuple[Optional[int], Raised]]:
-        """All tracebacks' last lines, of ranks and of unlabelled streams, in order."""
-        found = [(self.rank_of(r.line), r) for seen in self.ranks.values() for r in seen.raised]
-        found += [(self.rank_of(r.line), r) for seen in self.streams.values() for r in seen.raised]
-        return sorted(found, key=lambda item: item[1].order)
 
     def blamers(self) -> Set[int]:
         """Ranks that print a communication error."""

@@ -44,7 +44,8 @@ STATED: it says in words that something failed. LOGGED: a logger does, as an err
 _STATES = re.compile(
     r"[Ee]rror|ERROR|[Ee]xception|\b[Ff]ail(?:s|ed|ure|ing)?\b|FAIL(?:ED|ING|URE)|FATAL|CRITICAL"
     r"|\b[Cc]rash(?:e[sd]|ing)?\b|\b[Cc](?:annot|ant|an't|an not|ould not)\b"
-    r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|[Uu]nrecogni[sz]ed|[Uu]ndefined|must|should"
+    r"|\b(?:[Uu]nable|[Uu]nexpected|[Ii]nvalid|[Mm]issing|[Uu]nsupported|[Uu]nknown|[Uu]nrecogni[sz]ed"
+    r"|[Uu]ndefined|must|should"
     r"|requires?)\b|mismatch"
     r"|\b(?:is|are|was|were|do|does|did|has|have) ?n(?:ot|'t|o longer)\b"
     r"|\b(?:[Ii]ssues?|[Pp]roblems?|[Tt]rouble) (?:with|when|while|in|on|during|loading)\b"
@@ -61,7 +62,9 @@ _STATES = re.compile(
     r"|\b[Cc]orrupt\w{0,3}\b|\b(?:[Bb]locks|[Pp]revents|[Bb]roken|[Rr]an out of)\b"
     r"|\bnot (?:be )?(?:updated|trained"
     r"|loaded|saved)\b"
-    r"|\b[Nn]ot (?:found|supported|allowed|implemented|recogni[sz]ed|available)\b|\b[Oo]ccur(?:s|red)?\b"
+    r"|\bis_available\(\).{0,40}\b[Ff]alse\b|\b[Ff]alse\b.{0,60}\bis_available\("
+    r"|\b[Nn]ot (?:found|supported|allowed|implemented|recogni[sz]ed|available|able|appli\w{2,5}|compatible|possible"
+    r"|work(?:s|ing)?|detect(?:ed|ing)?|visible)\b|\b[Oo]ccur(?:s|red)?\b"
     r"|(?<![\w.])(?:NaN|nan|NAN|Nan)s?(?![\w(]|\.\w)|\b[Nn]on-?[Ff]inite\b"
     r"|\b(?:[Ll]oss|[Gg]rad\w{0,12})\b.{0,24}\b[Ii]nf\w{0,6}\b|\b[Dd]iverge[sd]?\b|\b[Ee]xplod(?:e[sd]?"
     r"|ing)\b"
@@ -73,7 +76,9 @@ _LEVEL = re.compile(r"(?:^|[\s\[|:(<-])(?:ERROR|CRITICAL|FATAL|SEVERE|[Ff]atal)(
 _NOT_SO = re.compile(
     r"\b(?:[A-Z]\w{0,60}Warning|WARN(?:ING)?|INFO|DEBUG)\b|[Tt]raceback \(most|ChildFailedError|%\|"
     r"|not (?:supported|available|found|installed)\W{1,3}(?:using|use|will use|defaulting|disabling)\b"
-    r"|\b(?:[Rr]etrying|[Ii]gnor(?:e[sd]?|ing)|[Ss]kipp(?:ed|ing)|[Ff]all(?:s|ing) back|accepting)\b"
+    r"|(?:^|[\s:])\[?W\d{3,4} |\b(?:[Rr]etrying|[Ii]gnor(?:e[sd]?|ing)|[Ss]kipp(?:ed|ing)|[Ff]all(?:s|ing) "
+    r"back|accepting)\b|\bno longer (?:required|needed|necessary)\b|\|\| {0,4}(?:echo|true|exit)\b"
+    r"|\bnot available[,;.] {0,2}(?:running|training|switching|falling)\b"
 )
 _WHAT = re.compile(r"\s{0,8}what\(\):\s{1,4}\S")
 """The message of an exception in C++ that nobody caught."""

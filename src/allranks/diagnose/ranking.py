@@ -15,7 +15,7 @@ from allranks.core import Diagnosis, Where
 from allranks.core.causes import NEVER as NEVER_AGAIN
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, modules, section
-from allranks.diagnose.complaints import NEAR_THE_END, SAID, Heard, first_known, near_the_end
+from allranks.diagnose.complaints import NEAR_THE_END, SAID, Heard, complainants, first_known, near_the_end
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import announces, cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
@@ -23,7 +23,7 @@ from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.signals import Signal, Texts, order, ranked
 from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.store import Exit
-from allranks.diagnose.symptom import ECHO, HEARD, HINTED, PROVEN, STALE, Case, Hit
+from allranks.diagnose.symptom import BARE, ECHO, HEARD, HINTED, PROVEN, STALE, Case, Hit
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.diagnose.symptoms.rank_crashed_first import judge as crashed
 from allranks.diagnose.symptoms.rank_crashed_first import taken
@@ -139,7 +139,10 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
     first = crash.hits[0]
     every = [r for _, r in seen.raised()] + quoted(seen) + cut_off(seen)
     raised = next((r for r in every if r.order == first.order and r.line is first.line), None)
-    if raised is None or taken(raised, found):
+    if raised is None:
+        _claim_check(found, crash)
+        return
+    if taken(raised, found):
         return
     for symptom in owners(seen, raised, RANK_CRASHED_FIRST.id):
         if symptom in found and found[symptom].weight > crash.weight:
@@ -152,6 +155,18 @@ def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
         )
         del found[RANK_CRASHED_FIRST.id]
         return
+
+
+def _claim_check(found: Dict[str, Case], crash: Case) -> None:
+    """Gives a failed check of a library in C++ to the cause that its special subject belongs to."""
+    if crash.weight != BARE:
+        return
+    told = complainants(complaints(), crash.hits[0].line.text)
+    symptom = next((name for general, _, name in told if not general), crash.symptom)
+    if symptom not in found:
+        hits = tuple(hit._replace(symptom=symptom) for hit in crash.hits)
+        found[symptom] = crash._replace(symptom=symptom, hits=hits, weight=BARE + 1, confidence="likely")
+        del found[RANK_CRASHED_FIRST.id]
 
 
 def _hear(seen: Evidence, found: Dict[str, Case]) -> None:

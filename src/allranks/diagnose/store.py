@@ -6,7 +6,7 @@ import re
 from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from allranks.diagnose.lines import Line, near, seconds
-from allranks.diagnose.streams import Seen, Source
+from allranks.diagnose.streams import Raised, Seen, Source
 from allranks.diagnose.symptom import Hit
 
 RANKS_KEPT = 65536
@@ -196,6 +196,19 @@ class Store:
         times = any(source.time for source in self.sources.values())
         ends = any(one.pid is not None for one in self.exits)
         return not (times or self.steps or ends or self.ranks or any(one.headed for one in seen))
+
+    @property
+    def explains(self) -> bool:
+        """Whether this text explains a program or a change of it and shows nothing of a run."""
+        if not self.words.intersection(("page", "proposal")) or self.steps or self.exits:
+            return False
+        return not (self.raised() or any(source.time for source in self.sources.values()))
+
+    def raised(self) -> List[Tuple[Optional[int], Raised]]:
+        """All tracebacks' last lines, of ranks and of unlabelled streams, in order."""
+        found = [(self.rank_of(r.line), r) for seen in self.ranks.values() for r in seen.raised]
+        found += [(self.rank_of(r.line), r) for seen in self.streams.values() for r in seen.raised]
+        return sorted(found, key=lambda item: item[1].order)
 
     @property
     def nodes(self) -> Set[str]:

@@ -35,7 +35,7 @@ _BEGINNINGS = (
     # the last line of a traceback, and a frame
     r"(?:[A-Za-z_]\w*\.)*[A-Za-z_]\w*(?:: |:?$)", r"File \"",
     # documents and programs
-    r"#{1,6} ", r"```", r"\.\. ", r"(?:import|from|async|def|class|export) ", r"#[a-z]",
+    r"#{1,6} ", r"```", r"\.\. ", r"(?:import|from|async|def|class|export) ", r"#[a-z!]",
     # records, quotes and headings
     r"[\[{].*\"", r"==", r"---",
 )  # fmt: skip
@@ -46,7 +46,7 @@ _ANYWHERE = (
     r"|[Uu]n(?:able|expected|supp"
     r"|known)|[Ii]nvalid|[Mm]issing|must|should|require|mismatch|\b[Nn]ot\b|[Nn][Aa][Nn]"
     r"|[Oo]ccur|\bbut |o longer|n't"
-    r"|what\(\)|\.py",
+    r"|what\(\)|\.py|is_available\(",
     r"[Nn]o |only |[Pp]lease|has been |already |returned nan|[Ii]n(?:compat|correct|consist)|[Rr]estricted"
     r"|forbidden|[Rr]efused|[Dd]enied|exclusive|(?:larger|greater|smaller|less|longer|more|fewer) than",
     r"\x1b", r"\]\(", r"[;{][ \t]*$", r"[\x80-\xff]", r"#000", r"%\|", r"\[?(?:PG |[Rr]ank)[^\n]{0,90}0",

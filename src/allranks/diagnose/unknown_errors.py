@@ -8,7 +8,7 @@ from typing import Dict, Iterator, List, Optional, Tuple
 
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, nearest, shares
-from allranks.diagnose.claims import claimants, message_of, of_code, of_several_words
+from allranks.diagnose.claims import claimants, compiled, message_of, of_code, of_several_words, readable
 from allranks.diagnose.complaints import OF_CODE, is_excused, near_the_end, of_exception, told_in
 from allranks.diagnose.digits import ALIKE_TEXT
 from allranks.diagnose.evidence import LATER_STEPS, Evidence
@@ -89,8 +89,8 @@ def _likeliest(raised: Raised, crashed: str) -> Iterator[str]:
 
 def reworded(symptom: str, text: str, crashed: str) -> str:
     """The cause of a line that has a subject of this symptom, or the one that its words clearly speak for. UNPROVEN if
-    they say that it is a line without a cause."""
-    if _WARNS.search(text, 0, 80) is not None:
+    they say that it is a line without a cause. Words that settle what happened stand."""
+    if _WARNS.search(text, 0, 80) is not None or _is_settled(symptom, text):
         return symptom
     odds = {name: share for share, name in shares(told_in(text))}
     own = odds.pop(symptom, 0.0) * SUBJECT
@@ -100,6 +100,12 @@ def reworded(symptom: str, text: str, crashed: str) -> str:
     if best in (UNPROVEN, crashed):
         return best if odds[best] >= NOTHING else symptom
     return symptom if cause(best).healthy else best
+
+
+def _is_settled(symptom: str, text: str) -> bool:
+    told = readable(text)
+    subjects = (claims().get(symptom), complaints().get(symptom))
+    return any(one and one.settles and compiled(one.settles).search(told) for one in subjects)
 
 
 ABSENT_PLUGIN = "libnccl-net.so"
@@ -130,7 +136,8 @@ def by_words(seen: Evidence, crashed: str) -> Optional[Case]:
 _HINTS = re.compile(
     r"(?i)(?<![a-z])(?:not|no|non|un\w{2,20}|in\w{0,10}valid|differs?|different|too|only|never|without|instead|needs?"
     r"|must|than|outside|beyond|empty|zero|nan|inf|oom|out of|kill(?:s|ed)?|stop\w{0,4}|ends|ended|exit\w{0,6}|signal"
-    r"|sig[a-z]{2,4}|code|status|reject\w{0,4}|stale|bad|wrong|poor|half|wait\w{0,3}|hang\w{0,3}|stuck|slow|late|limit"
+    r"|sig[a-z]{2,4}|code|status|reject\w{0,4}|stale|bad|wrong|poor|half|wait\w{0,3}|hang\w{0,3}|stuck|slow"
+    r"|late|limit"
     r"|over\w{2,12}|under\w{2,12}|mis\w{2,12}|dis\w{2,14}|trip\w{0,4}|illegal|leak\w{0,3}|loop\w{0,3}|twice|gone|left"
     r"|lost|drop\w{0,4}|break\w{0,3}|broke\w{0,2}|cut|short|old(?:er)?|gives?|gave|got|throws?|raises?|returned|says"
     r"|assert\w{0,4}|xid|ecc)(?![a-z])"

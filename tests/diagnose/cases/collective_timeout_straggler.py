@@ -39,4 +39,7 @@ FIRES = (
     "\u591a\u673a\u8bad\u7ec3\u4e00\u76f4\u5361\u5728 all_reduce\n",
 )
 
-SILENT = ("[rank0] step 1 loss 3.0\n[rank1] step 1 loss 3.0\n",)
+SILENT = (
+    "[rank0] step 1 loss 3.0\n[rank1] step 1 loss 3.0\n",
+    "error: input types 'tensor<64x1xf32>' and 'tensor<64x8xsi64>' are not broadcast compatible\n",
+)

@@ -5,6 +5,8 @@ FIRES = (
     "[rank3]: RuntimeError: CUDA error: device-side assert triggered\n",
     "/pytorch/aten/src/ATen/native/cuda/Indexing.cu:1290: indexSelectLargeIndex: block: "
     "[7,0,0], thread: [3,0,0] Assertion `srcIndex < srcSelectDimSize` failed.\n",
+    "训练时 Assertion `index >= -sizes[i] && index < sizes[i]` failed.\n",
+    "Token ids out of range, indexing assertion errors during training\n",
 )
 
 SILENT = (

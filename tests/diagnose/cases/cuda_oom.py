@@ -8,8 +8,20 @@ FIRES = (
     "allocate 448.00 MiB (GPU 5; 79.15 GiB total)\n"
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: torch.distributed.DistBackendError: NCCL error: remote process exited or there was a network error\n",
+    "RuntimeError: level_zero backend failed with error: 40 (UR_RESULT_ERROR_OUT_OF_RESOURCES)\n",
+    "RuntimeError: MPS backend out of memory (MPS allocated: 17 GB)\n",
+    "SFT OOM on 8xA100\n",
+    (
+        "# 训练时爆OOM\n"
+        "ERROR:torch.distributed.elastic.multiprocessing.api:failed (exitcode: 1) local_rank: 0 (pid: 7) of "
+        "binary: /env/bin/python\n"
+    ),
+    "training OOMs on the second epoch\n",
 )
 
 SILENT = (
     "slurmstepd: error: Detected 1 oom_kill event in StepId=4242.0. Some of the step tasks have been OOM Killed.\n",
+    "the job was OOM-killed by slurm\n",
+    "INFO set expandable_segments to avoid OOM\n",
+    "Avoiding OOM with FSDP\n",
 )

@@ -11,6 +11,8 @@ FIRES = (
     "[1/2] c++ -c /e/cpu_adam.cpp -o cpu_adam.o\nFAILED: cpu_adam.o\n",
     'Traceback (most recent call last):\n  File "/e/torch/utils/cpp_extension.py", line 9, in _run_ninja_build\n'
     "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.\n",
+    "/usr/bin/ld: cannot find /tmp/b/deepspeed_7/csrc/adam/fused_adam_frontend.o: No such file or directory\n",
+    "error: #error -- unsupported GNU version! gcc versions later than 11 are not supported!\n",
 )
 
 SILENT = (

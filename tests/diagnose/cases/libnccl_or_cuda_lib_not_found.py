@@ -1,6 +1,12 @@
 FIRES = (
     "Traceback (most recent call last):\n    from torch._C import *\n"
     "ImportError: libnccl.so.2: cannot open shared object file: No such file or directory\n",
+    "ImportError: dlopen(_C.so, 9): Library not loaded: /usr/local/opt/open-mpi/lib/libmpi.40.dylib\n",
+    "OSError: [WinError 126] The specified module could not be found. Error loading "
+    '"C:\\torch\\lib\\c10.dll" or one of its dependencies.\n',
+    "OSError: /usr/lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found\n",
+    "RuntimeError: cublas64_80.dll not found\n",
+    "Could not load torch: [WinError 126] Das angegebene Modul wurde nicht gefunden.\n",
 )
 
 SILENT = (

@@ -8,6 +8,17 @@ FIRES = (
     "Thread 0x00007f2a (most recent call first):\n"
     '  File "/env/torch/utils/file_baton.py", line 51 in wait\n'
     '  File "/env/torch/utils/cpp_extension.py", line 2400 in _jit_compile\n',
+    "The run is stuck at Loading extension module fused_adam for 40 minutes.\n",
+    (
+        "train is stucked\n"
+        "Warning: Lock file exists in build directory: '/h/.cache/torch_extensions/py39/ops/lock'\n"
+    ),
+    (
+        'Thread 15688 (idle): "MainThread"\n'
+        "    wait (torch/utils/file_baton.py:50)\n"
+        "    _jit_compile (torch/utils/cpp_extension.py:2156)\n"
+    ),
+    '"Building C++/CUDA extension" hangs forever on rank 3\n',
 )
 
 SILENT = (

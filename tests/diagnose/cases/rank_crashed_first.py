@@ -42,6 +42,13 @@ FIRES = (
     "mpirun noticed that rank 3 ended on signal 11 (Segmentation fault)\n",
     "munmap_chunk(): invalid pointer\n",
     "The container stopped, exit code: 139\n",
+    "MUSA error: operation not supported\n",
+    (
+        "it failed\n"
+        "Traceback (most recent call last):\n"
+        '  File "/root/tools/train.py", line 342, in <module>\n'
+        "    main()\n"
+    ),
 )
 
 SILENT = (

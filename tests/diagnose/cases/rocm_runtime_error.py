@@ -6,6 +6,10 @@ FIRES = (
     "[rank1]: Traceback (most recent call last):\n"
     "[rank1]: RuntimeError: HIP error: invalid device function\n",
     "Memory access fault by GPU node-4 (Agent handle: 0x55d1) on address 0x7f0000. Reason: Unknown.\n",
+    "RuntimeError: hipErrorIllegalAddress: an illegal memory access was encountered\n",
+    ("ROCm error: invalid device function\n  current device: 1, in function compute\n"),
+    "tensorflow: No device code available for function Eigen_kernel\n",
+    "error: the code object for gfx90a could not be found\n",
 )
 
 SILENT = (

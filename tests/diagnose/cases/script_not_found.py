@@ -9,4 +9,10 @@ SILENT = (
     "can't open file descriptor 3 for the log, going on without it\nstep 1 loss 2.0\nstep 2 loss 2.0\n",
     "train.py: error: unrecognized arguments: --lora_ranks 8\n",
     "slurmstepd: error: execve(): nosuchtool: No such file or directory\n",
+    (
+        "it failed\n"
+        "Traceback (most recent call last):\n"
+        '  File "/root/tools/train.py", line 342, in <module>\n'
+        "    main()\n"
+    ),
 )

@@ -5,6 +5,10 @@ FIRES = (
     "[rank1]: RuntimeError: Distributed package doesn't have NCCL built in\n",
     "[rank1]: Traceback (most recent call last):\n"
     "[rank1]: AssertionError: Torch not compiled with CUDA enabled\n",
+    "ValueError: Cannot use GPU, this paddle is not compiled with CUDA\n",
+    "AssertionError: Torch not compiled with XPU enabled\n",
+    "NotImplementedError: Could not run 'aten::empty.memory_format' with arguments from the 'CUDA' backend.\n",
+    ("PyTorch built with CUDA:         False\nNo GPU detected.\n"),
 )
 
 SILENT = (

@@ -6,6 +6,13 @@ FIRES = (
     "unexpected, all pending programs will fail.\n",
     "RuntimeError: The TPU is already in use by process with pid 4121. Not attempting to load "
     "libtpu.so in this process.\n",
+    "RuntimeError: INTERNAL: Core halted unexpectedly: No error message available.\n",
+    "RuntimeError: Cannot replicate if number of devices (1) is different from 8\n",
+    "F0101 00:00:00.000000 7 pjrt_client.cc:12] Check failed: status is not OK (INTERNAL: TPU driver)\n",
 )
 
-SILENT = ("INFO: libtpu version 2.14 found\nstep 1 loss 2.0\n",)
+SILENT = (
+    "INFO: libtpu version 2.14 found\nstep 1 loss 2.0\n",
+    "INFO: Unable to initialize backend 'tpu': INTERNAL: Failed to open libtpu.so: libtpu.so: cannot open "
+    "shared object file: No such file or directory\n",
+)

@@ -37,7 +37,7 @@ COMPLAINT = Complaint(
         r"\b(?:[Aa]scend\w{0,10}|CANN|HCCL\w{0,30}(?!.{0,200}(?:[Ss]yn(?:apse|Device)|[Gg]audi"
         r"|[Hh]abana))|[Hh]ccl\w{0,30}|HCCP|hccp\w{0,20}|NPU|npu\w{0,20}"
         r"|acl(?:rt|nn|op)?[A-Z_]\w{2,40}|ACL|torch_npu|davinci|TBE|E[A-Z]\d{4}|rtStream\w{0,30}"
-        r"|rts\w{0,20}|DRV|TSCH|910B?\d?)\b"
+        r"|rts\w{0,20}|DRV|TSCH|(?:Ascend ?)?910[AaBbCc]?\d?)\b"
     ),
 )
 PATTERNS = (
@@ -48,7 +48,7 @@ PATTERNS = (
         "HCCL",
         r"(?i)(?:error|fail\w{0,3}|timeout).{0,80}\bhccl|\bhccl.{0,120}(?:error|failed|timeout)",
         weight=88,
-        without=("NCCL INFO", "synapse", "synDevice", "gaudi"),
+        without=("NCCL INFO", "synapse", "synDevice", "gaudi", "habana"),
     ),
     Pattern("call acl api failed", weight=92),
     Pattern("rtDeviceSynchronize", r"(?i)fail|error", weight=88),

@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.libnccl_or_cuda_lib_not_found import CAUSE as LIBNCCL_OR_CUDA_LIB_NOT_FOUND
 from allranks.diagnose.symptoms.version_drift_transformers_peft import (
@@ -40,15 +41,36 @@ CAUSE = Cause(
         VERSION_DRIFT_TRANSFORMERS_PEFT,
     ),
 )
+_OTHERS = (
+    r"(?i)\b(?:bitsandbytes|bnb|xformers|apex|mmcv|horovod|torchvision|flash[-_]?att\w{0,6}|detectron2?"
+    r"|\w{0,30}extensions?)\b"
+    r".{0,80}\b(?:not been built|(?:compiled|built|installed) without|not (?:compiled|built) (?:with|for|against)"
+    r"|(?:compiled|built) (?:with|for|against) (?:a )?(?:different|another|older|newer))(?!.{0,60}compute capab)"
+    r"|\bdifferent cuda (?:major )?versions?\b"
+)
 CLAIM = Claim(
+    frame=(
+        r"/(?:bitsandbytes|flash_attn|xformers|apex|transformer_engine)/.{0,200} in <module>"
+        r"|/bitsandbytes/cextension"
+    ),
     subject=(
         r"(?i)\bundefined symbol|\b(?:c\+\+|cxx11|binary)[ _-]?abi\b|\b(?:cuda|c\+\+) extensions?\b"
         r"|_cuda\w{0,12}\.(?:so|cpython)"
     ),
+    settles=_OTHERS,
 )
+COMPLAINT = Complaint(subject=_OTHERS, settles=_OTHERS)
 PATTERNS = (
     Pattern("undefined symbol", r"\.cpython-\w{1,40}(?:-\w{1,20}){0,3}\.so: undefined symbol", weight=98),
-    Pattern("undefined symbol", r"undefined symbol: _Z(?:N|TI|TV|St)"),
+    Pattern("undefined symbol", r"undefined symbol: _Z(?:N|TI|TV|St)", without=("/Ascend/",)),
+    Pattern(
+        "undefined symbol",
+        r"-packages/(?!torch/|nvidia/|tensorflow/)\S{1,200}\.so[.\d]{0,8}: undefined symbol",
+        weight=98,
+    ),
+    Pattern("torchvision::", r"Could not run 'torchvision::", weight=98),
+    Pattern("were compiled with different CUDA", weight=98),
+    Pattern("Extension horovod", r"Extension horovod\S{0,20} has not been built", weight=98),
     Pattern("load C++/CUDA extensions", weight=60),
     Pattern("CUDA Setup failed despite", weight=98),
     Pattern("Setup Failed!", r"CUDA SETUP: Setup Failed!", weight=90),

@@ -48,7 +48,8 @@ COMPLAINT = Complaint(
         r"(?i)\b(?:nccl.{0,20}(?:watch ?dog|time ?-?out)|nccl.{0,40}\b(?:hang\w{0,3}|hung"
         r"|stuck|deadlock\w{0,3})|watchdog(?!: BUG)|ncclCommWatchdog"
         r"|ProcessGroupNCCL.{0,120}time(?:d )?out|collectives?|all[-_]?reduce\w{0,8}"
-        r"|all[-_]?gather\w{0,20}|reduce[-_]?scatter\w{0,20}|barrier|broadcast|nccl time ?-?out"
+        r"|all[-_]?gather\w{0,20}|reduce[-_]?scatter\w{0,20}|barrier|broadcast(?! compatible| together)"
+        r"|nccl time ?-?out"
         r"|heartbeat monitor|hang\w{0,3}|hung|stuck|deadlock\w{0,4})\b|\u901a\u4fe1\u8d85\u65f6"
         r"|\u5361\u4f4f|\u5361\u6b7b|\u6302\u8d77"
     ),

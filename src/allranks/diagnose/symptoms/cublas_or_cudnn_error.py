@@ -25,14 +25,17 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
-COMPLAINT = Complaint(
-    subject=r"(?i)\b(?:cublas\w{0,30}|cudnn\w{0,40}|cusolver\w{0,20}|cusparse\w{0,20}|cufft\w{0,20})\b(?!\.so)",
-    general=True,
+_LIBRARY = (
+    r"(?i)(?<![\w/.])(?:cublas\w{0,30}|cudnn\w{0,40}|cusolver\w{0,20}|cusparse\w{0,20}|cufft\w{0,20})\b"
+    r"(?!\.so|\.dll|\d{0,3}_\d{1,3}\.dll)"
 )
+CLAIM = Claim(subject=_LIBRARY)
+COMPLAINT = Complaint(subject=_LIBRARY)
 PATTERNS = (
     Pattern("CUBLAS_STATUS", r"CUBLAS_STATUS_(?!ALLOC_FAILED|SUCCESS)[A-Z_]{4,40}", weight=88),
     Pattern("CUDNN_STATUS", r"CUDNN_STATUS_(?!SUCCESS)[A-Z_]{4,60}", weight=88),
@@ -40,4 +43,8 @@ PATTERNS = (
     Pattern("cublas runtime error", weight=86),  # torch before 1.8
     Pattern("unable to find an engine", weight=86),
     Pattern("CUSOLVER_STATUS", weight=88),
+    Pattern("cuDNN version incompatibility", weight=92),
+    Pattern("library needs to have matching major version", r"(?i)cudnn library needs", weight=88),
+    Pattern("cublasLt ran into an error", weight=88),
+    Pattern("execution plans", r"[Nn]o (?:valid )?execution plans (?:built|support)", weight=86),
 )

@@ -24,13 +24,32 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.dataloader_worker_killed import CAUSE as DATALOADER_WORKER_KILLED
 
 CAUSE = Cause(__name__, explains=(DATALOADER_WORKER_KILLED,))
+CLAIM = Claim(
+    subject=(
+        r"(?i)\b(?:fork(?:s|ed|ing)?|sub-?process(?:es)?|child process(?:es)?)\b.{0,80}\b(?:cuda|gpu)\b.{0,40}"
+        r"\b(?:initiali[sz]\w{1,5}|context|already)|\bcuda\b.{0,80}\bfork(?:s|ed|ing)?\b"
+        r"|\bcuda (?:has been|was|is) (?:already )?initiali[sz]ed (?:before|in the (?:parent|main))"
+    ),
+)
 PATTERNS = (
     Pattern("create new processes if CUDA is already initialized"),
-    Pattern("in forked subprocess", r"(?i)re-?initialize CUDA in forked"),
+    Pattern("in forked subproc", r"(?i)re-?initialize \w{3,4} in forked"),
     Pattern("CUDA initialized before forking"),  # numba
+    Pattern("CUDA has been initialized before the"),  # accelerate
+    Pattern("any instruction using `torch.cuda`", weight=94),
+    Pattern(  # what the driver answers in a child
+        "initialization error",
+        r"(?i)(?:cuda\w{0,40}(?: runtime)?(?: error)?(?: ?\(3\))? ?[:,] ?|CUDA_ERROR_NOT_INITIALIZED: "
+        r"|error ?= ?3 ?: "
+        r"|cuInit failed: |(?:loader|worker|process|fork)\w{0,4}\b.{0,60}\bcuda )initialization error",
+        weight=90,
+        without=("GetDeviceCount", "nvml", "container"),
+    ),
+    Pattern("CUDA_ERROR_NOT_INITIALIZED", weight=90),
     Pattern("CUDA-capable device(s) is/are busy", weight=60),
 )

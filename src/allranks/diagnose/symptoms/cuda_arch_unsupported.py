@@ -32,12 +32,26 @@ from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
+_OLD = (
+    r"(?:[VP]100s?|T4s?|P40s?|[KM][468]0s?|GTX ?\w{3,8}|RTX ?20[678]0(?: ?Ti)?|(?:20|10)80 ?Ti"
+    r"|Quadro RTX \d{4}|Titan \w{1,3})"
+)
+"""GPUs that kernels leave out first."""
+_SETTLED = (
+    r"(?i)\bcompute[ _]capabilit(?:y|ies)\b"
+    r"|\b(?:device|gpu|cuda)s? (?:with |of |has )?(?:cuda )?capability\b"
+    r"|^(?!.{0,200}\b(?:nccl|p2p|nvlink|peer|drivers?|b?fp?16|bfloat16|fp8|tf32)\b).{0,200}?"
+    rf"(?:\b(?:not|n't|no) (?:yet )?(?:support\w{{0,5}}|compatible)\b.{{0,40}}\b{_OLD}\b"
+    rf"|\b{_OLD}\b.{{0,60}}\b(?:not|n't) (?:yet )?(?:support\w{{0,5}}|compatible)\b)"
+)
 CLAIM = Claim(
     subject=(
-        r"(?i)\bcompute[ _]capabilit(?:y|ies)\b|\bsm[ _]?\d{2,3}\w?\b|\b(?:ampere|hopper|blackwell|volta"
+        r"(?i)\bcompute[ _]capabilit(?:y|ies)\b|(?:\b|_)sm[ _]?\d{2,3}\w?\b|\b(?:ampere|hopper|blackwell|volta"
         r"|turing|ada)\b"
         r"|\bgpu arch(?:itecture)?s?\b|\bcuda arch(?:itecture)?s?\b"
+        r"|\b(?:device|gpu|cuda)s? (?:with |of |has )?(?:cuda )?capability\b"
     ),
+    settles=_SETTLED,
     settings=True,
 )
 PATTERNS = (
@@ -50,5 +64,14 @@ PATTERNS = (
     Pattern("Unsupported gpu architecture"),
     Pattern("not supported on .target", r"not supported on \.target 'sm_\w{2,8}'"),
     Pattern("only supports Ampere GPUs", weight=99),
+    Pattern("requires a GPU with compute capability", weight=94),
+    Pattern("requires device with capability", weight=94),
+    Pattern("Unknown CUDA arch", weight=99),
+    Pattern("no longer supports this GPU because", weight=60),
+    Pattern("is not a recognized processor", r"'sm_\w{2,8}' is not a recognized processor", weight=60),
+    Pattern("too old to be supported by the triton", weight=99),
     Pattern("cudaErrorNoKernelImageForDevice", weight=99),
+    Pattern(
+        "device function", r"(?i)\binvalid device function", weight=92, without=("HIP", "hip", "ROCm", "gfx")
+    ),
 )

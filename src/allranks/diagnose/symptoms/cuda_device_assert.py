@@ -37,4 +37,11 @@ PATTERNS = (
     Pattern("device-side assert triggered", weight=96),
     Pattern("Assertion", r"\.cuh?:\d{1,6}: .{0,300}Assertion [`'\"].{1,200} failed", weight=96),
     Pattern("CUDA_ERROR_ASSERT", weight=96),
+    Pattern(  # the kernels' own conditions
+        "Assertion",
+        r"Assertion [`'\"](?:index >= -sizes|idx_dim >= 0|srcIndex < src|t >= 0 && t < n_classes|-sizes\[i\] <= index"
+        r"|input_val >= zero|target_val >= |cur_target >= 0|dstIndex < dst|index_value >= 0|ind >= 0"
+        r"|probability\b).{0,200} failed",
+        weight=96,
+    ),
 )

@@ -31,6 +31,7 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 PATTERNS = (
     Pattern("illegal memory access", weight=96),
+    Pattern("Illegal memory ", r"Illegal memory (?:access|error|address)", weight=94),
     Pattern("misaligned address", weight=94),
     Pattern("illegal instruction was encountered", weight=94),
     Pattern("CUDA_ERROR_ILLEGAL_ADDRESS", weight=96),

@@ -46,6 +46,9 @@ COMPLAINT = Complaint(
         r"(?i)\b(?:cuda|gpu|device|hbm|vram|npu|hip|gpu device)\b.{0,60}out of memory|\bout of (?:gpu"
         r"|device|cuda|hbm|video) memory|\bcudaMalloc\w{0,8}|\bcuda oom|\boom on (?:gpu|device)"
         r"|\u663e\u5b58(?:\u4e0d\u8db3|\u6ea2\u51fa)|\u7206\u663e\u5b58"
+        r"|^(?!.{0,200}\b(?:cpu|ram|host|system|container|pod|cgroup|kill\w{0,5}|slurmstepd|dataloader|workers?"
+        r"|avoid\w{0,3}|prevent\w{0,3}|reduc\w{1,3}|handl\w{1,3}|until|if)\b)"
+        r".{0,200}(?<![A-Za-z])(?-i:OOM)(?:s|ed)?(?![\w-])"
     ),
 )
 PATTERNS = (
@@ -55,9 +58,16 @@ PATTERNS = (
     Pattern("Cuda failure", r"(?i)cuda failure (?:2\b|'?out of memory)"),
     Pattern("CUBLAS_STATUS_ALLOC_FAILED", weight=90),
     Pattern("CUDA_ERROR_OUT_OF_MEMORY"),
-    Pattern("out of memory", r"(?:CUDA|HIP|NPU|XPU|cuMemCreate|cudaMalloc).{0,60}out of memory", weight=90),
+    Pattern(
+        "out of memory",
+        r"(?:CUDA|HIP|NPU|XPU|MPS|MUSA|MLU|ROCm|cuMemCreate|cudaMalloc).{0,60}out of memory",
+        weight=90,
+    ),
     Pattern("RESOURCE_EXHAUSTED", r"(?i)out of memory|allocat|\bhbm\b|exceeds", weight=96),
     Pattern("ran out of memory trying to allocate", weight=96),
+    Pattern(
+        "ERROR_OUT_OF_", r"(?:UR|ZE|PI)_(?:RESULT_)?ERROR_OUT_OF_(?:DEVICE_MEMORY|RESOURCES)", weight=90
+    ),  # SYCL
     Pattern("OOM when allocating tensor", weight=96),
     Pattern("Failed to CUDA", r"Failed to CUDA (?:c|m|host )?alloc", weight=WEAK),
 )

@@ -53,6 +53,10 @@ CLAIM = Claim(
         r"(?i)\b(?:cpu_?adam|fused_?adam|fused_?lamb|cpu_?adagrad|async_?io|ninja|op_?builder|cuda_home)\b"
         r"|\bjit[ -]?load"
     ),
+    settles=(
+        r"(?i)(?<![\w+])(?:gcc|g\+\+|gnu|nvcc|clang|c\+\+ compiler)(?![\w+])"
+        r".{0,60}\b(?:versions?|older|newer|later|minimum)\b"
+    ),
 )
 COMPLAINT = Complaint(
     subject=(
@@ -71,6 +75,10 @@ PATTERNS = (
         "CalledProcessError", r"CalledProcessError: Command '\[?'?(?:[\w./-]{1,200}/)?ninja\b", weight=92
     ),
     Pattern("FAILED: ", r"^FAILED: (?:\[code=\d{1,5}\] )?[\w./-]{1,200}\.o\b", weight=88),  # ninja
+    Pattern("cannot find", r"\bld: cannot find \S{0,300}(?:deepspeed|_adam|torch_extensions)", weight=92),
+    Pattern("unsupported GNU version", weight=92),
+    Pattern("Error compiling objects for extension", weight=90),
+    Pattern("minimum required version by CUDA", weight=94),
     Pattern("Ninja is required"),
     Pattern("ds_opt_adam", weight=90),
     Pattern("Unable to JIT load"),

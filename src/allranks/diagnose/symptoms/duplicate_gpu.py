@@ -27,10 +27,23 @@ Topic: gpus
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.cuda_oom import CAUSE as CUDA_OOM
 
 CAUSE = Cause(__name__, explains=(CUDA_OOM,))
+_DOUBLE = (
+    r"(?i)\b(?:ranks?|process(?:es)?|workers?|trainers?)\b.{0,60}\b(?:same|one|a single|share (?:the|a)) (?:same )?"
+    r"(?:cuda |physical |nvidia )?(?:gpus?|devices?|cards?)\b(?! (?:type|model|as the))"
+    r"|\bsame (?:cuda |physical )?(?:gpu|card) .{0,60}\b(?:multiple|several|two|different|more than one|both) "
+    r"(?:\w{1,12} )?(?:ranks|processes|times)\b"
+    r"|\b(?:gpu|device|card) (?:is |are )?(?:used )?(?:multiple|several|two) times\b|\b(?:several|multiple"
+    r"|two) ranks (?:\w{1,12} ){0,3}(?:one|a single|the same) (?:gpu|device)\b|\b(?:all|both|\d{1,3}) "
+    r"(?:ranks|processes) (?:\w{1,12} ){1,4}(?:cuda:0|gpu ?0)\b"
+)
+CLAIM = Claim(subject=_DOUBLE, settles=_DOUBLE)
+COMPLAINT = Complaint(subject=_DOUBLE, settles=_DOUBLE)
 PATTERNS = (
     Pattern("both on CUDA device", r"(?i)rank \d{1,6} and rank \d{1,6} both on CUDA device", weight=98),
     Pattern("Duplicate GPU detected"),

@@ -25,12 +25,13 @@ from __future__ import annotations
 from allranks.core.causes import Cause
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.ascend_hccl_error import CAUSE as ASCEND_HCCL_ERROR
 
-CAUSE = Cause(__name__)
+CAUSE = Cause(__name__, explains=(ASCEND_HCCL_ERROR,))
 COMPLAINT = Complaint(
     subject=(
         r"\b(?:[Hh]abana\w{0,30}|Gaudi\d?|gaudi\d?|[Ss]ynapse\w{0,20}|hl-smi|hl-thunk|hlthunk\w{0,20}"
-        r"|HPUs?|hpu\w{0,20}|HCL|hcl|syn[A-Z]\w{3,40})\b"
+        r"|HPUs?|hpu\w{0,20}|HCL|hcl(?:_\w{2,30})?|syn[A-Z]\w{3,40})\b"
     ),
 )
 PATTERNS = (
@@ -40,5 +41,13 @@ PATTERNS = (
     Pattern("MODULE:PT_", r"FATAL ERROR :: MODULE:PT_", weight=92),
     Pattern("synapse_error", weight=94),
     Pattern("Graph compile failed", weight=92),
+    Pattern("habana_frameworks", r"(?i)habana_frameworks.{0,200}hccl", weight=92),
+    Pattern("process_group_hccl", weight=92),
+    Pattern("nonSFG is not supported", weight=94),
+    Pattern(
+        "habanalabs",
+        r"habanalabs.{0,120}(?:heartbeat fail|hard-reset|is not operational|device is dead)",
+        weight=94,
+    ),
     Pattern("habana_frameworks", r"(?i)habana_frameworks.{0,200}error", weight=60),
 )

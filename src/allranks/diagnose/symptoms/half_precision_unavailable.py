@@ -31,17 +31,22 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 CLAIM = Claim(
     subject=(
-        r"(?i)\b(?:bf16|fp16|bfloat16|fp8|tf32|half precision|mixed[_ ]precision)\b.{0,120}(?:gpu"
+        r"(?i)\b(?:bf16|fp16|bfloat16|fp8|tf32|_?scaled_mm|half precision|mixed[_ ]precision)\b.{0,120}(?:gpu"
         r"|cuda|cpu|device|support|available|hardware|data type)|\b(?:gpu|device|hardware"
         r"|accelerator)\b.{0,80}\b(?:bf16|fp16"
-        r"|bfloat16|float16|fp8|tf32)\b|\bonly supports? .{0,30}\b(?:fp16|float16|bf16|bfloat16)\b"
+        r"|bfloat16|float16|fp8|tf32)\b|\bnot support .{0,20}\b(?:bf16|bfloat16|fp8|tf32)\b|\bonly "
+        r"supports? .{0,30}\b(?:fp16|float16|bf16|bfloat16)\b"
+    ),
+    settles=(
+        r"(?i)(?:\w{1,20} )?\bcompute[ _]capabilit.{0,80}\b(?:bf16|bfloat16|fp8|tf32)\b"
+        r"|\b(?:bf16|bfloat16|fp8|tf32|_scaled_mm)\b.{0,120}\bcompute[ _]capabilit"
     ),
 )
 PATTERNS = (
     Pattern("requires .target", r"\.b?f\w{2,4}\S{0,20}' requires \.target sm_", weight=94),  # ptxas, LLVM
-    Pattern("mixed precision requires a", r"(?:fp|bf)\d{1,2} mixed precision requires"),
-    Pattern("Mixed precision training with AMP", r"can only be used on"),
-    Pattern("setup doesn't support bf", raised=False),
+    Pattern("mixed precision requires a", r"(?:fp|bf)\d{1,2} mixed precision requires", weight=90),
+    Pattern("Mixed precision training with AMP", r"can only be used on", weight=90),  # or no GPU is seen
+    Pattern("setup doesn't support bf", raised=False, weight=90),
     Pattern("not implemented for 'Half'", weight=92),
     Pattern("is only supported on GPUs with compute capability", weight=92),
     Pattern("Attempting to unscale FP", weight=96),

@@ -24,23 +24,37 @@ from __future__ import annotations
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import CRASH, WEAK, Pattern
+from allranks.diagnose.symptoms.missing_system_tool import TOOL
 
 CAUSE = Cause(__name__)
+_ABSENT = (
+    r"(?i)(?<![\w.])(?!(?:headers?|toolkits?|drivers?|\w{1,30}\.h|compilers?|daemons?|\w{0,10}managers?|that|it)\b"
+    rf"|{TOOL}['\"`)]{{0,3}} )[\w.-]{{1,60}}['\"`)]{{0,3}} (?:is|are|was) ?(?:not|n't) installed\b"
+    r"|\bis it installed|\bto be installed|\bcould not import package"
+    r"|\bno package metadata was found|\bno module named\b"
+)
 CLAIM = Claim(
     subject=(
         r"(?i)\b(?:but|and) not installed\b|\b(?:is|are|was|be|been) ?(?:not"
         r"|n't) (?:be )?(?:yet )?(?:correctly |properly )?installed\b"
         r"|\bpip3? install\b"
-        r"|\binstall(?:ing)? (?:it|them|one of them) (?:first|via|with|using|by|from)"
+        r"|\binstall(?:ing)? (?:it|them|one of them) (?:first|via|with|using|by|from|to)"
         r"|\brequires? (?:the )?(?:install"
         r"|\S{1,60} to be installed)|\bneeds? to be installed|\bplease (?:first )?install (?!a (?:newer"
         r"|different))"
         r"|\b(?:package|(?<!dynamic )(?<!shared )library|dependency|dependencies)\b.{0,60}(?:missing"
         r"|required|not found|not available)"
         r"|\b(?:missing|required|optional) (?:\w{1,20} )?(?:package|library|dependency|dependencies)\b"
+        r"|(?<!kernel )\b(?:python )?modules? (?:is |are |was |were )?(?:not (?:be )?found|missing)\b"
+        r"|\bis needed for .{1,60}\bnot found|\b(?:unable to|cannot|can't|could not) (?:find|import) (?:the "
+        r")?(?:python )?(?:modules?|packages?)\b"
+        r"|\bno matching distribution"
     ),
+    settles=_ABSENT,
 )
+COMPLAINT = Complaint(subject=_ABSENT, settles=_ABSENT)
 PATTERNS = (
     Pattern("ModuleNotFoundError", r"No module named '?[\w.]{1,80}", raised=True),
     Pattern(
@@ -52,6 +66,8 @@ PATTERNS = (
     Pattern("requires the following packages that were not found"),
     Pattern("seems to be not installed", weight=90, raised=True),
     Pattern("but it was not found in your environment", raised=True),
+    Pattern("No package metadata was found", weight=90),
+    Pattern("distribution was not found and is required", weight=90),
     Pattern("No module named", weight=WEAK),
     Pattern(
         "ImportError: ",

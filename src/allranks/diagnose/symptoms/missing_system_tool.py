@@ -24,11 +24,40 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__)
 _OTHERS = ("'ssh'", "'pdsh'", "orted", "prted", "/ssh'", "/pdsh'")
+_TOOLS = (
+    r"numactl|ninja|nvcc|gcc|g\+\+|cc|c\+\+|clang|ld|nvc|git|git-lfs|ib(?:stat|v_devinfo)|nvidia-smi|rocm-smi"
+    r"|docker|podman"
+    r"|singularity|apptainer|enroot|srun|sbatch|scontrol|mpirun|mpiexec|orterun|make|cmake|ldconfig|hostname|ip"
+    r"|ifconfig|lsof"
+    r"|lspci|lscpu|ffmpeg|ffprobe|sox|java|perl|wget|curl|aria2c|rsync|unzip|tar|7z|tmux|patchelf|protoc|cargo|rustc"
+    r"|npm|gsutil|gcloud|aws|azcopy|kubectl|conda|uv|poetry|torchrun|deepspeed|accelerate|horovodrun|py-spy|nsys"
+    r"|nvidia-modprobe|pandoc|llvm-config|hipcc|rocminfo|which|uname|taskset|pkill|stdbuf|xvfb-run|Xvfb"
+)
+"""Programs that trainers, launchers and libraries start."""
+TOOL = (
+    r"(?:nvcc|gcc|g\+\+|ninja|cmake|make|clang|git(?:[- ]lfs)?|numactl|ffmpeg|ffprobe|sox|mpirun|mpiexec|srun|docker"
+    r"|enroot|java|perl|protoc|cargo|rustc|nvidia-smi|torchrun|hipcc)"
+)
+_ABSENT = (
+    rf"(?i)(?<![\w./-])['\"`]?{TOOL}['\"`]? (?:was |is |could )?not (?:be )?(?:found|installed)\b"
+    r"|\bbad git executable"
+)
+CLAIM = Claim(
+    subject=(
+        rf"(?i)(?<![\w./-])['\"`]?{TOOL}['\"`]? (?:was |is |could |can ?)?(?:not (?:be )?(?:found"
+        rf"|installed|available|recogni[sz]ed)"
+        rf"|missing)\b|\b(?:find|locate|check(?:ing)? for|without|missing|install|installation of) (?:the "
+        rf")?['\"`]?{TOOL}\b(?!-|_)"
+        r"|\bbad git executable|\bcommand not found"
+    ),
+    settles=_ABSENT,
+)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\bcommand not found|\bis not recogni[sz]ed as an internal or external"
@@ -36,18 +65,18 @@ COMPLAINT = Complaint(
         r"|executable)|^\S{0,60}sh: .{1,120}not found"
         "|\u4e0d\u662f\u5185\u90e8\u6216\u5916\u90e8\u547d\u4ee4"
     ),
+    settles=_ABSENT,
 )
 PATTERNS = (
     Pattern(
         "No such file or directory",
-        r"FileNotFoundError.{0,40}: '(?:/usr/(?:local/)?s?bin/|/bin/)?[\w{1,60}-]{2,20}'$",
+        r"FileNotFoundError.{0,40}: '(?:/[\w.-]{1,60}){0,8}/s?bin/[\w.+-]{2,40}'$",
         weight=80,
         without=_OTHERS,
     ),
     Pattern(
         "No such file or directory",
-        r": '(?:/\S{0,80}/)?(?:numactl|ninja|nvcc|gcc|g\+\+|cc|git|ibstat|"
-        r"nvidia-smi|docker|srun|mpirun|make|cmake|ldconfig)'",
+        r": '(?:/\S{0,80}/)?(?:" + _TOOLS + r")(?: -[^']{1,400})?(?:'|$)",
         without=_OTHERS,
     ),
     Pattern("install the", r"(?i)please install the [\w.+-]{1,80} package", weight=90),
@@ -63,6 +92,7 @@ PATTERNS = (
         weight=80,
         without=_OTHERS,
     ),
+    Pattern("Bad git executable", weight=94),
     Pattern("executable file not found in $PATH", weight=90, without=_OTHERS),
     Pattern("No such file or directory", r"execve|exec format|env: ", weight=WEAK, without=_OTHERS),
 )

@@ -26,15 +26,15 @@ from __future__ import annotations
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
-from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptom import WEAK, Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(subject=r"(?i)\bneff\b|\bneuronx?[-_]cc\b|\bNEURON_CC")
 COMPLAINT = Complaint(
     subject=(
-        r"\b(?:NRT\w{0,40}|nrt_\w{2,40}|[Nn]euron\w{0,20}|neuronx?-cc|NEFF|neff|nrtd|NRTD"
-        r"|TDRV|trn\d\w{0,4}|inf2|nccom"
-        r"|libnccom|NERR\w{0,30}|Trainium)\b"
+        r"\b(?:NRT\w{0,40}|nrt_\w{2,40}|[Nn]euron\w{0,20}|neuronx?-cc|NEFF|neff|nrtd|NRTD|TDRV|trn\d\w{0,4}"
+        r"|inf2|nccom"
+        r"|libnccom|NERR\w{0,30}|Trainium|CCOM|ENC(?=:\w)|NMGR|KMGR)\b"
     ),
 )
 PATTERNS = (
@@ -42,6 +42,7 @@ PATTERNS = (
     Pattern("nrt_init", r"(?i)nrt_init.{0,80}(?:fail|error|returned)", weight=94),
     Pattern("nrt_", r"\bnrt_\w{3,60} status=[1-9]", weight=94),
     Pattern("nrt_allocate_neuron_cores", weight=94),
-    Pattern("neuronx-cc", r"neuronx-cc.{0,200}(?:terminated abnormally|failed|returned non-zero)", weight=94),
+    Pattern("neuronx-cc", r"neuronx-cc.{0,600}(?:terminated abnormally|failed|returned non-zero)", weight=94),
     Pattern("TDRV", r"ERROR.{0,40}TDRV:", weight=92),
+    Pattern("CCOM WARN", r"CCOM WARN (?!NET/OFI).{0,120}(?i:time-?d? ?out|fail|unable|could)", weight=WEAK),
 )

@@ -30,8 +30,11 @@ from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptoms.half_precision_unavailable import (
+    CAUSE as HALF_PRECISION_UNAVAILABLE,
+)
 
-CAUSE = Cause(__name__)
+CAUSE = Cause(__name__, explains=(HALF_PRECISION_UNAVAILABLE,))
 CLAIM = Claim(
     subject=(
         r"(?i)\bno (?:available |usable |visible |cuda |nvidia ){0,3}(?:gpus?|cuda devices?|accelerators?)\b"
@@ -40,9 +43,12 @@ CLAIM = Claim(
         r"|\b(?:requires?|needs?) (?:at least )?(?:a|an|one|\d{1,3}) (?:usable |available |cuda |nvidia "
         r"|cuda-capable ){0,3}"
         r"(?:gpus?|cuda devices?)\b|\bcpu (?:training|mode|only|inference) (?:is )?not (?:allowed|supported)"
-        r"|\b(?:cannot|can't|not) (?:find|detect|see) (?:any |a |the )?(?:gpus?|cuda)\b|\bonly (?:run|runs"
+        r"|(?:\b(?:cannot|can't|not|unable to|fails? to|failed to)|n['’]t) (?:find|detect|see|have"
+        r"|recogni[sz]e|detecting|seeing|finding) "
+        r"(?:any |a |the |my |your |our )?(?:nvidia )?(?:gpus?|cuda)\b(?! (?:toolkit|version|home|compiler"
+        r"|extension|kernel))|\bonly (?:run|runs"
         r"|works?) on (?:a )?gpus?\b"
-        r"|torch\.cuda\.is_available\(\)|\bgpu is required"
+        r"|\bcuda\.(?:is_)?available\(\)|\bgpu is required"
     ),
     settings=True,
 )
@@ -51,7 +57,7 @@ COMPLAINT = Complaint(
         r"(?i)\bnvidia[-_ ](?:smi|driver|uvm|modprobe|drm|kernel|dkms)|\bnvml\w{0,40}|\blibcuda\b"
         r"|\bcuda (?:driver|devices?|capable|gpus?)\b|\bno (?:cuda |nvidia )?gpus?\b|cudaGetDeviceCount"
         r"|cuInit|CUDA_ERROR_NO_DEVICE|\bgpus? (?:is |are |was )?not (?:be )?(?:found|available|detected)"
-        r"|\bgpu driver|^no devices were found"
+        r"|\bgpu driver|^no devices were found|\b(?:did not detect|cannot find|no) {0,2}(?:any |usable )?gpus?\b"
     ),
 )
 PATTERNS = (
@@ -67,5 +73,11 @@ PATTERNS = (
     Pattern("Failed to initialize NVML", weight=90),
     Pattern("nvml error", r"driver not loaded|driver/library version mismatch", weight=98),
     Pattern("to deserialize object on a CUDA device", r"torch\.cuda\.is_available\(\) is False", weight=90),
+    Pattern("No supported gpu backend found", weight=94),
+    Pattern("But your machine only has", r"only has: \[\]", weight=94),
+    Pattern("GPU count is", r"GPU count is: 0\b", weight=94),
+    Pattern("Failed to infer device type", weight=80),
+    Pattern("Device string must not be empty", weight=80),
+    Pattern("no device can be used", weight=80),
     Pattern("CUDA unknown error", r"incorrectly set up environment", weight=90),
 )

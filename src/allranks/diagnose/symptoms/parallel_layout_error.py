@@ -44,7 +44,8 @@ CLAIM = Claim(
         r"|pipeline|context|sequence|expert"
         r"|data)[-_ ](?:model[-_ ])?parallel|\b(?:tp|pp|cp|ep|dp)(?:_size| size| degree)"
         r"|world[_ ]size|num(?:ber)?[_ ](?:of[_ ])?(?:gpus|devices|ranks)"
-        r"|\b(?:tp|pp|cp|ep|dp|sp) ?[>=]|\bmesh\b|device_?mesh|\w{1,20} parallelism"
+        r"|\b(?:tp|pp|cp|ep|dp|sp) ?(?:[>=]=|>|= ?\d{1,4} (?:and|but|does|is|>|\*|x)\b)|\bmesh\b"
+        r"|device_?mesh|\w{1,20} parallelism"
     ),
     settings=True,
 )

@@ -32,8 +32,12 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
-    frame=r"/(?:bitsandbytes|auto_gptq|gptqmodel|awq|hqq|transformers/quantizers)/",
-    subject=r"(?i)quanti[sz]|bitsandbytes|\bbnb\b|\b[48][- ]?bit\b|\b(?:auto_?)?(?:gptq|awq)\b|load_in_[48]bit",
+    frame=r"/(?:bitsandbytes|auto_gptq|gptqmodel|awq|hqq|transformers/quantizers)/.{0,200} in (?!<module>)",
+    subject=(
+        r"(?i)quanti[sz](?!ed(?:cpu|cuda|meta|xpu|privateuse))|(?<![\w/-])bitsandbytes\b"
+        r"|(?<![\w/-])bnb\b(?!')|\b[48][- ]?bit\b"
+        r"|(?<![\w/-])(?:auto_?)?(?:gptq|awq)\b|load_in_[48]bit"
+    ),
 )
 PATTERNS = (
     Pattern("fine-tuning on purely quantized models"),
@@ -42,4 +46,6 @@ PATTERNS = (
     Pattern("on multiple devices in any distributed mode", weight=96),
     Pattern("is not supported for", r"is not supported for `?[48]-?bit", weight=96),
     Pattern("incompatible with quantization", weight=94),
+    Pattern("convert models into mixed-int", weight=94),
+    Pattern("fit the quantized model", weight=92),
 )

@@ -46,6 +46,11 @@ COMPLAINT = Complaint(
         r"|\bdouble free|\bcorrupted (?:size|double|unsorted|top)|\bfree\(\)|\bmalloc\w{0,3}\(\)"
         r"|\bstack smashing|\bpanic(?:ked)?\b|\bsignal (?:6|8|11|4)\b|\bexit ?code:? (?:-6|-11|134|139)\b"
         r"|\bglibc detected|\bgeneral protection"
+        r"|\b(?:UR|ZE|PI)_(?:RESULT_)?ERROR_\w{3,40}|\bone ?CCL\b|\blevel[_ -]zero\b|\bSYCL\b|\bUR error\b"
+        r"|\bxpu(?:ccl|:\d)?\b"
+        r"|\bMUSA\b|\bmu(?:sa|dnn|blas)\w{0,30}\b|\bMCCL\b|\bCN(?:RT|CL|NL|DRV)\b|\bmlu\w{0,12}\b|\bMPS "
+        r"(?:backend|device|error|graph)"
+        r"|\bMPSGraph|mpsFileLoc"
     ),
     general=True,
 )

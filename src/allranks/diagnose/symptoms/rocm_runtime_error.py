@@ -33,15 +33,23 @@ CAUSE = Cause(__name__)
 COMPLAINT = Complaint(
     subject=(
         r"\b(?:ROC[mM]|rocm\w{0,20}|HIP|hip[A-Z]\w{2,40}|hip(?:blas\w{0,6}|cc|fft|sparse)|HSA\w{0,60}"
-        r"|hsa_\w{2,40}|[Rr]ccl|RCCL|amdgpu|MIOpen\w{0,20}|rocblas\w{0,20}|rocBLAS|kfd|gfx\d{3}\w?"
+        r"|hsa_\w{2,40}|[Rr]ccl|RCCL|amdgpu|MIOpen\w{0,20}|rocblas\w{0,20}|rocBLAS|kfd|gfx\d{1,4}\w{0,2}"
         r"|rocm-smi|amd-smi|rocdevice|AMDGPU|MI\d{2,3}X?)\b"
     ),
 )
+_ERRORS = (
+    "NoBinaryForGpu", "InvalidDeviceFunction", "IllegalAddress", "LaunchFailure", "LaunchTimeOut", "Unknown",
+    "InvalidImage", "InvalidKernelFile", "Assert", "ECCNotCorrectable", "SharedObjectInitFailed", "NotInitialized",
+    "InvalidContext", "NotFound", "InvalidValue", "InvalidHandle", "NoDevice", "InvalidDevice", "Tbd",
+    "InsufficientDriver", "LaunchOutOfResources",
+)  # fmt: skip
+"""Names of HIP's error codes, after `hipError`."""
+
 PATTERNS = (
     Pattern("invalid device function", r"\.hip\b", weight=94),
     Pattern("hipSuccess", r"(?i)check failed: .{0,60}hipSuccess \(\d{1,4} vs", weight=94),
-    Pattern("HIP error", r"HIP error: (?!out of memory)", weight=96),
-    Pattern("hipError", r"hipError(?!OutOfMemory)\w{3,40}", weight=94),
+    Pattern("HIP error", r"HIP error: (?!out of memory)", weight=97),
+    *(Pattern(f"hipError{name}", weight=97) for name in _ERRORS),
     Pattern("Memory access fault by GPU", weight=98),
     Pattern("HW Exception by GPU", weight=98),
     Pattern("HSA_STATUS_ERROR", weight=96),
@@ -51,4 +59,8 @@ PATTERNS = (
     Pattern("rocBLAS error", weight=94),
     Pattern("MIOpen Error", r"(?i)miopen error", weight=94),
     Pattern("HIP runtime error", weight=94),
+    Pattern("No device code available for function", weight=90),
+    Pattern("ROCk module is NOT loaded", weight=90),
+    Pattern("ROCm error", r"ROCm error: (?!out of memory)", weight=94),  # llama.cpp
+    Pattern("HIPBLAS_STATUS", r"HIPBLAS_STATUS_(?!SUCCESS|ALLOC_FAILED)[A-Z_]{4,40}", weight=92),
 )

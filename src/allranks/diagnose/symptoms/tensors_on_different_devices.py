@@ -32,7 +32,8 @@ CLAIM = Claim(
     subject=(
         r"(?i)\b(?:different|same|correct|wrong|meta|single|expected) devices?\b|\bdevice_ids\b"
         r"|\boutput_device\b"
-        r"|\bdevice type|\bmeta tensor|\bdevices?\[\d{1,3}\]|\btensors?\b.{0,60}\bon (?:the )?(?:cpu|cuda|gpu"
+        r"|\bdevice types? (?:of|but|mismatch|as|cpu|cuda|gpu|xpu|npu|hpu|mps|meta|[:=(])|\bmeta tensor"
+        r"|\bdevices?\[\d{1,3}\]|\btensors?\b.{0,60}\bon (?:the )?(?:cpu|cuda|gpu"
         r"|device)"
         r"|\b(?:cpu|cuda|gpu) tensors?\b"
     ),
@@ -44,6 +45,7 @@ PATTERNS = (
         r"Input type \(.{1,60}\) and (?:weight|bias) type \(.{1,60}\) should be the same",
         weight=94,
     ),
+    Pattern("is not on the expected device", weight=98),
     Pattern("copy out of meta tensor", weight=84),
     Pattern("must have the same dtype", weight=80, raised=True),
     Pattern("expected scalar type", r"expected scalar type \w{1,20} but found \w", weight=80, raised=True),

@@ -30,7 +30,7 @@ from allranks.diagnose.symptom import Pattern
 CAUSE = Cause(__name__)
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\bpthread_create|\bfork\b|\bRLIMIT_NPROC|\bulimit -u|\bpids? (?:limit|cgroup)"
+        r"(?i)\bpthread_create|\bfork\b(?!.{0,80}\b(?:cuda|gpu))|\bRLIMIT_NPROC|\bulimit -u|\bpids? (?:limit|cgroup)"
         r"|\bblas_thread_init|\bthread creation|\bcreat\w{1,3} (?:new )?threads?\b|\bpids\.max"
     ),
 )

@@ -25,12 +25,28 @@ Topic: software
 from __future__ import annotations
 
 from allranks.core.causes import Cause
+from allranks.diagnose.claims import Claim
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import CRASH, Pattern
+from allranks.diagnose.symptoms.half_precision_unavailable import (
+    CAUSE as HALF_PRECISION_UNAVAILABLE,
+)
 from allranks.diagnose.symptoms.version_drift_transformers_peft import (
     CAUSE as VERSION_DRIFT_TRANSFORMERS_PEFT,
 )
 
-CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT,))
+CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT, HALF_PRECISION_UNAVAILABLE))
+_LACKS = (
+    r"(?i)^(?!.{0,200}\b(?:bitsandbytes|bnb|xformers|apex|mmcv|horovod|torchvision|flash[-_]?att\w{0,6}"
+    r"|detectron2?)\b).{0,300}?"
+    r"(?:\b(?:not|n't) (?:been )?(?:compiled|built) with (?:cuda|gpu|nccl|xpu|npu|rocm|nvidia)(?! kernel)"
+    r"|\b(?:compiled|built) without (?:cuda|gpu|nccl)|\bcpu[- ]only (?:version|build|wheel|package|torch"
+    r"|pytorch|paddle)"
+    r"|\bUSE_(?:CUDA|GPU|NCCL)=(?:1|ON)\b|\btorch\S{0,30}\+cpu\b|\btorch\.version\.cuda (?:is|returns|was) none"
+    r"|\bcpu version of (?:py)?torch)"
+)
+CLAIM = Claim(subject=_LACKS, settles=_LACKS)
+COMPLAINT = Complaint(subject=_LACKS, settles=_LACKS)
 PATTERNS = (
     Pattern("Torch not compiled with CUDA enabled"),
     Pattern(
@@ -39,5 +55,12 @@ PATTERNS = (
         weight=CRASH + 6,
         raised=True,
     ),
+    Pattern(
+        "with arguments from the",
+        r"Could not run 'aten::\w{1,60}(?:\.\w{1,40})?' with arguments from the 'CUDA' backend",
+        weight=90,
+    ),
+    Pattern("Torch not compiled with", r"Torch not compiled with [A-Z]{3,8} enabled"),
+    Pattern("built with CUDA", r"(?i)\bbuilt with CUDA ?[:=] {0,12}(?:False|No)\b", weight=94),
     Pattern("have NCCL built in", r"Distributed package doesn't have NCCL built in"),
 )

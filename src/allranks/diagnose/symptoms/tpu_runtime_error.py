@@ -33,7 +33,8 @@ CAUSE = Cause(__name__)
 COMPLAINT = Complaint(
     subject=(
         r"\b(?:TPUs?|tpu\w{0,20}|libtpu\w{0,10}|PJRT\w{0,20}|torch_xla|megascale|MEGASCALE"
-        r"|v[2-6][ep]?-\d{1,5}|XLA:TPU|xla_device|XLA|InitializeComputationClient|xrt\w{0,20}"
+        r"|v[2-6][ep]?-\d{1,5}|XLA:TPU|xla_device|XLA(?!.{0,200}(?:GPU|gpu|CUDA|cuda|[Nn]euron))"
+        r"|InitializeComputationClient|xrt\w{0,20}"
         r"|XRT\w{0,20})\b"
     ),
 )
@@ -49,10 +50,24 @@ PATTERNS = (
     Pattern("TPU backend initialization is taking more", weight=60),
     Pattern("Halt is unexpected", r"all pending programs will fail", weight=94),
     Pattern("connect to remote server at address", r"grpc://", weight=88),
-    Pattern("backend 'tpu'", r"[Uu]nable to initialize backend 'tpu'", weight=60),
+    Pattern(
+        "backend 'tpu'",
+        r"[Uu]nable to initialize backend 'tpu'",
+        weight=60,
+        without=("NOT_FOUND", "TpuPlatform is not", "cannot open shared object"),  # of JAX on GPUs
+    ),
     Pattern("Mosaic failed to compile", weight=96),
+    Pattern("halted unexpectedly", r"(?:Core|device|Node \d{1,5}) halted", weight=94),
+    Pattern("TensorCoreSequencer", weight=90),
+    Pattern("Cannot replicate if number of devices", weight=90),
+    Pattern("TpuCompiler_", weight=60),
     Pattern("slice_builder", r"(?i)slice_builder.{0,200}(?:error|fail|timed? ?out|deadline)", weight=94),
     Pattern("has crashed or been preempted", weight=88),
-    Pattern("libtpu", r"(?i)libtpu.{0,80}(?:lockfile|already|failed|error)", weight=90),
+    Pattern(
+        "libtpu",
+        r"(?i)libtpu.{0,80}(?:lockfile|already|failed|error)",
+        weight=90,
+        without=("nable to initialize backend",),
+    ),
     Pattern("MEGASCALE", r"(?i)megascale.{0,200}(?:error|deadline|unavailable|hang)", weight=88),
 )

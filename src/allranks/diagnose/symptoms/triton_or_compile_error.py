@@ -37,15 +37,29 @@ from allranks.diagnose.symptoms.version_drift_transformers_peft import (
 CAUSE = Cause(__name__, explains=(VERSION_DRIFT_TRANSFORMERS_PEFT,))
 CLAIM = Claim(
     frame=r"/triton/|/torch/_(?:inductor|dynamo|functorch)/|/torch/__init__\.py in __call__",
-    subject=r"(?i)\btriton|torch\.compile|\b(?:dynamo|inductor)\b|\b(?:nvcc|ptxas|PTX|MLIR)\b|\bPassManager\b",
+    subject=(
+        r"(?i)\btriton|torch\.compile|\b(?:dynamo|inductor)\b|\brecompil(?:e|ation)[ _]limit"
+        r"|\b(?:nvrtc|ptxas|PTX|MLIR)\b|\bnvcc\b.{0,40}\b(?:return|compil|exit)|\bPassManager\b"
+    ),
+    settles=(
+        r"(?i)\bgraph[ _]breaks?\b|\b(?:dynamo|inductor)\b.{0,40}\b(?:errors?|fail\w{0,4}|crash\w{0,3}"
+        r"|unsupported|only supports)\b"
+        r"|\b(?:torch|model)\.?[ _]?compile\b.{0,60}\b(?:fail\w{0,4}|crash\w{0,3}|errors?|breaks?|not "
+        r"(?:work|support)\w{0,4})\b"
+        r"|\b(?:fail\w{0,4}|crash\w{0,3}|errors?|not compatible) (?:with|in|when using|during) (?:torch\.?[ "
+        r"_]?compile|inductor|dynamo)\b"
+    ),
 )
 PATTERNS = (
     Pattern("ackend compile failed", weight=88),
+    Pattern("ptxas exited with", weight=94),
+    Pattern("LLVM ERROR", weight=88),
+    Pattern("No PTX compilation provider", weight=94),  # XLA
     Pattern("ptxas", r"CalledProcessError: .{0,400}ptxas|ptxas fatal", weight=94),
     Pattern(  # the compiler that torch or Triton started
         "CalledProcessError",
         r"CalledProcessError: Command '.{0,100}\b(?:g\+\+|gcc|cc|clang|c\+\+)'?[ ,].{0,600}(?:torchinductor"
-        r"|triton)",
+        r"|triton|/main\.c\b|-lcuda\b)",
         weight=92,
     ),
     Pattern("out of resource: ", r"out of resource: \w{1,20}", weight=98),
@@ -57,5 +71,9 @@ PATTERNS = (
     Pattern("BackendCompilerFailed", raised=True, weight=94),
     Pattern("torch._dynamo.exc", r"torch\._dynamo\.exc\.\w{1,60}", raised=True, weight=92),
     Pattern("torch._inductor", r"torch\._inductor\.exc\.\w{1,60}", raised=True, weight=92),
-    Pattern("Python.h", r"fatal error: Python\.h: No such file", weight=94),
+    Pattern("cannot find -lcuda", weight=94),
+    Pattern("cuda_utils", r"cuda_utils\.c\W.{0,40}error", weight=94),
+    Pattern("libcuda.so cannot found", weight=94),
+    Pattern("failed to translate module to LLVM", weight=94),
+    Pattern("Python.h", r"fatal error.{0,80} Python\.h: No such file", weight=94),
 )

@@ -42,11 +42,19 @@ CLAIM = Claim(
         r"|(?:module|type object) '[\w.]{1,120}' has no attribute"
         r"|^(?:(?:\w{1,60}\.){0,8}AttributeError: )?'\w{0,60}(?:Trainer|Config|Model|Tokenizer|Processor|Engine"
         r"|Accelerator|LM|Optimizer|Module|Arguments|Plugin|Cache|State|Strategy|Callback)\w{0,20}' obj"
+        r"|'(?:Llama|Qwen|Mi[sx]tral|Gemma|Bert|Roberta|GPT|T5|Phi|Bloom|Falcon|ChatGLM|Deep[Ss]eek|InternLM"
+        r"|Baichuan|OPT|Whisper"
+        r"|CLIP|ViT)\w{1,60}' object has no attribute"
         r"|^TypeError: .{1,160}(?:missing \d{1,2} required|takes .{1,40} positional arguments?)"
     ),
     settings=True,
+    settles=(
+        r"(?i)\b(?:in|not )compatible with\b.{0,60}(?:[<>=]=|\bversions? \d|\b\d{1,3}\.\d{1,3})"
+        r"|[<>=]= ?v?\d[\d.]{0,12}\b.{0,60}\b(?:in|not )compatible\b|\bversion of \S{1,40} .{0,40}\bnot compatible"
+    ),
 )
 PATTERNS = (
+    Pattern("does not exist or is not currently imported", weight=96),  # a tokenizer of a newer transformers
     Pattern("data did not match any variant", weight=92),  # a file of a newer tokenizers
     Pattern("got multiple values for", r"for (?:keyword )?argument", weight=CRASH + 4, raised=True),
     Pattern("cannot import name", raised=True),

@@ -53,6 +53,11 @@ COMPLAINT = Complaint(
         r"|missing|disappear\w{0,4}|dropped)\b|\b(?:lost|loses?|losing|missing) (?:\w{1,10} ){0,2}gpus?\b"
         r"|\u6389\u5361|\u663e\u5361.{0,6}\u4e22\u5931)"
     ),
+    settles=(
+        r"(?i)\brow remapp\w{2,4} fail|\bfallen off the bus|\bxid\W{1,3}(?:error )?\d|\buncorrectable "
+        r"(?:ecc|nvlink|error)"
+        r"|\bdouble.bit|\bgpu is (?:lost|in a bad state)"
+    ),
 )
 PATTERNS = (
     Pattern("RmInitAdapter failed", weight=98),
@@ -73,4 +78,7 @@ PATTERNS = (
     Pattern("unspecified launch failure", weight=80),
     Pattern("CUDA error: unknown error", weight=80),
     Pattern("hardware stack error", weight=80),
+    Pattern("ERROR_DEVICE_LOST", weight=90),  # Level Zero, Vulkan
+    Pattern("GPU HANG", r"GPU HANG: ecode", weight=90),  # i915
+    Pattern("CUDA_ERROR_CONTAINED", weight=96),
 )
