@@ -36,7 +36,9 @@ def plain(value):
     if isinstance(value, set):
         return frozenset(map(plain, value))
     if hasattr(value, "__slots__"):
-        left_out = {"_of"} | ({"frames", "own"} if getattr(value, "traceback", OPEN) == CLOSED else set())
+        left_out = {"_of"} | (
+            {"frames", "own", "code"} if getattr(value, "traceback", OPEN) == CLOSED else set()
+        )
         return {name: plain(getattr(value, name)) for name in value.__slots__ if name not in left_out}
     return value
 

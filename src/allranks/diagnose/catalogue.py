@@ -92,8 +92,8 @@ def complaints() -> Dict[str, Complaint]:
 
 
 def nearest(text: str) -> Optional[Nearest]:
-    """The cause that the words of an unknown error make likeliest; None if none leads clearly, or if the words are those
-    of errors without a cause."""
+    """The cause that the words of an unknown error make likeliest; None if none leads clearly, or if the words are
+    those of errors without a cause."""
     found = _sentences().vote(text)
     return None if found is None or found.lead < wordings.LEAD or found.cause == UNPROVEN else found
 

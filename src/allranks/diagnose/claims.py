@@ -83,7 +83,7 @@ _CHOICES = re.compile(
     r"|strategies|backends|keys)|choose from|choices(?: are|:)|(?:must|should) be (?:one of|either)"
     r"|expected one of)\b"
 )
-"""What follows is a list of everything else that there is, and no subject."""
+"""Behind these words comes a list of everything else that exists, which is not the subject."""
 
 _LONGEST = 600
 _LACKS = ("KeyError", "AttributeError: 'NoneType'", "TypeError: 'NoneType'")

@@ -185,13 +185,13 @@ def complains(text: str, words: Iterable[bytes]) -> int:
 
 
 def is_excused(text: str) -> bool:
-    """Whether a line has words that a program writes which goes on, or is no message of a program."""
+    """Whether a line comes from a program that goes on, or is not the message of a program."""
     launches = _OF_LAUNCHERS.search(text, 0, _LONGEST) is not None or CODE.match(text) is not None
     return launches or _EXCUSES.search(text, 0, _LONGEST) is not None
 
 
 def told_in(text: str) -> str:
-    """What a line reports, without the rest of it that guesses at reasons."""
+    """The report of a line, without the rest of it that guesses at reasons."""
     guess = _GUESSES.search(text, 0, _LONGEST)
     return text[: guess.start() if guess is not None else _LONGEST]
 

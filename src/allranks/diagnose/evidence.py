@@ -170,7 +170,9 @@ class Evidence(Store):
             _, plain, steps = said.setdefault(id(seen), (seen, [], []))
             if part.plain is not None:
                 plain.append(part.plain)
-                note_code(seen, part.plain[1].text)
+            newest = max((one for one in (part.plain, part.step) if one is not None), default=None)
+            if newest is not None:
+                note_code(seen, newest[1].text)
             if part.step is not None:
                 steps.append(part.step)
                 seen.steps += part.steps

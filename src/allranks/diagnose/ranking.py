@@ -53,7 +53,7 @@ def conclude(seen: Evidence) -> Diagnosis:
 
 
 def _reworded(case: Optional[Case]) -> Optional[Case]:
-    """The case of a statement in plain words, of the cause that its words speak for."""
+    """The case of a statement in plain words. Words beside its subject may decide its cause."""
     if case is None or case.symptom == RANK_CRASHED_FIRST.id:
         return case
     symptom = reworded(case.symptom, case.hits[0].line.text, RANK_CRASHED_FIRST.id)

@@ -260,8 +260,8 @@ class _Scanner:
     def _frames(self, raws: Lines, kinds: List[Any], begun: int, end: int) -> Frames:
         """These lines, of which the first is a frame."""
         numbers, lines = [n for n in range(begun, end) if kinds[n].frame], raws.cut()
-        said = (n for n in range(begun, end) if lines[n][kinds[n].start :].strip(b" ~^\r"))
-        plain = max((n for n in said if not kinds[n].frame), default=None)
+        said = {n: lines[n][kinds[n].start :].strip() for n in range(begun, end) if not kinds[n].frame}
+        plain = max((n for n, text in said.items() if not text or text.strip(b" ~^")), default=None)
         texts = [lines[number][kinds[number].start :].decode("utf-8", "replace") for number in numbers]
         own = next((text for text in reversed(texts) if is_own_frame(text)), "")
         case, told, last = self._case_of(kinds[begun], raws[begun]), self.number + 1 - begun, numbers[-1]

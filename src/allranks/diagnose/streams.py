@@ -228,11 +228,12 @@ _POINTED = re.compile(r"(?:[-❱]{2,8}>|❱)[ ]{0,4}\d{1,7}[ ]")
 
 
 def note_code(seen: Seen, text: str) -> None:
-    """Notes the statement that a traceback shows below a frame, if it is the last line so far."""
+    """Notes the statement that a traceback shows below a frame, if it is the last line so far. Marks below it do not
+    count as a line."""
     if seen.traceback == CLOSED:
         return
     pointed = _POINTED.match(text)
-    if pointed is not None or text.strip(" ~^"):
+    if pointed is not None or not text.strip() or text.strip(" ~^"):
         is_code = pointed is not None or (text[:2] == "  " and text[2:6] != "File")
         seen.code = text[pointed.end() if pointed else 0 :].strip()[:CODE_KEPT] if is_code else ""
 

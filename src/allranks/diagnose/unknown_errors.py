@@ -51,8 +51,8 @@ NOTHING = 0.5
 
 
 def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
-    """The causes that an exception may belong to, which no pattern knows, the likeliest first: by the code that raised
-    it, by its subject unless its words speak for another, by its words."""
+    """The causes that an exception without a pattern may belong to, the likeliest first. The code that raised it comes
+    before its subject, which the other words may overrule, and these before the words alone."""
     told, frames = raised.line.text, raised.frames
     if not frames and raised.order == seen.title:  # the traceback below may be cut off
         frames = next((one.frames for one in cut_off(seen)), ())
@@ -80,7 +80,7 @@ def _likeliest(raised: Raised, crashed: str) -> Iterator[str]:
     `crashed`. Without a kind, the line is a frame of a traceback that was cut off."""
     least = CLEAR if raised.kind in ("", *OF_CODE) else OF_EXCEPTION
     for text in (message_of(raised.line.text) if raised.kind else "", raised.context):
-        found = nearest(told_in(text)) if text and "[Errno " not in text else None  # its words are a path's
+        found = nearest(told_in(text)) if text and "[Errno " not in text else None  # the words of a path
         if found is not None:
             if found.cause != crashed and not cause(found.cause).healthy and found.lead >= least:
                 yield found.cause
@@ -88,8 +88,8 @@ def _likeliest(raised: Raised, crashed: str) -> Iterator[str]:
 
 
 def reworded(symptom: str, text: str, crashed: str) -> str:
-    """The cause of a line that has a subject of this symptom, or the one that its words clearly speak for. UNPROVEN if
-    they say that it is a line without a cause. Words that settle what happened stand."""
+    """The cause of a line that has a subject of this symptom, unless its other words clearly speak of another one.
+    UNPROVEN if it reads like a line without a cause. Words that settle what happened stand."""
     if _WARNS.search(text, 0, 80) is not None or _is_settled(symptom, text):
         return symptom
     odds = {name: share for share, name in shares(told_in(text))}
@@ -146,8 +146,8 @@ _HINTS = re.compile(
 
 
 def _may_report(text: str) -> bool:
-    """Whether a line without a plain word of a failure may report one: what it names is clear, it hints at a failure,
-    and it is no part of the log of a program that goes on."""
+    """Whether a line without a plain word of a failure may report one. Its cause must be clear, it must hint at a
+    failure, and it must not come from a program that goes on."""
     if is_excused(text) or is_handled(text) or (text.isascii() and _HINTS.search(text, 0, 700) is None):
         return False
     found = nearest(text) if len(words(text)) >= MESSAGE_WORDS else None
