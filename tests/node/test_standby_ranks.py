@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from allranks.core import standby
-from allranks.node import standby_ranks
+from allranks.node import order_pipe, standby_ranks
 from tests.harness import ROOT, until
 
 WAITS = """
@@ -125,7 +125,7 @@ def test_close_ends_those_that_wait(waiting: Any) -> None:
 PARENT = """
 import os, sys, time
 sys.path.insert(0, sys.argv[1])
-from allranks.node import standby_ranks
+from allranks.node import order_pipe, standby_ranks
 one = standby_ranks.OnStandby([sys.executable, "-u", sys.argv[2], "x"], 3, dict(os.environ))
 print(one.process.pid, flush=True)
 one.is_ready(60.0)
@@ -216,3 +216,36 @@ def test_those_of_a_node_know_their_places(tmp_path: Path) -> None:
         begun = time.monotonic()
         ready.close()
     assert time.monotonic() - begun < 60
+
+
+def test_none_is_left_if_one_of_them_cannot_be_started(tmp_path: Path, monkeypatch: Any) -> None:
+    (tmp_path / "waits.py").write_text("import time; time.sleep(600)")
+    (tmp_path / "imports.json").write_text('{"modules": [["json", "x"]]}')
+    run = SimpleNamespace(
+        parse_args=lambda words: words,
+        config_from_args=lambda words: (None, sys.executable, ["-u", str(tmp_path / "waits.py")]),
+    )
+    begun: list[Any] = []
+    popen = subprocess.Popen
+
+    def refuses_the_second(*words: Any, **named: Any) -> Any:
+        if begun:
+            raise BlockingIOError("no process is left to this user")
+        begun.append(popen(*words, **named))
+        return begun[0]
+
+    monkeypatch.setattr(subprocess, "Popen", refuses_the_second)
+    before = set(os.listdir("/proc/self/fd"))
+    order = {"list": str(tmp_path / "imports.json"), "words": [], "ranks": [0, 1], "world_size": 2}
+    with pytest.raises(BlockingIOError):
+        standby_ranks.begin(run, order)
+    assert begun[0].poll() is not None
+    assert set(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_pipe_that_may_not_be_widened_is_used_as_it_is(monkeypatch: Any) -> None:
+    def refused(*_: Any) -> int:
+        raise PermissionError(1, "the user's pipes hold as much as they may")
+
+    monkeypatch.setattr(order_pipe.fcntl, "fcntl", refused)
+    order_pipe.widen(0)

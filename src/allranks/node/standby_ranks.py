@@ -11,7 +11,6 @@ caller.
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import select
@@ -20,15 +19,10 @@ import time
 from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from allranks.core import standby
-
-LONGEST_ORDER = 1 << 20
-"""The most that any user's pipe may hold (/proc/sys/fs/pipe-max-size)."""
+from allranks.node.order_pipe import widen
 
 PATIENCE_SECONDS = 60.0
 """How long torchrun waits for all of those that still import: they began before a new process could."""
-
-_F_SETPIPE_SZ = 1031
-"""Of linux/fcntl.h; Python names it since 3.10."""
 
 _INTERPRETER_FLAGS = ("-u",)
 
@@ -41,7 +35,7 @@ class OnStandby:
         self.head, self.env = list(words[:head]), dict(env)
         theirs, self._order = os.pipe()
         self._answer, answer = os.pipe()
-        fcntl.fcntl(self._order, _F_SETPIPE_SZ, LONGEST_ORDER)
+        widen(self._order)
         os.set_blocking(self._order, False)
         try:
             self.process = subprocess.Popen(
@@ -50,6 +44,9 @@ class OnStandby:
                 stdin=subprocess.DEVNULL,
                 pass_fds=(theirs, answer),
             )
+        except OSError:
+            standby.close(self._order, self._answer)
+            raise
         finally:
             standby.close(theirs, answer)
 
@@ -111,7 +108,8 @@ class Standby:
 def begin(run: Any, order: Mapping[str, Any]) -> Standby:
     """Starts them. `run` is torch.distributed.run, which itself says what torchrun would start; `order` has the words
     of torchrun, the ranks and the number of all ranks. Empty if torchrun would start something else than Python on a
-    script, or if there is nothing to import ahead."""
+    script, or if there is nothing to import ahead. Raises OSError if a process
+    cannot be started; then none is left."""
     known = read_list(str(order.get("list")))
     if known is None:
         return Standby({})
@@ -120,12 +118,16 @@ def begin(run: Any, order: Mapping[str, Any]) -> Standby:
     if head is None:
         return Standby({})
     ranks = [int(rank) for rank in order["ranks"]]
-    waiting = {}
-    for local_rank, rank in enumerate(ranks):
-        env = dict(os.environ)
-        env.update(zip(standby.PLACE, map(str, (rank, local_rank, order["world_size"], len(ranks)))))
-        waiting[local_rank] = OnStandby([command, *words], head, env)
-    return Standby(waiting)
+    ready = Standby({})
+    try:
+        for local_rank, rank in enumerate(ranks):
+            env = dict(os.environ)
+            env.update(zip(standby.PLACE, map(str, (rank, local_rank, order["world_size"], len(ranks)))))
+            ready.waiting[local_rank] = OnStandby([command, *words], head, env)
+    except OSError:
+        ready.close()  # some of them would only hold memory
+        raise
+    return ready
 
 
 def read_list(path: str) -> Optional[Dict[str, Any]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
 import subprocess
 import sys
 from typing import Any, List, Mapping, Optional
+
+from allranks.node.order_pipe import widen
 
 RUN = ["-m", "torch.distributed.run"]
 
@@ -17,12 +18,6 @@ END_SECONDS = 1.0
 READY_TRIES = 3
 """The most Pythons that are begun for one attempt if they die while they wait: each costs seconds of a core that
 trains."""
-
-PIPE_BYTES = 1 << 20
-"""The most that any user's pipe may hold (/proc/sys/fs/pipe-max-size); 64 KiB is what it holds by itself."""
-
-_F_SETPIPE_SZ = 1031
-"""Of linux/fcntl.h; Python names it since 3.10."""
 
 _READY = """
 import ctypes, json, os, signal, sys
@@ -73,10 +68,7 @@ def ready(
     words = [sys.executable, "-I", "-S", "-c", _READY, str(os.getpid()), python, "-c", _WAITING]
     child = logged(words, log, bufsize=0)  # without a buffer, closing it writes nothing
     assert child.stdin is not None
-    try:
-        fcntl.fcntl(child.stdin.fileno(), _F_SETPIPE_SZ, PIPE_BYTES)
-    except OSError:
-        pass  # the user's pipes hold as much as they may: an order that is too long is not taken
+    widen(child.stdin.fileno())
     os.set_blocking(child.stdin.fileno(), False)
     if order(child, dict(env)) and order(child, standby):
         return child
@@ -86,7 +78,7 @@ def ready(
 
 def order(child: "subprocess.Popen[bytes]", said: Any) -> bool:
     """Hands one line to a Python that waits, without waiting itself: if its disk is frozen, that Python reads
-    nothing. False if it has ended or the line does not fit into its pipe: then it is no longer of use."""
+    nothing. False if it has ended or the line does not fit into its pipe: then nobody can use it any more."""
     assert child.stdin is not None
     line = json.dumps(said).encode() + b"\n"
     try:

@@ -9,5 +9,5 @@ FIRES = (
 SILENT = (
     "[rank2]: Traceback (most recent call last):\n"
     "[rank2]: RuntimeError: [gloo/transport/tcp/pair.cc:561] Connection closed by peer [127.0.0.1]:6784\n",
-    "RuntimeError: [pair.cc:799] connect [10.0.0.1]:36243: Connection refused\n",
+    "RuntimeError: [pair.cc:799] connect [127.0.0.1]:36243: Connection refused\n",
 )

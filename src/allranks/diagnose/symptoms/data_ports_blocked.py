@@ -55,6 +55,11 @@ PATTERNS = (
         without=_OWN,
     ),
     Pattern(
+        "connect [",
+        r"pair\.\w{1,2}:\d{1,5}\] connect \[[\d.:a-f]{3,45}\]:\d{1,5}: Connection refused",
+        weight=90,
+    ),
+    Pattern(
         "failed to connect",
         r"willRetry.{0,200}(?:No route to host|Network is unreachable|timed out)",
         without=_OWN,
