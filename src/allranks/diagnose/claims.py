@@ -76,7 +76,10 @@ _LINK = re.compile(
 
 _FRAME = re.compile(r'\s{0,8}File "([^"]{1,400})", line [\d?]{1,9}, in (\S{1,120})')
 _WRAPPED = re.compile(r"(?:[\w.]{1,120}: ){1,3}(?=[\w.]{1,120}(?:Error|Exception): )")
-_COMMAND = re.compile(r"(?i)\bfailed to run .{1,1000}?(?:, exception|: error|: exit code)(?=:)")
+_COMMAND = re.compile(
+    r"(?i)\bfailed to run .{1,1000}?(?:, exception|: error|: exit code)(?=:)"
+    r"|(?<=executing job with overrides: )\[.{1,1000}"
+)
 _CHOICES = re.compile(
     r"(?i)\b(?:(?:example|available|valid|supported|possible|allowed|known|existing) (?:choices|options"
     r"|values|types|names"
@@ -97,7 +100,8 @@ class Claim(NamedTuple):
     """`frame` is searched in `path in function` of the innermost frame that is not neutral; `subject` in a message that
     complains. `general`: any other claim on the subject wins. `broad`: its code serves many subjects, so that a claim
     of `settings`, whose subject says what was refused there, wins over the place. `code` is searched in the statement
-    that did not find a key: the name of what was searched says what lacks it. `settles`: words that say what happened
+    that did not find a key: the name of what was searched says what lacks it. `needs_message`: its code does so much
+    that a traceback whose exception is cut off shows nothing. `settles`: words that say what happened
     (`X is not installed`), which win over all subjects that only say of what (`X`)."""
 
     frame: str = ""
@@ -107,6 +111,7 @@ class Claim(NamedTuple):
     settings: bool = False
     code: str = ""
     settles: str = ""
+    needs_message: bool = False
 
 
 compiled = lru_cache(maxsize=None)(partial(re.compile, flags=re.ASCII))
@@ -136,8 +141,9 @@ def claimants(
     next line of its message; `code`: the statement that raised it."""
     message = readable(message_of(text))
     places = [place for place in (place_of(frames), place_of_class(message)) if place is not None]
+    told = [name for name, one in claims.items() if not (one.needs_message and _is_frame(text))]
     placed = [
-        name for name, one in claims.items() if one.frame and any(map(compiled(one.frame).search, places))
+        name for name in told if claims[name].frame and any(map(compiled(claims[name].frame).search, places))
     ]
     yield from (name for name in placed if not (claims[name].general or claims[name].broad))
     yield from of_code(claims, text, code)
@@ -154,6 +160,11 @@ def of_code(claims: Dict[str, Claim], text: str, code: str) -> Iterator[str]:
     exception itself may be cut off."""
     if code and (message_of(text).startswith(_LACKS) or _FRAME.match(text)):
         yield from (name for name, one in claims.items() if one.code and compiled(one.code).search(code))
+
+
+def _is_frame(text: str) -> bool:
+    """Whether a traceback ends here, with a frame or a part of one."""
+    return _FRAME.match(text) is not None or text.lstrip().startswith("Traceback")
 
 
 def of_several_words(claims: Dict[str, Claim], name: str, message: str) -> bool:

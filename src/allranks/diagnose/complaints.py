@@ -11,6 +11,7 @@ from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Option
 
 from allranks.diagnose import tongues
 from allranks.diagnose.claims import compiled, readable
+from allranks.diagnose.known_warnings import is_known_warning
 from allranks.diagnose.lines import Line
 from allranks.diagnose.streams import CODE, Seen
 
@@ -120,16 +121,16 @@ their settings."""
 _GUESSES = re.compile(
     r"(?i)(?<![a-z])(?:(?:possible|potential|common|likely) (?:\w{1,10} )?(?:reasons?|causes?)"
     r"|some (?:of the )?reasons"
-    r"|either|this (?:may|can|could|might|usually|often) )"
+    r"|either|this (?:may|can|could|might|usually|often) |executing job with overrides: \[)"
 )
-"""The rest of such a line guesses at reasons."""
+"""The rest of such a line guesses at reasons, or repeats the arguments."""
 
 OF_CODE = frozenset((
     "ValueError", "TypeError", "KeyError", "AttributeError", "NameError", "IndexError", "AssertionError", "ImportError",
     "ModuleNotFoundError", "NotImplementedError", "SyntaxError", "UnboundLocalError", "FileNotFoundError",
 ))  # fmt: skip
 _LOST = re.compile(
-    r"(?i)connect|unreachable|timed? ?out|refused|unavailable|reset by peer"
+    r"(?i)connect|unreachable|no route|timed? ?out|refused|unavailable|reset by peer"
     r"|(?<![a-z])(?:dead|died|lost|killed)(?![a-z])"
 )
 _SCRIPTS = re.compile(r"(?<=[^\x00-\x7f])(?=[\x00-\x7f])|(?<=[\x00-\x7f])(?=[^\x00-\x7f])")
@@ -137,6 +138,9 @@ _SCRIPTS = re.compile(r"(?<=[^\x00-\x7f])(?=[\x00-\x7f])|(?<=[\x00-\x7f])(?=[^\x
 
 _PATH = re.compile(r"(?<![\w:])(?:/[\w.@+-]{1,80}){2,20}(?=/[\w.@+-])")
 """The names of folders are a subject only if there is no other. That of a file is one."""
+
+_WARNS = re.compile(r"(?:^|[\s:\[])W(?:\d{3,4})?[ ]")
+"""glog's mark, also with the month and the day."""
 
 _LONGEST = 1000
 KEPT = 8
@@ -179,7 +183,7 @@ def complains(text: str, words: Iterable[bytes]) -> int:
     text = tongues.english(text) if tongues.may_be_foreign(text, words) else text
     if _SAYS.search(text) is None or _EXCUSES.search(text) is not None:
         return NO
-    if _OF_LAUNCHERS.search(text) is not None or CODE.match(text) is not None:
+    if _OF_LAUNCHERS.search(text) is not None or CODE.match(text) is not None or is_known_warning(text):
         return NO
     return MENTIONED if _SOFTENS.search(_HARD.sub("", text)) is not None else SAID
 
@@ -187,7 +191,12 @@ def complains(text: str, words: Iterable[bytes]) -> int:
 def is_excused(text: str) -> bool:
     """Whether a line comes from a program that goes on, or is not the message of a program."""
     launches = _OF_LAUNCHERS.search(text, 0, _LONGEST) is not None or CODE.match(text) is not None
-    return launches or _EXCUSES.search(text, 0, _LONGEST) is not None
+    return launches or is_known_warning(text) or _EXCUSES.search(text, 0, _LONGEST) is not None
+
+
+def is_warning(text: str) -> bool:
+    """Whether a logger wrote the line as a warning."""
+    return _WARNS.search(text, 0, 80) is not None
 
 
 def told_in(text: str) -> str:

@@ -7,15 +7,15 @@ from typing import Iterator, List, Optional
 
 from allranks.diagnose.catalogue import claims
 from allranks.diagnose.claims import claimants
-from allranks.diagnose.complaints import OF_CODE
+from allranks.diagnose.complaints import OF_CODE, is_warning
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.store import MARKS
-from allranks.diagnose.streams import CLOSED, NOT_IGNORED, Raised
+from allranks.diagnose.streams import CLOSED, CUT_WITHIN, NOT_IGNORED, Raised
 from allranks.diagnose.symptom import WORDS, Case, Hit
 
-CUT_WITHIN, OF_IPYTHON = 8, 14
-"""Lines after the last frame: of CPython, and of IPython, which shows ten lines of the source."""
+OF_IPYTHON = 14
+"""Lines after the last frame as IPython prints it, with ten lines of the source."""
 
 NEAR_THE_END = 40
 """Lines of the same stream after an exception without a traceback. If more follow, the program had handled it."""
@@ -86,6 +86,7 @@ def cut_off(seen: Evidence) -> List[Raised]:
     said = [(s.raised.order, s.raised.line.text) for one in streams for s in one.stated]
     said += [(c.order, c.line.text) for one in streams for c in one.complaints if c.order == 1]
     heading = min(said)[1] if said and seen.count <= NEAR_THE_END else ""
+    heading = "" if is_warning(heading) else heading
     for one in (*seen.ranks.values(), *seen.streams.values()):
         if one.cut is None or one.traceback == CLOSED or one.ignored != NOT_IGNORED:
             continue

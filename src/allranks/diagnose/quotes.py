@@ -9,6 +9,7 @@ import re
 from typing import Tuple
 
 from allranks.diagnose.claims import CHINESE
+from allranks.diagnose.known_warnings import is_known_warning
 from allranks.diagnose.streams import CODE
 
 _INSIDE = re.compile(
@@ -103,7 +104,7 @@ def _in_words(text: str) -> Tuple[int, str]:
     match = _STATES.search(text, 0, _LONGEST)
     if match is None or _NOT_SO.search(text, 0, _LONGEST) is not None or CODE.match(text) is not None:
         return NO, ""
-    if _EXCUSES.search(text, 0, match.start()) is not None:
+    if _EXCUSES.search(text, 0, match.start()) is not None or is_known_warning(text):
         return NO, ""
     return (STATED if _LEVEL.search(text, 0, _LONGEST) is None else LOGGED), text
 

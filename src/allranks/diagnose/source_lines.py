@@ -15,7 +15,10 @@ _BEGINS = re.compile(
     r"|[\w.-]{1,60}[ ]?=[ ]?[\"'\[{]|[\"'][\w .-]{1,60}[\"'][ ]?:|\{[ ]?\""
     r"|<\w{1,20}[ >/]|</|!?\[[^\]]{1,200}\]\(|\d{1,3}\. \*\*|\* `|:[\w-]{1,30}:`"
     r"|@(?:inproceedings|article|misc)|:::MLLOG "
+    r"|\[?\{\W{0,4}(?:role|content|messages|conversations|instruction|prompt|question|text|input)[\"']\s?:"
 )
+_FORMAT = re.compile(r"(?<![\w%])%(?:[-.\d]{0,4}l{0,2}[dux]|[-.\d]{0,4}s)(?![\w%])")
+"""The place of a value in a message that nobody printed yet."""
 _IMPORTS = re.compile(r"import [\w.]{1,120}(?: as \w{1,60})?$")
 _OPENS = ("except ", "except:", "elif ", "if ", "while ", "for ", "with ", "try:", "else:")
 _GIVES = ("return ", "await ", "yield ", "throw ")
@@ -33,7 +36,7 @@ def is_source(text: str) -> bool:
         return True
     if (begin.startswith(_OPENS) and end[-1:] in ":{") or (begin.startswith(_GIVES) and end[-1:] in ")];"):
         return True
-    if _BEGINS.match(begin) is not None or _IMPORTS.match(begin) is not None:
+    if _BEGINS.match(begin) is not None or _IMPORTS.match(begin) is not None or _FORMAT.search(text, 0, 400):
         return True
     if text.count("=", 0, 600) >= ARGUMENTS:
         return True

@@ -12,6 +12,9 @@ from allranks.diagnose.symptom import Hit
 RANKS_KEPT = 65536
 MARKS, DOCUMENT_LINES, SHARE = 5, 40, 100
 """A document has so many marks, so many lines, and a mark in so many lines."""
+MANY_MARKS, MANY_LINES, DENSE, LAST = 20, 100, 25, 15
+"""With so many, it may quote tracebacks and times, if none of them ends in the last lines: those of a job that printed
+its script do."""
 
 MIXTURES = ("Mixtral", "MoE", "Moe", "moe", "experts", "DeepseekV", "deepseek_v", "DeepSeek-V")
 PROPOSALS = (
@@ -195,7 +198,11 @@ class Store:
         seen = (*self.ranks.values(), *self.streams.values())
         times = any(source.time for source in self.sources.values())
         ends = any(one.pid is not None for one in self.exits)
-        return not (times or self.steps or ends or self.ranks or any(one.headed for one in seen))
+        if self.steps or ends or self.ranks:
+            return False
+        if self.marks >= MANY_MARKS and self.count >= MANY_LINES and self.marks * DENSE >= self.count:
+            return all(one.order <= self.count - LAST for _, one in self.raised())
+        return not (times or any(one.headed for one in seen))
 
     @property
     def explains(self) -> bool:

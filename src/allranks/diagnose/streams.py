@@ -80,6 +80,9 @@ STATED_FIRST, STATED_LAST = 8, 3
 """Lines that say in words that something failed, as many as are kept."""
 
 CLOSED, HEADLESS, OPEN = range(3)
+CUT_WITHIN = 8
+"""Lines after the last frame of a traceback that is cut off, as CPython prints it."""
+
 """Whether a stream is in a traceback. If its heading was cut off (HEADLESS), only the name of an exception ends it,
 soon after a frame, because other programs print stacks too."""
 
@@ -159,6 +162,13 @@ class Seen:
         """The first and the last lines that say in words that something failed."""
         self.complaints: List[Any] = []
         """The last lines that complain of something (`complaints.Heard`)."""
+
+    def is_cut_after(self, end: int) -> bool:
+        """Whether this output ends in a traceback that began after line `end` of all sources and lacks its
+        exception."""
+        if self.cut is None or self.traceback == CLOSED or self.ignored != NOT_IGNORED:
+            return False
+        return self.cut[2] > end and self.lines - self.cut[4] <= CUT_WITHIN
 
 
 class Source:

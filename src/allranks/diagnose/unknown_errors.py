@@ -9,7 +9,7 @@ from typing import Dict, Iterator, List, Optional, Tuple
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, nearest, shares
 from allranks.diagnose.claims import claimants, compiled, message_of, of_code, of_several_words, readable
-from allranks.diagnose.complaints import OF_CODE, is_excused, near_the_end, of_exception, told_in
+from allranks.diagnose.complaints import OF_CODE, is_excused, is_warning, near_the_end, of_exception, told_in
 from allranks.diagnose.digits import ALIKE_TEXT
 from allranks.diagnose.evidence import LATER_STEPS, Evidence
 from allranks.diagnose.fragments import ALONE, MESSAGE_WORDS, SHORT, cut_off, of_assertion, of_title, quoted
@@ -23,8 +23,6 @@ from allranks.diagnose.wordings import words
 
 _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
 """An exception that is only mentioned: if it ended something, it is among those that are quoted."""
-
-_WARNS = re.compile(r"(?:^|[\s:\[])W(?:\d{3,4})?[ ]")
 
 MOST = 200
 """Texts whose words are judged, which takes less than 1 ms for each."""
@@ -90,7 +88,7 @@ def _likeliest(raised: Raised, crashed: str) -> Iterator[str]:
 def reworded(symptom: str, text: str, crashed: str) -> str:
     """The cause of a line that has a subject of this symptom, unless its other words clearly speak of another one.
     UNPROVEN if it reads like a line without a cause. Words that settle what happened stand."""
-    if _WARNS.search(text, 0, 80) is not None or _is_settled(symptom, text):
+    if is_warning(text) or _is_settled(symptom, text):
         return symptom
     odds = {name: share for share, name in shares(told_in(text))}
     own = odds.pop(symptom, 0.0) * SUBJECT
@@ -118,7 +116,7 @@ def by_words(seen: Evidence, crashed: str) -> Optional[Case]:
         return None
     found = [
         (one, place)
-        for one, place in ((nearest(place[0].text), place) for place in _different(_places(seen)))
+        for one, place in ((nearest(told_in(place[0].text)), place) for place in _different(_places(seen)))
         if one and ABSENT_PLUGIN not in place[0].text
         if one.lead >= PLAIN or not is_handled(place[0].text)
     ]
@@ -181,7 +179,5 @@ def _places(seen: Evidence) -> List[Tuple[Line, int, int]]:
     return [
         place
         for place in found
-        if id(place[0]) not in ends
-        and _WARNS.search(place[0].text, 0, 80) is None
-        and not is_source(place[0].text)
+        if id(place[0]) not in ends and not is_warning(place[0].text) and not is_source(place[0].text)
     ]

@@ -5,6 +5,9 @@ FIRES = (
     "[rank2]: Traceback (most recent call last):\n"
     "[rank2]: allranks.worker.base_loading.BaseUnreadable: The base model that rank 1 reads (node-b) is not the one "
     "that rank 0 reads (node-a): its files differ.\n",
+    "Traceback (most recent call last):\n"
+    '  File "serve.py", line 8, in load\n    part = safe_open(name, framework="pt")\n'
+    "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge\n",
     "RuntimeError: the checksum of the model weights is not what the hub says\n",
 )
 

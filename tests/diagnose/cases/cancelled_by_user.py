@@ -4,6 +4,9 @@ FIRES = (
     "exiting\n",
     'Traceback (most recent call last):\n  File "/u/train.py", line 3, in <module>\n    step()\nKeyboardInterrupt\n',
     "The run was aborted by user\n",
+    "^CTerminating processes on user request, this might take some time.\n"
+    "WorkflowError:\n"
+    "Unable to cancel jobs with scancel\n",
 )
 
 SILENT = (

@@ -4,7 +4,8 @@ FIRES = (
     'Traceback (most recent call last):\n  File "train.py", line 9, in main\n    best = ckpt["best"]\n'
     "KeyError: 'best'\n",
     "OSError: Unable to load weights from pytorch checkpoint file for '/x/pytorch_model.bin'\n",
-    "[rank1]: Traceback (most recent call last):\n[rank1]: "
+    '[rank1]: Traceback (most recent call last):\n[rank1]:   File "/e/transformers/trainer.py", line 2700, in '
+    "_load_from_checkpoint\n[rank1]: "
     "safetensors._safetensors_rust.SafetensorError: Error while "
     "deserializing header: incomplete metadata, file not fully covered\n"
     "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "

@@ -16,6 +16,9 @@ FIRES = (
     "expects same model across all ranks, but Rank 1 "
     "has 12 params, while rank 0 has inconsistent 10 params.\n",
     "Traceback (most recent call last):\naccelerate.utils.operations.DistributedOperationException: shapes differ\n",
+    "E ring_alg.cc:9] Aborting RingGather with Invalid argument: Collective ops is aborted by: "
+    "Shape mismatch in the collective instance 7. Op at device /job:worker/task:1 expected shape "
+    "[3] but another member expected shape [4].\n",
 )
 
 SILENT = (

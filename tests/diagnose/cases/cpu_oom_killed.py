@@ -17,6 +17,9 @@ FIRES = (
     "All memory was used up, so the loader was killed\n",
     "The pod was OOMkilled again\n",
     "The jobs are evicted for lack of memory\n",
+    "100%|##########| 143/143 [6:28:47<00:00, 163.13s/it]\n"
+    "Memory on the node (IP: 10.1.1.4, ID: ba65) where the task (task ID: d2, name=head) was "
+    "running\n",
 )
 
 SILENT = (

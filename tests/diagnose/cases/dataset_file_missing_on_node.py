@@ -16,6 +16,10 @@ FIRES = (
     "gpu-node-02: [rank2]: FileNotFoundError: [Errno 2] No such file or directory: '/srv/run/train.bin'\n"
     "gpu-node-01: [rank0]: Traceback (most recent call last):\n"
     "gpu-node-01: [rank0]: RuntimeError: [gloo/pair.cc:561] Connection closed by peer [10.20.0.12]:57507\n",
+    "Traceback (most recent call last):\n"
+    '  File "a.py", line 2, in <module>\n'
+    "    words = open(name)\n"
+    "IOError: [Errno 2] No such file or directory: './data/words.txt'\n",
 )
 
 SILENT = (

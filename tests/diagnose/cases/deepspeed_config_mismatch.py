@@ -9,6 +9,8 @@ FIRES = (
     '"deepspeed/runtime/config.py", line 596, in _batch\n'
     "[rank0]: TypeError: '>' not supported between instances of 'str' and 'int'\n",
     "ValueError: fp16 is enabled but the following parameters have dtype that is not fp16: head.weight\n",
+    "AssertionError: Lion8 is not a supported DeepSpeed Optimizer\n",
+    "AssertionError: this layer is not supported with Stage 3\n",
 )
 
 SILENT = (

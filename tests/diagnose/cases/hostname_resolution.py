@@ -6,6 +6,7 @@ FIRES = (
     "gpu-node-02: torch.distributed.DistNetworkError: The client socket has timed out after 20000ms while trying to "
     "connect to (gpu-node-01, 29500).\n",
     "The host name of the head was not resolved on three nodes\n",
+    "connecting to n7 failed: [Errno -3] Temporaerer Fehler bei der Namensaufloesung\n",
 )
 
 SILENT = (

@@ -3,6 +3,9 @@ FIRES = (
     "url: /health/ (Caused by NewConnectionError('[Errno 111] Connection refused'))\n",
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: RuntimeError: Engine core initialization failed. See root cause above.\n",
+    "ERROR client.py:300] RuntimeError('Engine process (pid 76) died.')\n"
+    "CRITICAL launcher.py:101] MQLLMEngine is already dead, terminating server process\n"
+    "INFO: Shutting down\n",
 )
 
 SILENT = ("INFO: vLLM engine is ready\nstep 1 loss 2.0\n",)

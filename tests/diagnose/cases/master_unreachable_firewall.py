@@ -18,6 +18,7 @@ FIRES = (
     '  File "/u/train.py", line 8, in main\n    start(args)\n  File "/u/start.py", line 9, in start\n',
     "Cannot connect to the head\nWith three nodes and num_nodes=3 this happens:\n",
     "E0120 11:12:13.456789 77 client.cc:119] param fc.w to 10.1.2.3:6174: Connect Failed\n",
+    "OSError: [Errno 113] No route to host\n",
 )
 
 SILENT = (

@@ -7,6 +7,10 @@ FIRES = (
     "ImportError: Bad git executable.\n",
     "FileNotFoundError: [Errno 2] No such file or directory: 'ffmpeg -y -i /tmp/a'\n",
     "Cannot find installation of ffmpeg\n",
+    "gcc: fatal error: cannot execute 'cc1plus': execvp: No such file or directory\n"
+    "compilation terminated.\n"
+    "nvcc fatal   : Failed to preprocess host compiler properties.\n",
+    "CMake Error: No CMAKE_CXX_COMPILER could be found.\n",
 )
 
 SILENT = (

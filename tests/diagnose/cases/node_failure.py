@@ -9,6 +9,9 @@ FIRES = (
     "WARN Master: Removing worker-20240311-10.0.0.2-45720 because we got no heartbeat in 60 seconds\n",
     "The VM of worker 3 was reclaimed and the job interrupted\n",
     "\u8282\u70b9\u6389\u7ebf\uff0c\u8bad\u7ec3\u4efb\u52a1\u88ab\u4e2d\u65ad\n",
+    "NODELIST NODES PARTITION STATE CPUS REASON\n"
+    "c-1 1 main* down* 12 Not responding\n"
+    "c-2 1 main* down* 12 Not responding\n",
 )
 
 SILENT = (

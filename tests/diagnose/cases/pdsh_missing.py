@@ -3,6 +3,7 @@ FIRES = (
     "RuntimeError: pdsh is not installed\n",
     "DeepSpeed requires pdsh\n",
     "pdsh error on two machines\n",
+    "launch failed = (f\"launcher '{args.launcher}' not installed.\")\n",
 )
 
 SILENT = (

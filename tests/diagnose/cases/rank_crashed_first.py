@@ -49,6 +49,21 @@ FIRES = (
         '  File "/root/tools/train.py", line 342, in <module>\n'
         "    main()\n"
     ),
+    "MPT ERROR: Rank 1(g:1) is aborting with error code 1.\n"
+    "\tProcess ID: 308, Host: r2i3, Program: /x/y\n"
+    "srun: Job step aborted: Waiting up to 32 seconds for job step to finish.\n",
+    "application called MPI_Abort(MPI_COMM_WORLD, 0) - process 0\n",
+    "MPI_ABORT was invoked on rank 2 in communicator MPI_COMM_WORLD\nwith errorcode 1.\n",
+    "Traceback (most recent call last):\n"
+    '  File "/e/site-packages/xtuner/dataset/maker.py", line 9, in build_dataset\n'
+    "    return make(rows)\n"
+    '  File "/e/site-packages/xtuner/dataset/maker.py", line 3, in make\n',
+    "***** train metrics *****\n"
+    "Training completed.\n"
+    "Traceback (most recent call last):\n"
+    '  File "/x/launcher.py", line 23, in <module>\n'
+    "    launch()\n"
+    '  File "/x/tuner.py", line 3, in run_exp\n',
 )
 
 SILENT = (

@@ -12,6 +12,7 @@ FIRES = (
     "Exception: The current node timed out during startup.\n",
     "ConnectionError: Could not find any running Ray instance.\n",
     "Some processes have not registered with Redis\n",
+    "Couldn't connect to the raylet at 10.0.0.2:6379\n",
 )
 
 SILENT = (

@@ -3,9 +3,11 @@
 ## How it is found
 `BaseUnreadable: Rank N (host) cannot read the base model: ...` and `BaseUnreadable: The base model that rank N reads
 (host) is not the one that rank 0 reads`. allranks' own loader says so on every rank before the first step, with the
-rank and the node that it is about (docs/loading.md).
+rank and the node that it is about (docs/loading.md). Also safetensors' own `HeaderTooLarge`, `incomplete metadata, file
+not fully covered` and the like, unless the traceback is of a resume.
 
-Easily confused with tokenizer-or-model-file-missing, where no rank finds it; nfs-stale-or-io-error.
+Easily confused with tokenizer-or-model-file-missing, where no rank finds it; nfs-stale-or-io-error;
+checkpoint-corrupt-resume-fail.
 
 ## Why it matters
 A file is missing, cut short, damaged, or was replaced while it was read; or a node has an older copy. Ranks that read
@@ -18,16 +20,21 @@ first: allranks had tried each read four times. With `environment: {loader: stoc
 value comes from rank 0's files instead of each node's own.
 
 ## Source
-allranks' own loader raises both texts: `src/allranks/worker/base_loading.py`.
+allranks' own loader raises its texts: `src/allranks/worker/base_loading.py`. safetensors raises the others in
+`safetensors/src/tensor.rs`.
 
 Topic: storage
 """
 
 from __future__ import annotations
 
+import re
+from typing import Optional
+
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
-from allranks.diagnose.symptom import STRONG, Pattern
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import STRONG, Case, Pattern
 from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
 from allranks.diagnose.symptoms.tokenizer_or_model_file_missing import CAUSE as FILE_MISSING
 
@@ -43,6 +50,17 @@ CLAIM = Claim(
         r"|\u6ca1\u4e0b\u8f7d\u5168|\u6ca1\u6709?\u4e0b\u8f7d\u5b8c"
     ),
 )
+OF_SAFETENSORS = (
+    "file not fully covered",
+    "while deserializing header",
+    "HeaderTooLarge",
+    "HeaderTooSmall",
+    "InvalidHeaderLength",
+    "InvalidHeaderStart",
+    "MetadataIncompleteBuffer",
+    "InvalidHeaderDeserialization",
+)
+"""How safetensors refuses a file (`safetensors/src/tensor.rs`). It does not name the file."""
 PATTERNS = (
     Pattern(
         "cannot read the base model:",
@@ -50,4 +68,19 @@ PATTERNS = (
         weight=STRONG + 1,
     ),
     Pattern("The base model that rank", r"that rank \d{1,8} reads \(", weight=STRONG + 1),
+    *(Pattern(words, weight=97) for words in OF_SAFETENSORS),
 )
+_OF_CHECKPOINTS = re.compile(
+    r"(?i)checkpoint-?\d|load_(?:best|from_checkpoint|optimizer|adapter)|resum|global_step"
+)
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """A damaged safetensors file belongs to a checkpoint instead if the traceback or a path says so."""
+    case = seen.case("base-unreadable")
+    if case is None or case.weight > STRONG:
+        return case
+    lines = {hit.order for hit in case.hits}
+    told = [hit.line.text for hit in case.hits]
+    told += [frame for _, raised in seen.raised() if raised.order in lines for frame in raised.frames]
+    return None if any(map(_OF_CHECKPOINTS.search, told)) else case

@@ -50,6 +50,11 @@ PATTERNS = (
     Pattern("KeyboardInterrupt", r"^KeyboardInterrupt", weight=ENDED - 4),
     Pattern("Main process received SIGINT", weight=WEAK + 22),  # DeepSpeed's launcher
     Pattern("killing job", r"mpirun: killing job", weight=42),
+    Pattern(
+        "user",
+        r"(?i)(?:\b|\^C)terminat\w{2,5} (?:\w{1,20} ){0,4}(?:on|at|by|upon) user(?:'s)? request",
+        weight=WEAK + 22,
+    ),
 )
 
 

@@ -2,10 +2,10 @@
 
 ## How it is found
 `PytorchStreamReader failed ... failed finding central directory`, `Ran out of input`, `invalid load key`,
-`SafetensorError: ... incomplete metadata, file not fully covered`, `header too large`. Usually the rank
+`SafetensorError: ... incomplete metadata, file not fully covered` in a resume. Usually the rank
 that owns the file prints it alone.
 
-Easily confused with disk-full-checkpoint, which happens while saving; zero3-load-size-mismatch.
+Easily confused with disk-full-checkpoint, which happens while saving; zero3-load-size-mismatch; base-unreadable.
 
 ## Why it matters
 A file was cut off when it was saved or copied; resuming from it is impossible. The earlier cause is mostly
@@ -29,6 +29,7 @@ from __future__ import annotations
 from allranks.core.causes import PASSES, Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import CRASH, WEAK, Pattern
+from allranks.diagnose.symptoms.base_unreadable import OF_SAFETENSORS
 from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
 
 CAUSE = Cause(__name__, restart=PASSES, explains=(DATASET_FILE_MISSING_ON_NODE,))
@@ -65,11 +66,7 @@ PATTERNS = (
     Pattern("not found in checkpoint", r"\bKey \S{1,200} not found in checkpoint", weight=90),
     Pattern("UnpicklingError", r"UnpicklingError(?!.{0,400}weights_only)", raised=True),
     Pattern("pickle data was truncated"),
-    Pattern("file not fully covered"),
-    Pattern("while deserializing header"),
-    Pattern("HeaderTooLarge"),
-    Pattern("MetadataIncompleteBuffer"),
-    Pattern("InvalidHeaderDeserialization"),
+    *(Pattern(words, weight=96) for words in OF_SAFETENSORS),
     Pattern("checkpoint file is corrupted", weight=90),
     Pattern("not an sstable", weight=90),
     Pattern("Checksum does not match", weight=86),

@@ -61,6 +61,9 @@ PATTERNS = (
     Pattern("Message truncated"),
     Pattern("Collectives differ in the following"),
     Pattern("Mismatched collective", weight=90),
+    Pattern(
+        "in the collective instance", r"(?i)(?:shape|data ?type|type) mismatch in the collective"
+    ),  # TensorFlow
 )
 ZERO3 = ("_ALLGATHER_BASE", "_REDUCE_SCATTER_BASE")
 """ZeRO's own collectives run in one group of all ranks, so equal numbers are the same collective."""

@@ -75,6 +75,7 @@ PATTERNS = (
     Pattern("Out Of Memory", r"tasks? [\d,-]{1,200}: Out Of Memory"),
     Pattern("running low on memory"),
     Pattern("Task was killed due to", r"memory"),
+    Pattern("Memory on the node (IP: ", weight=96),  # Ray's memory monitor
     Pattern("allocate memory: you tried to allocate"),
     Pattern("Cannot allocate memory", r"Errno 12|errno: 12|OSError|fork", without=("ibv_", "reg_mr")),
     Pattern("MemoryError", r"^(?:numpy\S{0,120}\.)?\w{0,60}MemoryError\b", weight=90, raised=True),

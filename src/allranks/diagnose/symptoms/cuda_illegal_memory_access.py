@@ -36,4 +36,7 @@ PATTERNS = (
     Pattern("illegal instruction was encountered", weight=94),
     Pattern("CUDA_ERROR_ILLEGAL_ADDRESS", weight=96),
     Pattern("invalid program counter", weight=94),
+    # A kernel that reads or writes where it must not; a broken GPU shows an Xid beside it, which is heavier.
+    Pattern("unspecified launch failure", weight=80, without=("hip",)),
+    Pattern("LAUNCH_FAILED", r"CUDA_ERROR_LAUNCH_FAILED", weight=80),
 )

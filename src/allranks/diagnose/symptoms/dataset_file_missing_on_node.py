@@ -72,7 +72,7 @@ PATTERNS = (
         raised=True,
         without=_NO_DATA,
     ),
-    Pattern("No such file or directory", r"FileNotFoundError.{0,40}" + _DATA, without=_NO_DATA),
+    Pattern("No such file or directory", r"(?:FileNotFound|IO|OS)Error.{0,40}" + _DATA, without=_NO_DATA),
     Pattern("find a dataset", r"(?i)couldn'?t find (?:a |any )?dataset"),
     Pattern("DatasetNotFoundError"),
     Pattern("Dataset does not exist", weight=STRONG),

@@ -42,6 +42,7 @@ CLAIM = Claim(
         r"|in \w{0,20}(?:tokenize|preprocess|process|prepare|create|build|make|format|formatting|map|read"
         r"|parse)_\w{0,20}(?:data_?sets?|data|examples?|samples?|conversations?|func\w{0,5}|fn)$"
     ),
+    needs_message=True,
     subject=r"(?i)\bdata ?sets?\b|\b(?:train|eval)_dataset\b|\bcolumns?\b"
     r"|(?<!config\.)(?<!vocab\.)(?<!params\.)(?<!tokenizer\.)(?<!index\.)\bjsonl?\b"
     r"|\bsamples?\b(?! rate)|\bconversations?\b|\bschema\b|\brole[ _]tags?\b|\blabels? (?:must|should"

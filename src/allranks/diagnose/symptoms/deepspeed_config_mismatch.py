@@ -31,12 +31,17 @@ from allranks.diagnose.symptom import WEAK, Pattern
 
 CLAIM = Claim(
     frame=(
+        r"/deepspeed/runtime/engine\.py in _(?:configure|do_\w{0,20}sanity|do_\w{0,20}args|validate)\w{0,40}$|"
         r"/deepspeed/runtime/(?:\w{1,30}/)?config\w{0,20}\.py in|/integrations/deepspeed\.py in "
         r"(?!\w{0,40}checkpoint)"
         r"|/accelerate/utils/deepspeed\.py in|accelerate/utils/dataclasses\.py in \w{0,40}deepspeed"
     ),
     subject=r"(?i)deepspeed(?![-/]\w|.{0,80}pdsh)|\boffload(?:ing|ed)?[_ ](?:device|optimizer|param)|\bnvme_path\b"
     r"|\bzero[-_ ]?(?:stage|optimi|3|2)|\bds_config",
+    settles=(
+        r"(?i)\bdeepspeed optimizer\b"
+        r"|\b(?:supported|compatible|works?|allowed) (?:with|by|in|for|under) (?:zero[- ]?)?stage[- ]?\d\b"
+    ),
 )
 PATTERNS = (
     Pattern(

@@ -49,5 +49,8 @@ PATTERNS = (
     Pattern("Name or service not known", raised=True, without=_HUB),
     Pattern("Temporary failure in name resolution", raised=True, without=_HUB),
     Pattern("nodename nor servname provided", raised=True, without=_HUB),
+    # getaddrinfo's numbers, whatever the language of the words is: EAI_NONAME and EAI_AGAIN
+    Pattern("[Errno -", r"\[Errno -[23]\] ", weight=90, without=_HUB),
+    Pattern("gaierror", r"gaierror\b.{0,10}\[Errno (?:8|11001|11002|11004)\]", weight=90, without=_HUB),
     Pattern("resolve hostname to a", weight=WEAK),
 )

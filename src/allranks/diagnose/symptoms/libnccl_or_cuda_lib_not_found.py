@@ -57,6 +57,7 @@ PATTERNS = (
             "nvidia-container-cli",
             "dso_loader",
             "libtpu.so",
+            "-rdmav",
         ),
     ),
     Pattern("undefined symbol", r"undefined symbol: (?!nccl)", weight=90),

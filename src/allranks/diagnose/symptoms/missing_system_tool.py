@@ -79,7 +79,7 @@ PATTERNS = (
         r": '(?:/\S{0,80}/)?(?:" + _TOOLS + r")(?: -[^']{1,400})?(?:'|$)",
         without=_OTHERS,
     ),
-    Pattern("install the", r"(?i)please install the [\w.+-]{1,80} package", weight=90),
+    Pattern("install the", r"(?i)please install the [\w.+-]{1,80} package", weight=90, without=("libaio",)),
     Pattern(
         "command not found",
         r"^(?!.{0,200}(?<!\S)--?\w[\w-]{0,60}: command not found)",  # the rest of a command, after a lost backslash
@@ -93,6 +93,12 @@ PATTERNS = (
         without=_OTHERS,
     ),
     Pattern("Bad git executable", weight=94),
+    Pattern(
+        "cannot execute",
+        r"cannot execute .{1,3}(?:cc1plus|cc1|as|ld|collect2)\b.{0,10}: .{0,16}No such file",
+        weight=96,
+    ),
+    Pattern("No CMAKE_", r"No CMAKE_\w{1,10}_COMPILER could be found", weight=94),
     Pattern("executable file not found in $PATH", weight=90, without=_OTHERS),
     Pattern("No such file or directory", r"execve|exec format|env: ", weight=WEAK, without=_OTHERS),
 )

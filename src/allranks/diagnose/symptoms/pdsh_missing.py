@@ -36,7 +36,7 @@ CAUSE = Cause(
 )
 COMPLAINT = Complaint(subject=r"(?i)\bpdsh\b(?![@:]|.{0,80}(?:connect|refused|denied|timed|host key))")
 PATTERNS = (
-    Pattern("not installed", r"launcher '?pdsh'? not installed"),
+    Pattern("not installed", r"launcher '(?:pdsh|\{args\.launcher\})' not installed"),
     Pattern("pdsh: command not found"),
     Pattern("pdsh: not found"),
     Pattern("No such file or directory", r"'(?:/\S{0,120}/)?pdsh'"),

@@ -89,6 +89,16 @@ PATTERNS = (
     Pattern(
         "Process name: ", r"Process name: \[\[\d{1,9},\d{1,6}\],(?P<rank>\d{1,6})\]", weight=ECHO - 1
     ),  # Open MPI
+    # The program itself called it; its reason, if it printed one, is heavier.
+    Pattern(
+        "MPI_Abort(", r"called MPI_Abort\(.{1,120}\) - process (?P<rank>\d{1,6})", weight=ECHO - 1
+    ),  # MPICH
+    Pattern(
+        "MPI_ABORT was invoked on rank", r"on rank (?P<rank>\d{1,6}) in communicator", weight=ECHO - 1
+    ),  # Open MPI
+    Pattern(
+        "MPT ERROR: Rank", r"Rank (?P<rank>\d{1,6})\(g:\d{1,6}\) is aborting with error", weight=ECHO - 1
+    ),  # HPE
     # A watchdog that only waited prints this too, so a rank that blames another is stronger evidence.
     Pattern("terminate called after throwing an instance of", weight=ECHO - 5),
     Pattern("(core dumped)", weight=ECHO - 5),

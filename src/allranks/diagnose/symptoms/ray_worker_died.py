@@ -34,6 +34,7 @@ COMPLAINT = Complaint(
         r"|WorkerDict)\b"
     ),
     general=True,
+    settles=r"(?i:\bconnect\w{0,6} .{0,40}\braylet\b)|pathname /tmp/(?:scheduler|plasma_store|raylet)",
 )
 PATTERNS = (
     Pattern("ActorDiedError", weight=ENDED),

@@ -71,11 +71,10 @@ PATTERNS = (
     Pattern("uncorrectable NVLink error", weight=PROVEN),
     Pattern(
         "Cuda failure",
-        r"Cuda failure \d{0,4} ?'(?:uncorrectable|unknown error|unspecified launch failure|hardware)",
+        r"Cuda failure \d{0,4} ?'(?:uncorrectable|unknown error|hardware)",
     ),
     Pattern("GPU is lost", weight=PROVEN),
     Pattern("device handle for GPU", r"Unable to determine the device handle for GPU"),
-    Pattern("unspecified launch failure", weight=80),
     Pattern("CUDA error: unknown error", weight=80),
     Pattern("hardware stack error", weight=80),
     Pattern("ERROR_DEVICE_LOST", weight=90),  # Level Zero, Vulkan

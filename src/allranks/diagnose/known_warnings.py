@@ -1,0 +1,37 @@
+"""Lines with words of a failure that healthy runs print too: what a library says of an option that is not used, or of a
+way that it does not take. No digit's value matters in them."""
+
+from __future__ import annotations
+
+import re
+
+_KNOWN = re.compile(
+    # transformers, tokenizers, peft
+    r"attention mask and the pad token id were not set|Setting `pad_token_id` to `eos_token_id`"
+    r"|(?:Using|Setting) (?:pad|eos|bos|unk|mask)_token\b.{0,10}(?:but )?it is not set yet"
+    r"|Special tokens have been added in the vocabulary|You should probably TRAIN this model"
+    r"|Some weights of .{1,400} were not (?:initiali[sz]ed|used)|longer than the specified maximum sequence length"
+    r"|The current process just got forked|`use_cache=True` is incompatible with gradient checkpointing"
+    r"|The tokenizer has new (?:PAD/BOS/EOS|special) tokens|Merge weights into the base model before"
+    # DeepSpeed's report of operators that were not built
+    r"|\basync_io\b.{0,40}(?:requires|libaio|install)|\bIf libaio is already installed"
+    r"|\bsparse_attn requires\b|\busing untested triton version|specify the CUTLASS repo directory"
+    r"|\b(?:evoformer_attn|gds|fp_quantizer|inference_core_ops|spatial_inference)\b.{0,20}\brequires"
+    # Open MPI, libibverbs, UCX
+    r"|No preset parameters were found for the device|No OpenFabrics connection schemes reported"
+    r"|an error initializing an OpenFabrics device|infiniband ports on a device$"
+    r"|executed an operation involving a call to the|couldn't load driver '[\w./-]{1,80}-rdmav"
+    r"|Set MCA parameter .{0,10}orte_base_help_aggregate|more process(?:es)? ha(?:s|ve) sent help message"
+    r"|unused environment variables?: UCX_"
+    # TensorFlow, Keras, JAX
+    r"|missing from loss dictionary|This TensorFlow binary is optimi[sz]ed|read from SysFS had negative value"
+    r"|the layer has never been called|An NVIDIA GPU may be present on this machine"
+    # NCCL, torch
+    r"|NET/Plugin\b.{0,60}(?:Could not find|No plugin found)|Could not open any of the plugins"
+    r"|Detected kernel version .{1,40} below the recommended"
+)
+
+
+def is_known_warning(text: str) -> bool:
+    """Whether healthy runs print this line."""
+    return _KNOWN.search(text, 0, 1000) is not None
