@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 _BEGINS = re.compile(
-    r"(?:export|echo|source|alias|local|readonly|printf|unset) "
+    r"__\w{1,30}__\(|(?:export|echo|source|alias|local|readonly|printf|unset) "
     r"|from [\w.]{1,120} import|using namespace |#(?:include|define|if|endif|pragma)\b"
     r"|(?:static|const|inline|void|virtual|template|typedef|struct|class|public|private|extern)[ <]"
     r"|[\w.-]{1,60}[ ]?=[ ]?[\"'\[{]|[\"'][\w .-]{1,60}[\"'][ ]?:|\{[ ]?\""

@@ -20,6 +20,8 @@ FIRES = (
     "100%|##########| 143/143 [6:28:47<00:00, 163.13s/it]\n"
     "Memory on the node (IP: 10.1.1.4, ID: ba65) where the task (task ID: d2, name=head) was "
     "running\n",
+    "[30122.1] memory: usage 131072kB, limit 131072kB, failcnt 12044\n"
+    "[30122.1] kmem: usage 180kB, limit 900kB, failcnt 0\n",
 )
 
 SILENT = (

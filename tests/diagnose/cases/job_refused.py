@@ -8,6 +8,7 @@ FIRES = (
     "TuneError: No trial resources are available for the actor\n",
     "worker-0   0/1   OutOfmemory   0   1s\n",
     "Message: Pod Node didn't have enough resource: nvidia.com/gpu\n",
+    "error: slurm_persist_conn_open_without_init: failed to open a connection to host:head:6819: Connection refused\n",
 )
 
 SILENT = (

@@ -4,6 +4,7 @@ FIRES = (
     "[rank1]: torch.distributed.DistBackendError: NCCL error in: ProcessGroupNCCL.cpp:1691, unhandled system error "
     "(run with NCCL_DEBUG=INFO for details), NCCL version 2.21.5\n"
     "[rank1]: ncclSystemError: System call (e.g. socket, malloc) or external library call failed or device error.\n",
+    "The server ended: [NCCL error sendPlugin.cpp:129 'invalid usage (run with NCCL_DEBUG=WARN for details)']\n",
 )
 
 SILENT = (

@@ -13,6 +13,8 @@ FIRES = (
         "evaluation can only be used on CUDA devices.\n"
     ),
     "没有检测到GPU\n",
+    "nvml.NvmlException: NVML_ERROR_LIB_RM_VERSION_MISMATCH\n",
+    "pynvml.NVMLError_DriverNotLoaded: Driver Not Loaded\n",
 )
 
 SILENT = (

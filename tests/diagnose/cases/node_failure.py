@@ -12,6 +12,7 @@ FIRES = (
     "NODELIST NODES PARTITION STATE CPUS REASON\n"
     "c-1 1 main* down* 12 Not responding\n"
     "c-2 1 main* down* 12 Not responding\n",
+    "The task failed because the node it was running on is dead or unavailable.\n",
 )
 
 SILENT = (

@@ -64,6 +64,8 @@ FIRES = (
     '  File "/x/launcher.py", line 23, in <module>\n'
     "    launch()\n"
     '  File "/x/tuner.py", line 3, in run_exp\n',
+    "ERROR: Failed building wheel for ninja\n",
+    "ERROR: Could not build wheels for tokenizers\n",
 )
 
 SILENT = (

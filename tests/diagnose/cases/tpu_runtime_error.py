@@ -9,6 +9,8 @@ FIRES = (
     "RuntimeError: INTERNAL: Core halted unexpectedly: No error message available.\n",
     "RuntimeError: Cannot replicate if number of devices (1) is different from 8\n",
     "F0101 00:00:00.000000 7 pjrt_client.cc:12] Check failed: status is not OK (INTERNAL: TPU driver)\n",
+    "INFO:tensorflow:step 3, loss = 2.0\nINFO:tensorflow:ShutdownHook: lame workers found: a/task:0\n",
+    "x.MisconfigurationException: No TPU devices were found.\n",
 )
 
 SILENT = (

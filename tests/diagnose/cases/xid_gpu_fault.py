@@ -6,6 +6,7 @@ FIRES = (
     "RuntimeError: level_zero backend failed with error: 20 (UR_RESULT_ERROR_DEVICE_LOST)\n",
     "[ 77.1] i915 0000:03:00.0: [drm] GPU HANG: ecode 12:1:85dcfdfb, in python\n",
     "NVML: GPU is in a bad state after a row remapping failure\n",
+    "pynvml.NVMLError_GpuIsLost: gone\n",
 )
 
 SILENT = (

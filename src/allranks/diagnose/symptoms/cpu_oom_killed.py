@@ -71,6 +71,7 @@ PATTERNS = (
     Pattern("OUT_OF_MEMORY", without=("CUDA_ERROR",)),
     Pattern("ut of memory: Killed process"),
     Pattern("oom-kill:constraint"),
+    Pattern("failcnt", r"memory: usage (\d{1,15})kB, limit \1kB, failcnt [1-9]", weight=98),
     Pattern("invoked oom-killer"),
     Pattern("Out Of Memory", r"tasks? [\d,-]{1,200}: Out Of Memory"),
     Pattern("running low on memory"),

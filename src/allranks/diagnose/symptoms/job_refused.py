@@ -58,6 +58,7 @@ COMPLAINT = Complaint(
         r"|[qb]sub: \w{1,40}|condor_submit|job rejected"
         r"|requested node configuration|placement group)\b"
     ),
+    settles=r"\bslurm_persist_conn\w{0,30}|\bslurmdbd\b|\bnot a valid controller\b",
 )
 PATTERNS = (
     Pattern("Unable to create step for job", r"for job \d{1,12}: (?!Job/step already completing)"),

@@ -81,7 +81,12 @@ PATTERNS = (
     Pattern("run.py: error:", r"\brun\.py: error: .{1,300}"),
     Pattern("no extra nodes available via hostfile"),
     Pattern("invalid device ordinal", weight=90),
-    Pattern("MisconfigurationException", r"You requested gpu|devices|num_nodes|number of GPUs", weight=88),
+    Pattern(
+        "MisconfigurationException",
+        r"You requested gpu|devices|num_nodes|number of GPUs",
+        weight=88,
+        without=("TPU",),
+    ),
     Pattern("number of devices must be", r"either a multiple of", weight=94),
     Pattern("Invalid rank", r"[Ii]nvalid rank \d{1,12}, rank should be in the interval"),
     Pattern("has already checked in"),

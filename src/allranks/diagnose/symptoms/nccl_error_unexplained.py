@@ -42,5 +42,7 @@ PATTERNS = (
     Pattern("NCCL internal error", weight=ECHO - 4),
     Pattern("NCCL error in", weight=ECHO - 4),
     Pattern("ncclInvalidUsage", weight=ECHO - 4),
+    Pattern("invalid usage", r"invalid usage.{0,20}NCCL_DEBUG", weight=ECHO - 4),
+    Pattern("NCCL error", r"(?:\[|')NCCL error '?\S|NCCL error \d{1,3}\b", weight=ECHO - 4),
     Pattern("Cuda failure", r"NCCL WARN Cuda failure", weight=ECHO - 4),
 )

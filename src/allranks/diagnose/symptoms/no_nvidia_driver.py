@@ -71,6 +71,12 @@ PATTERNS = (
     Pattern("no CUDA-capable device is detected"),
     Pattern("NVIDIA-SMI has failed", weight=90),
     Pattern("Failed to initialize NVML", weight=90),
+    Pattern(
+        "NVML_ERROR_",
+        r"NVML_ERROR_(?:DRIVER_NOT_LOADED|LIB_RM_VERSION_MISMATCH|LIBRARY_NOT_FOUND)",
+        weight=90,
+    ),
+    Pattern("NVMLError_", r"NVMLError_(?:DriverNotLoaded|LibRmVersionMismatch|LibraryNotFound)", weight=90),
     Pattern("nvml error", r"driver not loaded|driver/library version mismatch", weight=98),
     Pattern("to deserialize object on a CUDA device", r"torch\.cuda\.is_available\(\) is False", weight=90),
     Pattern("No supported gpu backend found", weight=94),

@@ -53,6 +53,7 @@ PATTERNS = (
         r"marked dead because the (?:detector|monitor|raylet) has missed",
     ),
     Pattern("NODE_FAIL", weight=90),
+    Pattern("it was running on is dead or unavailable", weight=90),  # Ray
     Pattern("Not responding", r"^\s{0,8}(?P<node>\S{1,80})\s.{0,200}\bdown\*", weight=80),  # sinfo
     Pattern(
         "lost communication with", r"(?:ORTE|PRTE) has lost communication with a remote daemon", weight=90

@@ -89,6 +89,9 @@ PATTERNS = (
     Pattern(
         "Process name: ", r"Process name: \[\[\d{1,9},\d{1,6}\],(?P<rank>\d{1,6})\]", weight=ECHO - 1
     ),  # Open MPI
+    # pip says so last; the compiler's own message, if there is one, is heavier.
+    Pattern("building wheel for", r"(?i)\bfailed building wheel for", weight=ECHO - 1),
+    Pattern("not build wheels for", weight=ECHO - 1),
     # The program itself called it; its reason, if it printed one, is heavier.
     Pattern(
         "MPI_Abort(", r"called MPI_Abort\(.{1,120}\) - process (?P<rank>\d{1,6})", weight=ECHO - 1

@@ -63,6 +63,8 @@ PATTERNS = (
     Pattern("TpuCompiler_", weight=60),
     Pattern("slice_builder", r"(?i)slice_builder.{0,200}(?:error|fail|timed? ?out|deadline)", weight=94),
     Pattern("has crashed or been preempted", weight=88),
+    Pattern("lame workers found", weight=88),
+    Pattern("No TPU devices were found", weight=90),
     Pattern(
         "libtpu",
         r"(?i)libtpu.{0,80}(?:lockfile|already|failed|error)",

@@ -74,6 +74,8 @@ PATTERNS = (
         r"Cuda failure \d{0,4} ?'(?:uncorrectable|unknown error|hardware)",
     ),
     Pattern("GPU is lost", weight=PROVEN),
+    Pattern("NVMLError_GpuIsLost", weight=PROVEN),
+    Pattern("NVML_ERROR_GPU_IS_LOST", weight=PROVEN),
     Pattern("device handle for GPU", r"Unable to determine the device handle for GPU"),
     Pattern("CUDA error: unknown error", weight=80),
     Pattern("hardware stack error", weight=80),
