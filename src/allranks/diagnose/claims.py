@@ -74,6 +74,9 @@ _LINK = re.compile(
 )
 """The address of a page, whose words are not what a message is about."""
 
+_BEFORE_PACKAGES = re.compile(r"^.{0,400}(?=/(?:site|dist)-packages/)")
+"""The folder of an environment, whose name says nothing (`envs/vllm`)."""
+
 _FRAME = re.compile(r'\s{0,8}File "([^"]{1,400})", line [\d?]{1,9}, in (\S{1,120})')
 _WRAPPED = re.compile(r"(?:[\w.]{1,120}: ){1,3}(?=[\w.]{1,120}(?:Error|Exception): )")
 _COMMAND = re.compile(
@@ -122,7 +125,10 @@ def place_of(frames: Sequence[str]) -> Optional[str]:
     """`path in function` of the code that an exception belongs to; `frames` are lines of its traceback, the innermost
     last."""
     shown = [found for found in map(_FRAME.match, frames) if found is not None]
-    places = [f"{found.group(1)} in {found.group(2)}".replace("\\", "/") for found in reversed(shown)]
+    places = [
+        f"{_BEFORE_PACKAGES.sub('', found.group(1).replace(chr(92), '/'))} in {found.group(2)}"
+        for found in reversed(shown)
+    ]
     return next((place for place in places if _NEUTRAL.search(place) is None), None)
 
 

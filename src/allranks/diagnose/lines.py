@@ -88,6 +88,9 @@ _A_FRAME = '  File "'
 _CLASS = re.compile(r"[A-Z]\w{2,60}[ ]{2,80}$")
 """IPython puts the exception's class before the heading of a traceback."""
 
+_SAID = re.compile(r"[A-Za-z](?:Error|Exception): \S|\^C$")
+"""An exception's message, or a Ctrl-C: neither is a prefix of the traceback that follows in its line."""
+
 _TAIL = re.compile(r"==> (\S.{0,400}) <==\s{0,8}$")
 _OF_RANK = re.compile(r"-{4,20}(?:(Begin)|End) global rank (\d{1,6}) STD(?:OUT|ERR)-{4,20}")
 """Composer's launcher repeats the output of each rank between two such lines."""
@@ -176,6 +179,7 @@ class Reader:
             heading > start
             and (raw[heading] == "T" or raw[start:heading].strip())
             and _CLASS.match(raw, start, heading) is None
+            and _SAID.search(raw, start, heading) is None
         ):
             self.learned.heading(raw[start:heading])
             start = self.learned.peel(raw, start, place, spans)

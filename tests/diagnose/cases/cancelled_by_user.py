@@ -7,6 +7,8 @@ FIRES = (
     "^CTerminating processes on user request, this might take some time.\n"
     "WorkflowError:\n"
     "Unable to cancel jobs with scancel\n",
+    "rank 0 ended its epoch\n^CTraceback (most recent call last):\n"
+    '  File "/x/train.py", line 8, in <module>\n    go()\n',
 )
 
 SILENT = (

@@ -22,6 +22,7 @@ FIRES = (
     "running\n",
     "[30122.1] memory: usage 131072kB, limit 131072kB, failcnt 12044\n"
     "[30122.1] kmem: usage 180kB, limit 900kB, failcnt 0\n",
+    "Killed\n[Thu] Out of memory: Kill process 20 (python) score 982 or sacrifice child\n",
 )
 
 SILENT = (

@@ -20,6 +20,7 @@ FIRES = (
     '  File "a.py", line 2, in <module>\n'
     "    words = open(name)\n"
     "IOError: [Errno 2] No such file or directory: './data/words.txt'\n",
+    "ERROR: ReadText: Can't open file data/lang/words.txt\n",
 )
 
 SILENT = (

@@ -13,6 +13,8 @@ FIRES = (
     "subprocess.CalledProcessError: Command '['ninja', '-v']' returned non-zero exit status 1.\n",
     "/usr/bin/ld: cannot find /tmp/b/deepspeed_7/csrc/adam/fused_adam_frontend.o: No such file or directory\n",
     "error: #error -- unsupported GNU version! gcc versions later than 11 are not supported!\n",
+    "/usr/bin/ld: a.o: in function go: undefined reference to `nvrtcCreateProgram'\n",
+    "[BUG] RuntimeError: Error building extension 'fused_adam' Loading it... Traceback (most recent call last):\n",
 )
 
 SILENT = (

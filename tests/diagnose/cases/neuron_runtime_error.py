@@ -11,6 +11,7 @@ FIRES = (
     "2024-05-05 01:02:03.0004 7:7 [31] bootstrap.cc:89 CCOM WARN Timeout waiting for incoming connection "
     "(waited 120 sec)\n",
     "ERROR  ENC:exec_graph_sync   execution timed out\n",
+    "2023-06-20T16:49:00Z ERROR 22697 [WalrusDriver]: An exception was thrown:\n",
 )
 
 SILENT = (

@@ -3,6 +3,7 @@ FIRES = (
     "or directory\n",
     "The second node cannot find run_pretrain.py and ends\n",
     "slurmstepd: error: execve(): /u/run.sh: No such file or directory\n",
+    "python: can't open file 'tra\n",
 )
 
 SILENT = (

@@ -47,6 +47,7 @@ PATTERNS = (
     ),
     Pattern("CANCELLED by", r"CANCELLED by \d{1,9}", weight=WEAK + 22),
     Pattern("user", r"(?i)\b(?:cancell?ed|aborted|stopped|interrupted) by (?:the )?user\b", weight=WEAK + 22),
+    Pattern("^CTraceback", weight=ENDED - 4),  # the terminal shows Ctrl-C as ^C
     Pattern("KeyboardInterrupt", r"^KeyboardInterrupt", weight=ENDED - 4),
     Pattern("Main process received SIGINT", weight=WEAK + 22),  # DeepSpeed's launcher
     Pattern("killing job", r"mpirun: killing job", weight=42),

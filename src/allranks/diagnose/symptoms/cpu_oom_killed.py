@@ -70,6 +70,8 @@ PATTERNS = (
     Pattern("OOMKilled"),
     Pattern("OUT_OF_MEMORY", without=("CUDA_ERROR",)),
     Pattern("ut of memory: Killed process"),
+    Pattern("ut of memory: Kill process"),  # Linux before 5.1
+    Pattern("Killed process", r"Killed process \d{1,10} \(.{1,60}\),? .{0,60}total-vm:"),
     Pattern("oom-kill:constraint"),
     Pattern("failcnt", r"memory: usage (\d{1,15})kB, limit \1kB, failcnt [1-9]", weight=98),
     Pattern("invoked oom-killer"),

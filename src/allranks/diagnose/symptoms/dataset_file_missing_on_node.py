@@ -73,6 +73,11 @@ PATTERNS = (
         without=_NO_DATA,
     ),
     Pattern("No such file or directory", r"(?:FileNotFound|IO|OS)Error.{0,40}" + _DATA, without=_NO_DATA),
+    Pattern(
+        "open file",
+        r"(?i)(?:can't|can ?not|could not|unable to|failed to) open file:? ['\"]?(?:\S{0,200}/)?data(?:set)?s?/\S",
+        weight=CRASH + 4,
+    ),
     Pattern("find a dataset", r"(?i)couldn'?t find (?:a |any )?dataset"),
     Pattern("DatasetNotFoundError"),
     Pattern("Dataset does not exist", weight=STRONG),

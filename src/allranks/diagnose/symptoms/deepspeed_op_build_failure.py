@@ -87,4 +87,6 @@ PATTERNS = (
     Pattern("version torch was compiled with", weight=WEAK, without=("compatible",)),
     Pattern("cannot open shared object file", r"torch_extensions|cpu_adam|fused_adam|utils\.so"),
     Pattern("ninja: build stopped", weight=90),
+    Pattern("undefined reference to", weight=88),  # the linker
+    Pattern("error: ld returned", weight=86),
 )

@@ -60,7 +60,7 @@ PATTERNS = (
             "-rdmav",
         ),
     ),
-    Pattern("undefined symbol", r"undefined symbol: (?!nccl)", weight=90),
+    Pattern("undefined symbol", r"undefined symbol: (?!nccl)", weight=90, without=("NCCL INFO", "dlvsym")),
     Pattern("not found (required by", r"(?:GLIBC|CXXABI|GLIBCXX)_", weight=90),
     Pattern("not found", r"version [`'\"](?:GLIBC|CXXABI|GLIBCXX)_[\d.]{1,12}['`\"] not found", weight=90),
     Pattern("failed to open libnvrtc", weight=96),

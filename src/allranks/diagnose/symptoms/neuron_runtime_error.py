@@ -32,7 +32,7 @@ CAUSE = Cause(__name__)
 CLAIM = Claim(subject=r"(?i)\bneff\b|\bneuronx?[-_]cc\b|\bNEURON_CC")
 COMPLAINT = Complaint(
     subject=(
-        r"\b(?:NRT\w{0,40}|nrt_\w{2,40}|[Nn]euron\w{0,20}|neuronx?-cc|NEFF|neff|nrtd|NRTD|TDRV|trn\d\w{0,4}"
+        r"\b(?:NRT\w{0,40}|nrt_\w{2,40}|[Nn]euron\w{0,20}|neuronx?-?cc|WalrusDriver|NEFF|neff|nrtd|NRTD|TDRV|trn\d\w{0,4}"
         r"|inf2|nccom"
         r"|libnccom|NERR\w{0,30}|Trainium|CCOM|ENC(?=:\w)|NMGR|KMGR)\b"
     ),

@@ -32,10 +32,11 @@ COMPLAINT = Complaint(
         r"(?i)\b(?:can(?:not| not|'t)|unable to|could not) (?:find|open|locate) (?:the "
         r"|file )?(?:training |launch )?"
         r"(?:script|\S{1,120}\.(?:py|sh))\b|\.(?:py|sh)['\"`]?:? (?:(?:was |is )?not found"
-        r"|no such file|does not exist)"
+        r"|no such file(?! \S{0,40}/)|does not exist)"
     ),
 )
 PATTERNS = (
     Pattern("execve", r"execve\(\): \S{0,200}\.(?:sh|py|bash): No such file", weight=96),  # SLURM
     Pattern("open file", r"can't open file '[^']{1,400}': \[Errno \d{1,3}\]", weight=96),
+    Pattern("open file", r"^\S{0,80}python[\d.]{0,5}: can't open file", weight=90),
 )
