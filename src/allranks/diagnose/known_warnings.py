@@ -14,7 +14,7 @@ _KNOWN = re.compile(
     r"|The current process just got forked|`use_cache=True` is incompatible with gradient checkpointing"
     r"|The tokenizer has new (?:PAD/BOS/EOS|special) tokens|Merge weights into the base model before"
     # DeepSpeed's report of operators that were not built
-    r"|\basync_io\b.{0,40}(?:requires|libaio|install)|\bIf libaio is already installed"
+    r"|\basync_io\b.{0,40}(?:requires the dev|the libaio-dev)|\bIf libaio is already installed"
     r"|\bsparse_attn requires\b|\busing untested triton version|specify the CUTLASS repo directory"
     r"|\b(?:evoformer_attn|gds|fp_quantizer|inference_core_ops|spatial_inference)\b.{0,20}\brequires"
     # Open MPI, libibverbs, UCX
@@ -26,6 +26,8 @@ _KNOWN = re.compile(
     # TensorFlow, Keras, JAX
     r"|missing from loss dictionary|This TensorFlow binary is optimi[sz]ed|read from SysFS had negative value"
     r"|the layer has never been called|An NVIDIA GPU may be present on this machine"
+    # glog's mark of what is only told
+    r"|^\[?I\d{0,40} [^\]]{0,80}\.(?:cpp|cc|cu|h|hpp):\d|\b(?:terminated|exited|ended|closed|stopped) normally"
     # NCCL, torch
     r"|NET/Plugin\b.{0,60}(?:Could not find|No plugin found)|Could not open any of the plugins"
     r"|Detected kernel version .{1,40} below the recommended"

@@ -12,7 +12,7 @@ from allranks.diagnose.symptom import Hit
 RANKS_KEPT = 65536
 MARKS, DOCUMENT_LINES, SHARE = 5, 40, 100
 """A document has so many marks, so many lines, and a mark in so many lines."""
-MANY_MARKS, MANY_LINES, DENSE, LAST = 20, 100, 25, 15
+MANY_MARKS, MANY_LINES, DENSE, LAST = 10, 100, 25, 15
 """With so many, it may quote tracebacks and times, if none of them ends in the last lines: those of a job that printed
 its script do."""
 
@@ -200,7 +200,8 @@ class Store:
         ends = any(one.pid is not None for one in self.exits)
         if self.steps or ends or self.ranks:
             return False
-        if self.marks >= MANY_MARKS and self.count >= MANY_LINES and self.marks * DENSE >= self.count:
+        dense = self.marks >= MANY_MARKS and self.marks * DENSE >= self.count >= MANY_LINES
+        if dense and not self.exits:
             return all(one.order <= self.count - LAST for _, one in self.raised())
         return not (times or any(one.headed for one in seen))
 
