@@ -196,9 +196,8 @@ def _about(claims: Dict[str, Claim], message: str) -> List[Tuple[bool, int, str]
     """The claims on the subject of a complaint, the special ones and the first subject first. An expression that looks
     for several words of a line, and takes none, says more than one that finds a word."""
     found: List[Tuple[bool, int, str]] = []
-    if (
-        "[Errno " in message or _OF_KERNELS.search(message) is not None
-    ):  # its subject is a path, or an operator
+    of_name = "[Errno " in message or message.startswith("NameError: name '")
+    if of_name or _OF_KERNELS.search(message) is not None:  # its subject is a path, a variable or an operator
         return found
     if COMPLAINS.search(message) is not None:
         choices = _CHOICES.search(message)

@@ -35,7 +35,9 @@ _LONGEST = 1000
 """Characters of a line before an exception: a longer text is not about it."""
 
 
-_JOINED = re.compile(r"raise [\w.]{1,120}\(\s{1,4}(?=[\w.]{1,120}(?:Error|Exception): )")
+_JOINED = re.compile(
+    r"raise [\w.]{1,120}(?:\(\s{1,4}|\([\w., ]{0,120}\) {1,4})(?=[\w.]{1,120}(?:Error|Exception): )"
+)
 """A traceback's last lines in one line, as in an issue's title."""
 
 NO, MENTIONED, SAID, STATED, LOGGED = range(5)
@@ -79,7 +81,7 @@ _NOT_SO = re.compile(
     r"|not (?:supported|available|found|installed)\W{1,3}(?:using|use|will use|defaulting|disabling)\b"
     r"|(?:^|[\s:])\[?W\d{3,4} |\b(?:[Rr]etrying|[Ii]gnor(?:e[sd]?|ing)|[Ss]kipp(?:ed|ing)|[Ff]all(?:s|ing) "
     r"back|accepting)\b|\bno longer (?:required|needed|necessary)\b|\|\| {0,4}(?:echo|true|exit)\b"
-    r"|\bnot available[,;.] {0,2}(?:running|training|switching|falling)\b"
+    r"|\bnot available[,;.] {0,2}(?:running|training|switching|falling)\b|^\s{0,8}error_file: "
 )
 _WHAT = re.compile(r"\s{0,8}what\(\):\s{1,4}\S")
 """The message of an exception in C++ that nobody caught."""

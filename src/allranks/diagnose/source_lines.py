@@ -12,7 +12,7 @@ _BEGINS = re.compile(
     r"__\w{1,30}__\(|(?:export|echo|source|alias|local|readonly|printf|unset) "
     r"|from [\w.]{1,120} import|using namespace |#(?:include|define|if|endif|pragma)\b"
     r"|(?:static|const|inline|void|virtual|template|typedef|struct|class|public|private|extern)[ <]"
-    r"|[\w.-]{1,60}[ ]?=[ ]?[\"'\[{]|[\"'][\w .-]{1,60}[\"'][ ]?:|\{[ ]?\""
+    r"|[\w.-]{1,60}[ ]?=[ ]?[\"'\[{]|[\"'](?!message[\"'])[\w .-]{1,60}[\"'][ ]?:|\{[ ]?\""
     r"|<\w{1,20}[ >/]|</|!?\[[^\]]{1,200}\]\(|\d{1,3}\. \*\*|\* `|:[\w-]{1,30}:`"
     r"|@(?:inproceedings|article|misc)|:::MLLOG "
     r"|\[?\{\W{0,4}(?:role|content|messages|conversations|instruction|prompt|question|text|input)[\"']\s?:"

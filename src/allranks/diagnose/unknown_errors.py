@@ -78,7 +78,10 @@ def _likeliest(raised: Raised, crashed: str) -> Iterator[str]:
     `crashed`. Without a kind, the line is a frame of a traceback that was cut off."""
     least = CLEAR if raised.kind in ("", *OF_CODE) else OF_EXCEPTION
     for text in (message_of(raised.line.text) if raised.kind else "", raised.context):
-        found = nearest(told_in(text)) if text and "[Errno " not in text else None  # the words of a path
+        of_name = "[Errno " in text or text.startswith(
+            "NameError: name '"
+        )  # the words of a path, or a variable's
+        found = nearest(told_in(text)) if text and not of_name else None
         if found is not None:
             if found.cause != crashed and not cause(found.cause).healthy and found.lead >= least:
                 yield found.cause

@@ -6,6 +6,7 @@ FIRES = (
     "ERROR client.py:300] RuntimeError('Engine process (pid 76) died.')\n"
     "CRITICAL launcher.py:101] MQLLMEngine is already dead, terminating server process\n"
     "INFO: Shutting down\n",
+    "[Bug] Scheduler hit an exception\n",
 )
 
 SILENT = ("INFO: vLLM engine is ready\nstep 1 loss 2.0\n",)

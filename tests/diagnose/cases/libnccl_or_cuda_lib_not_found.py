@@ -7,6 +7,7 @@ FIRES = (
     "OSError: /usr/lib/libstdc++.so.6: version `GLIBCXX_3.4.30' not found\n",
     "RuntimeError: cublas64_80.dll not found\n",
     "Could not load torch: [WinError 126] Das angegebene Modul wurde nicht gefunden.\n",
+    "Unable to find lib triton_python.so\n",
 )
 
 SILENT = (

@@ -11,6 +11,8 @@ FIRES = (
     "compilation terminated.\n"
     "nvcc fatal   : Failed to preprocess host compiler properties.\n",
     "CMake Error: No CMAKE_CXX_COMPILER could be found.\n",
+    "raise child_exception_type(errno_num, err_msg) FileNotFoundError: [Errno 2] No such file or directory: "
+    "'/usr/local/cuda/bin/nvcc'\n",
 )
 
 SILENT = (

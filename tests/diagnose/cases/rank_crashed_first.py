@@ -66,6 +66,8 @@ FIRES = (
     '  File "/x/tuner.py", line 3, in run_exp\n',
     "ERROR: Failed building wheel for ninja\n",
     "ERROR: Could not build wheels for tokenizers\n",
+    "NameError: name 'wandb_api_key' is not defined\n",
+    '  error_file: /tmp/x/attempt_0/0/error.json\n  msg:\n    {\n      "message": "RuntimeError: thrown on purpose",\n',
 )
 
 SILENT = (

@@ -14,6 +14,7 @@ FIRES = (
     "FileNotFoundError: [Errno 2] No such file or directory: '/m/base/params.json'\n",
     "ValueError: vocab_file does not exist.\n",
     "# vocab.json is missing\n",
+    "FileNotFoundError: [Errno 2] No such file or directory: '/w/t5/episode0/pytorch_model.bin'\n",
 )
 
 SILENT = (

@@ -71,6 +71,7 @@ PATTERNS = (
     Pattern("AsyncEngineDeadError", weight=82),
     Pattern("Engine process (pid", r"Engine process \(pid \d{1,9}\) died", weight=82),
     Pattern("MQLLMEngine is already dead", weight=82),
+    Pattern("Scheduler hit an exception", weight=80),  # SGLang
     Pattern("No available memory for the cache blocks", weight=96),
     Pattern("Free memory on device", r"is less than desired GPU memory utilization", weight=96),
 )

@@ -71,5 +71,6 @@ PATTERNS = (
     Pattern(
         "or one of its dependencies", r"\.(?:dll|pyd|so)\b.{0,4} or one of its dependencies", weight=90
     ),  # Windows
+    Pattern("Unable to find lib", r"Unable to find lib(?:rary)? [\w./-]{0,120}\.so\b", weight=90),
     Pattern("Library", r"Library lib\w{1,60} is not found", weight=90),
 )
