@@ -207,6 +207,12 @@ FORMS: dict[str, Callable[[Story], Files]] = {
     "mpirun on SageMaker": lambda story: one(
         story, lambda h, r, s, t: f"[1,mpirank:{r},algo-{1 + r // 4}]<stderr>:{t}", labelled=False
     ),
+    "horovodrun": lambda story: one(
+        story, lambda h, r, s, t: f"Mon Jan  5 10:11:{s:02} 2026[{r}]<stderr>:{t}", labelled=False
+    ),
+    "horovodrun without times": lambda story: one(
+        story, lambda h, r, s, t: f"[{r}]<stderr>:{t}", labelled=False
+    ),
     "mpiexec -prepend-rank": lambda story: one(story, lambda h, r, s, t: f"[{r}] {t}", labelled=False),
     "srun -l": lambda story: one(story, lambda h, r, s, t: f"{r}: {t}", labelled=False),
     "srun -l, padded": lambda story: one(story, lambda h, r, s, t: f"{r:2}: {t}", labelled=False),
@@ -271,7 +277,8 @@ FORMS: dict[str, Callable[[Story], Files]] = {
 
 WITHOUT_NODES = frozenset((
     "one file a rank", "rank in the text", "Lightning", "kubectl --timestamps", "mpirun --tag-output",
-    "mpirun --tag-output --timestamp-output", "mpirun 5", "mpiexec -prepend-rank", "srun -l", "srun -l, padded",
+    "mpirun --tag-output --timestamp-output", "mpirun 5", "horovodrun", "horovodrun without times",
+    "mpiexec -prepend-rank", "srun -l", "srun -l, padded",
     "srun -o %j_%t.out", "srun -o %x-%j-%t.err", "Ray's session folder", "torchrun --log-line-prefix-template",
     "epoch seconds", "epoch milliseconds", "ts", "tail of many files", "grep over many files",
     "grep -n over many files", "Determined", "Azure ML", "CRLF",

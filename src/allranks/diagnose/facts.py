@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import re
 import signal
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Tuple
 
 from allranks.diagnose import figures
 from allranks.diagnose.lines import Line
+from allranks.diagnose.source_lines import Mark
 from allranks.diagnose.store import MIXTURES, PAGES, PROPOSALS, Collective, Exit, Store
 from allranks.diagnose.symptom import Pattern
 
@@ -77,7 +78,8 @@ def _agent_exit(seen: Store, line: Line, match: Any) -> None:
 
 
 def _launch_exit(seen: Store, line: Line, match: Any) -> None:
-    _exit(seen, line, int(match.group(1)), line.rank, None, None)
+    local = int(match.group("local")) if match.group("local") else None
+    _exit(seen, line, int(match.group("code")), line.rank, local, None)
 
 
 def _srun_exit(seen: Store, line: Line, match: Any) -> None:
@@ -252,19 +254,6 @@ _CALL = r"\bdist(?:ributed)?\.(\w{4,30})\("
 _FRAME = r'distributed_c10d\.py", line \d{1,6}, in (\w{4,30})'
 
 
-class Mark:
-    """A line as documents and programs have it: a heading, a fence, a link, an import, a definition."""
-
-    _FORM = re.compile(
-        r"#{1,6} \S|```|.{0,400}\]\((?:https?:|#|\.{0,2}/)|\.\. [\w-]{1,40}::"
-        r"|(?:import|from) [\w.]{1,80}(?:$| import | as )|(?:async )?(?:def|class) \w{1,80}.{0,200}:$"
-        r"|.{0,300}[;{][ \t]{0,8}$|#(?:include|define|if|endif|pragma)\b|export \w{1,60}="
-    )
-
-    def find(self, text: str) -> "Optional[re.Match[str]]":
-        return self._FORM.match(text)
-
-
 Handler = Callable[[Store, Line, Any], None]
 
 FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
@@ -296,7 +285,13 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         _spawned_exit,
     ),
     (Pattern("Traceback (most recent call last", r"\(RANK (\d{1,7})\)"), _raised_of),
-    (Pattern("exits with return code", r"exits with return code = (-?\d{1,5})"), _launch_exit),
+    (
+        Pattern(
+            "exits with return code",
+            r"(?:--local[_-]rank=(?P<local>\d{1,4})\b.{0,4000})?exits with return code = (?P<code>-?\d{1,5})",
+        ),
+        _launch_exit,
+    ),
     (
         Pattern(
             " task",

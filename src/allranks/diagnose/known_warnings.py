@@ -25,6 +25,7 @@ _KNOWN = re.compile(
     r"|unused environment variables?: UCX_"
     # TensorFlow, Keras, JAX
     r"|missing from loss dictionary|This TensorFlow binary is optimi[sz]ed|read from SysFS had negative value"
+    r"|^df: \S{1,200}: No such file"  # Triton asks for its cache's disk before the folder exists
     r"|the layer has never been called|An NVIDIA GPU may be present on this machine"
     # glog's mark of what is only told
     r"|^\[?I\d{0,40} [^\]]{0,80}\.(?:cpp|cc|cu|h|hpp):\d|\b(?:terminated|exited|ended|closed|stopped) normally"

@@ -67,6 +67,7 @@ _LAYER = re.compile(
     # launchers
     r"|(?P<task>\d{1,5}):(?:[ ]|(?=\[))"
     r"|\[(?:[\w.-]{1,80}@)?\d{1,6},(?P<mpi>\d{1,6})\](?:<std(?:out|err)>)?:[ ]?"
+    r"|\[(?P<horovod>\d{1,6})\]<std(?:out|err)>:[ ]?"
     r"|\[\d{1,6},mpirank:(?P<mpirank>\d{1,6}),(?P<algo>[\w.-]{1,80})\](?:<std(?:out|err)>)?:[ ]?"
     r"|\((?P<sky>[\w.-]{1,60}),[ ]rank=\d{1,5},[ ]pid=\d{1,9}(?:,[ ]ip=[\w.:]{1,45})?\)[ ]?"
     r"|\((?P<actor>raylet|(?:[\w.-]{1,60},?[ ])?pid=\d{1,9})(?:,[ ]ip=(?P<ip>[\w.:]{1,45}))?\)(?:\x1b?\[\d{1,2}m)?[ ]?"
@@ -95,7 +96,7 @@ _DAEMON = "slurmstepd-"
 _DIGIT = re.compile(r"\d")
 _ADDRESS = re.compile(r"^\d{1,3}(?:\.\d{1,3}){3}$")
 _NUMBERS = {
-    "rank": RANK, "bare": RANK, "paren": RANK, "mpi": RANK, "mpich": RANK, "global": RANK,
+    "rank": RANK, "bare": RANK, "paren": RANK, "mpi": RANK, "mpich": RANK, "global": RANK, "horovod": RANK,
     "local": LOCAL, "gpu": LOCAL, "task": TASK,
 }  # fmt: skip
 _TIMES = frozenset(("stamp", "date", "full", "ctime", "syslog", "epoch"))

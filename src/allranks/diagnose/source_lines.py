@@ -7,6 +7,7 @@ they cost nothing in a log whose cause is known.
 from __future__ import annotations
 
 import re
+from typing import Optional
 
 _BEGINS = re.compile(
     r"__\w{1,30}__\(|(?:export|echo|source|alias|local|readonly|printf|unset) "
@@ -41,3 +42,16 @@ def is_source(text: str) -> bool:
     if text.count("=", 0, 600) >= ARGUMENTS:
         return True
     return len(text) > PROSE and len(_SENTENCES.findall(text[:2000])) >= SENTENCES
+
+
+class Mark:
+    """A line as documents and programs have it: a heading, a fence, a link, an import, a definition."""
+
+    _FORM = re.compile(
+        r"#{1,6} \S|```|.{0,400}\]\((?:https?:|#|\.{0,2}/)|\.\. [\w-]{1,40}::"
+        r"|(?:import|from) [\w.]{1,80}(?:$| import | as )|(?:async )?(?:def|class) \w{1,80}.{0,200}:$"
+        r"|.{0,300}[;{][ \t]{0,8}$|#(?:include|define|if|endif|pragma)\b|export \w{1,60}="
+    )
+
+    def find(self, text: str) -> "Optional[re.Match[str]]":
+        return self._FORM.match(text)

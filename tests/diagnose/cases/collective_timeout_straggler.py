@@ -37,6 +37,7 @@ FIRES = (
     "for more than 60 seconds.\n",
     "NCCL on two hosts hangs in docker\n",
     "\u591a\u673a\u8bad\u7ec3\u4e00\u76f4\u5361\u5728 all_reduce\n",
+    "RuntimeError: TP rank 0 could finish the model loading, but there are other ranks that didn't\n",
 )
 
 SILENT = (

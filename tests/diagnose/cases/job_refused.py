@@ -9,6 +9,7 @@ FIRES = (
     "worker-0   0/1   OutOfmemory   0   1s\n",
     "Message: Pod Node didn't have enough resource: nvidia.com/gpu\n",
     "error: slurm_persist_conn_open_without_init: failed to open a connection to host:head:6819: Connection refused\n",
+    "RuntimeError: Request failed with status code 500: No available agent to submit job, please try again later..\n",
 )
 
 SILENT = (

@@ -4,6 +4,7 @@ FIRES = (
     "[rank0]: Traceback (most recent call last):\n"
     "[rank0]: ValueError: You cannot perform fine-tuning on purely quantized models.\n",
     "ValueError: A device map needs to be passed to run convert models into mixed-int8 format.\n",
+    "ValueError: The model you want to train is loaded in 8-bit precision.\n",
 )
 
 SILENT = (

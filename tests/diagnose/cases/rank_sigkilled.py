@@ -19,6 +19,8 @@ FIRES = (
     "Command exited with status 137\n",
     "errors.ChildFailedError\uff08exitcode: -9\uff09\u53cd\u590d\u51fa\u73b0\n",
     'The process on docker keeps ending with "Killed"\n',
+    "[ERROR] [launch.py:434:sigkill_handler] ['python', '-u', 't.py', '--local_rank=1', 'x'] "
+    "exits with return code = -9\n",
 )
 
 SILENT = (

@@ -56,6 +56,7 @@ COMPLAINT = Complaint(
     general=True,
 )
 PATTERNS = (
+    Pattern("there are other ranks that didn't", r"TP rank \d{1,6} could finish", weight=80),  # SGLang
     Pattern("Timed out waiting", r"Timed out waiting \d{1,12} ?ms", weight=ECHO),
     Pattern("collective operation timeout", weight=ECHO),
     Pattern("One or more tensors were submitted to be reduced", weight=ECHO),  # Horovod's stall inspector

@@ -61,6 +61,7 @@ COMPLAINT = Complaint(
     settles=r"\bslurm_persist_conn\w{0,30}|\bslurmdbd\b|\bnot a valid controller\b",
 )
 PATTERNS = (
+    Pattern("No available agent to submit job", weight=90),  # Ray
     Pattern("Unable to create step for job", r"for job \d{1,12}: (?!Job/step already completing)"),
     Pattern("job submission failed"),
     Pattern(

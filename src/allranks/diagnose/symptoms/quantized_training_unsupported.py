@@ -43,6 +43,7 @@ PATTERNS = (
     Pattern("fine-tuning on purely quantized models"),
     Pattern("quantization method do", r"do(?:es)? not support training", weight=98),
     Pattern("train a model that has been loaded in", r"loaded in \d{1,2}-?bit", weight=96),
+    Pattern("model you want to train is loaded in", weight=94),
     Pattern("on multiple devices in any distributed mode", weight=96),
     Pattern("is not supported for", r"is not supported for `?[48]-?bit", weight=96),
     Pattern("incompatible with quantization", weight=94),
