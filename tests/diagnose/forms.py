@@ -213,6 +213,10 @@ FORMS: dict[str, Callable[[Story], Files]] = {
     "horovodrun without times": lambda story: one(
         story, lambda h, r, s, t: f"[{r}]<stderr>:{t}", labelled=False
     ),
+    "SGLang": lambda story: one(
+        story, lambda h, r, s, t: f"[2026-01-05 10:11:{s:02} TP{r}] {t}", labelled=False
+    ),
+    "vLLM": lambda story: one(story, lambda h, r, s, t: f"(Worker_TP{r} pid={700 + r}) {t}", labelled=False),
     "mpiexec -prepend-rank": lambda story: one(story, lambda h, r, s, t: f"[{r}] {t}", labelled=False),
     "srun -l": lambda story: one(story, lambda h, r, s, t: f"{r}: {t}", labelled=False),
     "srun -l, padded": lambda story: one(story, lambda h, r, s, t: f"{r:2}: {t}", labelled=False),
@@ -277,7 +281,7 @@ FORMS: dict[str, Callable[[Story], Files]] = {
 
 WITHOUT_NODES = frozenset((
     "one file a rank", "rank in the text", "Lightning", "kubectl --timestamps", "mpirun --tag-output",
-    "mpirun --tag-output --timestamp-output", "mpirun 5", "horovodrun", "horovodrun without times",
+    "mpirun --tag-output --timestamp-output", "mpirun 5", "horovodrun", "horovodrun without times", "SGLang", "vLLM",
     "mpiexec -prepend-rank", "srun -l", "srun -l, padded",
     "srun -o %j_%t.out", "srun -o %x-%j-%t.err", "Ray's session folder", "torchrun --log-line-prefix-template",
     "epoch seconds", "epoch milliseconds", "ts", "tail of many files", "grep over many files",

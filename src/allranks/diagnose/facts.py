@@ -284,6 +284,12 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         ),
         _spawned_exit,
     ),
+    (
+        Pattern(
+            "exit with status code", r"Process (?P<rank>\d{1,6}) exit with status code (?P<code>\d{1,3})"
+        ),
+        _spawned_exit,
+    ),  # Horovod
     (Pattern("Traceback (most recent call last", r"\(RANK (\d{1,7})\)"), _raised_of),
     (
         Pattern(

@@ -49,6 +49,7 @@ _LAYER = re.compile(
     + r"):\d{1,9}\][ ](?=\*\*\* |Signal|Failing at|\[[ ]?\d{1,2}\] |mca|PMI|OPAL|ORTE|PRTE)"
     r"|\[(?P<ompi>" + _HOST + r"):\d{2,9}\][ ]"
     # times
+    r"|\[" + _DATE + r"[ ]TP(?P<tensor>\d{1,5})\][ ]"  # SGLang without other groups of ranks
     r"|\[(?P<stamp>" + _DATE + r")" + _ZONE + r"\][ ]?"
     r"|(?P<date>" + _DATE + _ZONE + r")(?:[ \t]{0,16}[|][ ]?|[ \t]-[ \t]|[:]?[ \t])"
     r"|" + _WEEKDAY + r"(?P<full>" + _DATE + r")[ ][A-Z+\d:-]{2,6}[ ]"
@@ -70,6 +71,7 @@ _LAYER = re.compile(
     r"|\[(?P<horovod>\d{1,6})\]<std(?:out|err)>:[ ]?"
     r"|\[\d{1,6},mpirank:(?P<mpirank>\d{1,6}),(?P<algo>[\w.-]{1,80})\](?:<std(?:out|err)>)?:[ ]?"
     r"|\((?P<sky>[\w.-]{1,60}),[ ]rank=\d{1,5},[ ]pid=\d{1,9}(?:,[ ]ip=[\w.:]{1,45})?\)[ ]?"
+    r"|\((?:Vllm)?Worker[_ ](?:TP|rank=)(?P<vllm>\d{1,5})[ ]pid=\d{1,9}\)[ ]?"
     r"|\((?P<actor>raylet|(?:[\w.-]{1,60},?[ ])?pid=\d{1,9})(?:,[ ]ip=(?P<ip>[\w.:]{1,45}))?\)(?:\x1b?\[\d{1,2}m)?[ ]?"
     r"|\[[A-Za-z_]{1,30}\d{1,5}\|(?P<global>\d{1,6})\]:[ ]?"
     r"|(?P<grep>[\w./@+-]{1,200}\.(?:log|out|err|txt))[:-](?:\d{1,9}[:-])?"
@@ -96,7 +98,7 @@ _DAEMON = "slurmstepd-"
 _DIGIT = re.compile(r"\d")
 _ADDRESS = re.compile(r"^\d{1,3}(?:\.\d{1,3}){3}$")
 _NUMBERS = {
-    "rank": RANK, "bare": RANK, "paren": RANK, "mpi": RANK, "mpich": RANK, "global": RANK, "horovod": RANK,
+    "rank": RANK, "bare": RANK, "paren": RANK, "mpi": RANK, "mpich": RANK, "global": RANK, "horovod": RANK, "tensor": RANK, "vllm": RANK,
     "local": LOCAL, "gpu": LOCAL, "task": TASK,
 }  # fmt: skip
 _TIMES = frozenset(("stamp", "date", "full", "ctime", "syslog", "epoch"))

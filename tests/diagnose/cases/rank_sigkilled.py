@@ -21,6 +21,7 @@ FIRES = (
     'The process on docker keeps ending with "Killed"\n',
     "[ERROR] [launch.py:434:sigkill_handler] ['python', '-u', 't.py', '--local_rank=1', 'x'] "
     "exits with return code = -9\n",
+    "Process 1 exit with status code 137.\nProcess 0 exit with status code 143.\n",
 )
 
 SILENT = (
