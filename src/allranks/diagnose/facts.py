@@ -61,7 +61,7 @@ def _row_exit(seen: Store, line: Line, match: Any) -> None:
 
 
 def _spawned_exit(seen: Store, line: Line, match: Any) -> None:
-    """A process of torch.multiprocessing.spawn, whose number is its rank on one node, or of Composer's launcher."""
+    """A process of torch.multiprocessing.spawn, whose number is its rank on one node, of Composer's or Horovod's."""
     told = match.groupdict()
     value = int(told["code"]) if told.get("code") else -int(getattr(signal, told["signal"], 0))
     _exit(seen, line, value, int(match.group("rank")), None, None)
@@ -284,12 +284,7 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         ),
         _spawned_exit,
     ),
-    (
-        Pattern(
-            "exit with status code", r"Process (?P<rank>\d{1,6}) exit with status code (?P<code>\d{1,3})"
-        ),
-        _spawned_exit,
-    ),  # Horovod
+    (Pattern("exit with status", r"Process (?P<rank>\d{1,6}) exit\D{1,24}(?P<code>\d{1,3})"), _spawned_exit),
     (Pattern("Traceback (most recent call last", r"\(RANK (\d{1,7})\)"), _raised_of),
     (
         Pattern(

@@ -98,7 +98,8 @@ _DAEMON = "slurmstepd-"
 _DIGIT = re.compile(r"\d")
 _ADDRESS = re.compile(r"^\d{1,3}(?:\.\d{1,3}){3}$")
 _NUMBERS = {
-    "rank": RANK, "bare": RANK, "paren": RANK, "mpi": RANK, "mpich": RANK, "global": RANK, "horovod": RANK, "tensor": RANK, "vllm": RANK,
+    "rank": RANK, "bare": RANK, "paren": RANK, "mpi": RANK, "mpich": RANK, "global": RANK, "horovod": RANK,
+    "tensor": RANK, "vllm": RANK,
     "local": LOCAL, "gpu": LOCAL, "task": TASK,
 }  # fmt: skip
 _TIMES = frozenset(("stamp", "date", "full", "ctime", "syslog", "epoch"))
