@@ -74,6 +74,7 @@ FRAMES = '[rank3]:   File "/u/train.py", line 8, in main\n[rank3]:   File "{}", 
     [
         (FRAMES.format("/u/model.py", "forward"), "rank-crashed-first", 3),
         (FRAMES.format("/env/datasets/arrow_dataset.py", "map"), "rank-crashed-first", 3),
+        (FRAMES.format("/e/megatron/checkpointing.py", "load_checkpoint"), "rank-crashed-first", 3),
         (FRAMES.format("/u/a.py", "f") + "[rank3]: a line\n" * 9, "unproven", None),
         (FRAMES.format("/u/a.py", "f") + "[rank3]: step 3 loss 1\n", "benign-noise", None),
         (FRAMES.format("/e/torch/distributed/elastic/agent.py", "run"), "unproven", None),

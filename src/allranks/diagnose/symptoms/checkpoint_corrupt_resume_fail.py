@@ -40,6 +40,7 @@ CLAIM = Claim(
         r"|optimizer\w{0,30}|from_checkpoint|rng_state)"
         r"|resume\w{0,30})$"
     ),
+    needs_message=True,
     subject=r"(?i)^(?!.{0,400}(?:parallel|shard|world[_ ]?size|\btp\b|\bdcp\b))(?=.{0,400}(?:\bresum(?:e"
     r"|ing)\b|\brestor|\.ckpt\b"
     r"|checkpoint_last|\bfrom (?:the |a )?checkpoint|\blatest (?:file|checkpoint)|\boptimizer states?\b"

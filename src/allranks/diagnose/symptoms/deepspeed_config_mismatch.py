@@ -30,6 +30,7 @@ from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import WEAK, Pattern
 
 CLAIM = Claim(
+    needs_message=True,
     frame=(
         r"/deepspeed/runtime/engine\.py in _(?:configure|do_\w{0,20}sanity|do_\w{0,20}args|validate)\w{0,40}$|"
         r"/deepspeed/runtime/(?:\w{1,30}/)?config\w{0,20}\.py in|/integrations/deepspeed\.py in "
