@@ -1,5 +1,5 @@
-"""Lines with words of a failure that healthy runs print too: what a library says of an option that is not used, or of a
-way that it does not take. No digit's value matters in them."""
+"""Lines that healthy runs print too, although they have words of a failure: warnings about options that are not used and
+about hardware that is not there. No digit's value matters in them."""
 
 from __future__ import annotations
 

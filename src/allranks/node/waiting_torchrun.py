@@ -78,7 +78,7 @@ def ready(
 
 def order(child: "subprocess.Popen[bytes]", said: Any) -> bool:
     """Hands one line to a Python that waits, without waiting itself: if its disk is frozen, that Python reads
-    nothing. False if it has ended or the line does not fit into its pipe: then nobody can use it any more."""
+    nothing. False if it has ended or the line does not fit into its pipe: then it is useless."""
     assert child.stdin is not None
     line = json.dumps(said).encode() + b"\n"
     try:

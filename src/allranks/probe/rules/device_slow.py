@@ -2,7 +2,8 @@
 
 ## How it is found
 Before the ranks join, each one times a square matrix product in bf16 (fp16 before Ampere, float32 on a processor) and a
-copy inside its device's memory: about a second on a GPU. Each is compared with the median of the same model of
+copy inside its device's memory: about a second on a GPU. A processor is timed by the time that it gave this one thread,
+so a busy one is not slow. Each is compared with the median of the same model of
 device, and the product of all of them with the data sheet.
 
 ## Why it matters
@@ -36,8 +37,7 @@ SHARE_OF_GPUS = 0.78
 """Sinha et al. found at most 22 % difference within a cluster."""
 
 SHARE_OF_PROCESSORS = 0.2
-"""CPUs may be shared with other programs for a while, and nodes may have different ones: only a larger difference
-counts."""
+"""Nodes may have different processors, and other programs slow their memory: only a larger difference counts."""
 
 SHARE_OF_PEAK = 0.33
 """A low limit, and only for a note: no published figure says what every GPU reaches."""
@@ -79,7 +79,7 @@ def against_others(
             why="all ranks wait for the slowest in every layer.",
             fix=f"nvidia-smi -q -d PERFORMANCE,POWER,TEMPERATURE on {node}, or leave it out"
             if mine[0].device
-            else f"top on {node}: what else uses its processor",
+            else f"lscpu on {node}: another model, or a clock that power or heat limits",
         )
 
 
