@@ -1,5 +1,5 @@
-"""Lines that healthy runs print too, although they have words of a failure: warnings about options that are not used and
-about hardware that is not there. No digit's value matters in them."""
+"""Lines that healthy runs print too, although they have words of a failure: warnings about options that are not used
+and hardware that is not there. No digit's value matters in them."""
 
 from __future__ import annotations
 
