@@ -192,12 +192,16 @@ def readable(text: str) -> str:
     return in_english(_LINK.sub("", text) if "://" in text else text)
 
 
+def tells_a_name(message: str) -> bool:
+    """Whether most words of a message are a path's or a variable's, which say nothing of the failure's subject."""
+    return "[Errno " in message or message.startswith("NameError: name '")
+
+
 def _about(claims: Dict[str, Claim], message: str) -> List[Tuple[bool, int, str]]:
     """The claims on the subject of a complaint, the special ones and the first subject first. An expression that looks
     for several words of a line, and takes none, says more than one that finds a word."""
     found: List[Tuple[bool, int, str]] = []
-    of_name = "[Errno " in message or message.startswith("NameError: name '")
-    if of_name or _OF_KERNELS.search(message) is not None:  # its subject is a path, a variable or an operator
+    if tells_a_name(message) or _OF_KERNELS.search(message) is not None:
         return found
     if COMPLAINS.search(message) is not None:
         choices = _CHOICES.search(message)

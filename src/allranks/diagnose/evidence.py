@@ -371,7 +371,7 @@ class Evidence(Store):
             failed = any(e.code for e in self.exits) or any(
                 self.later_steps(r) < LATER_STEPS and not self._before_end(r) for _, r in self.raised()
             )
-            cut = (s for s in (*self.ranks.values(), *self.streams.values()) if s.cut is not None)
+            cut = (s for s in (*self.ranks.values(), *self.streams.values()) if s.is_cut)
             failed = failed or any(s.is_cut_after(self.sources[s.source].end) for s in cut)
             self._ended = (self.count, self.finished and not failed)
         return self._ended[1]

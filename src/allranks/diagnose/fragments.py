@@ -11,7 +11,7 @@ from allranks.diagnose.complaints import OF_CODE, is_warning
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.store import MARKS
-from allranks.diagnose.streams import CLOSED, CUT_WITHIN, NOT_IGNORED, Raised
+from allranks.diagnose.streams import CUT_WITHIN, Raised
 from allranks.diagnose.symptom import WORDS, Case, Hit
 
 OF_IPYTHON = 14
@@ -88,7 +88,7 @@ def cut_off(seen: Evidence) -> List[Raised]:
     heading = min(said)[1] if said and seen.count <= NEAR_THE_END else ""
     heading = "" if is_warning(heading) else heading
     for one in (*seen.ranks.values(), *seen.streams.values()):
-        if one.cut is None or one.traceback == CLOSED or one.ignored != NOT_IGNORED:
+        if not one.is_cut or one.cut is None:
             continue
         named, line, order, steps, last = one.cut
         raised = Raised("", line, order, None, False, (), steps, one.frames, "", heading, one.code)

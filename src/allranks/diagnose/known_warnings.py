@@ -30,7 +30,7 @@ _KNOWN = re.compile(
     # glog's mark of what is only told
     r"|^\[?I\d{0,40} [^\]]{0,80}\.(?:cpp|cc|cu|h|hpp):\d|\b(?:terminated|exited|ended|closed|stopped) normally"
     # NCCL, torch
-    r"|NET/Plugin\b.{0,60}(?:Could not find|No plugin found)|Could not open any of the plugins"
+    r"|NET/Plugin\b.{0,60}No plugin found|Could not open any of the plugins"
     r"|Detected kernel version .{1,40} below the recommended"
 )
 

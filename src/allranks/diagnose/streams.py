@@ -163,10 +163,14 @@ class Seen:
         self.complaints: List[Any] = []
         """The last lines that complain of something (`complaints.Heard`)."""
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether its last traceback lacks its exception, and Python did not announce that it ignores it."""
+        return self.cut is not None and self.traceback != CLOSED and self.ignored == NOT_IGNORED
+
     def is_cut_after(self, end: int) -> bool:
-        """Whether this output ends in a traceback that began after line `end` of all sources and lacks its
-        exception."""
-        if self.cut is None or self.traceback == CLOSED or self.ignored != NOT_IGNORED:
+        """Whether this output ends in a cut traceback that began after line `end` of all sources."""
+        if not self.is_cut or self.cut is None:
             return False
         return self.cut[2] > end and self.lines - self.cut[4] <= CUT_WITHIN
 

@@ -8,7 +8,15 @@ from typing import Dict, Iterator, List, Optional, Tuple
 
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, nearest, shares
-from allranks.diagnose.claims import claimants, compiled, message_of, of_code, of_several_words, readable
+from allranks.diagnose.claims import (
+    claimants,
+    compiled,
+    message_of,
+    of_code,
+    of_several_words,
+    readable,
+    tells_a_name,
+)
 from allranks.diagnose.complaints import OF_CODE, is_excused, is_warning, near_the_end, of_exception, told_in
 from allranks.diagnose.digits import ALIKE_TEXT
 from allranks.diagnose.evidence import LATER_STEPS, Evidence
@@ -78,10 +86,7 @@ def _likeliest(raised: Raised, crashed: str) -> Iterator[str]:
     `crashed`. Without a kind, the line is a frame of a traceback that was cut off."""
     least = CLEAR if raised.kind in ("", *OF_CODE) else OF_EXCEPTION
     for text in (message_of(raised.line.text) if raised.kind else "", raised.context):
-        of_name = "[Errno " in text or text.startswith(
-            "NameError: name '"
-        )  # the words of a path, or a variable's
-        found = nearest(told_in(text)) if text and not of_name else None
+        found = nearest(told_in(text)) if text and not tells_a_name(text) else None
         if found is not None:
             if found.cause != crashed and not cause(found.cause).healthy and found.lead >= least:
                 yield found.cause

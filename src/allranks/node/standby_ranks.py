@@ -108,8 +108,8 @@ class Standby:
 def begin(run: Any, order: Mapping[str, Any]) -> Standby:
     """Starts them. `run` is torch.distributed.run, which itself says what torchrun would start; `order` has the words
     of torchrun, the ranks and the number of all ranks. Empty if torchrun would start something else than Python on a
-    script, or if there is nothing to import ahead. Raises OSError if a process
-    cannot be started; then none is left."""
+    script, or if there is nothing to import ahead. Raises OSError if a process cannot be started;
+    then none is left."""
     known = read_list(str(order.get("list")))
     if known is None:
         return Standby({})

@@ -134,8 +134,8 @@ def installed() -> Any:
 
 
 def stand_by(rank: Rank) -> None:
-    """Imports the list, waits, and returns when the attempt begins. If there is no attempt, or anything has
-    changed, the process ends here: nothing else of it has begun, and torchrun starts a rank of its own."""
+    """Imports the list, waits, and returns when the attempt begins. If no attempt comes, or if something else would be
+    imported now, the process ends here: nothing else of it has begun, and torchrun starts a rank of its own."""
     try:
         reading, writing = (int(part) for part in os.environ.pop(standby.HANDLE).split(","))
         end_with_parent(signal.SIGKILL)
