@@ -24,7 +24,7 @@ test: system tests-are-ready ## as CI runs it; docs/contributing/tests.md says w
 	@scripts/tests.sh fast slow
 
 test-all: system legacy tests-are-ready ## what `make test` runs, and what is long and seldom changes
-	@scripts/tests.sh fast slow seldom
+	@ALLRANKS_DRAW=1 scripts/tests.sh fast slow seldom
 
 tests-are-ready:
 	@$(MAKE) --no-print-directory -j2 setup ray .venvs/docs/bin/sphinx-build

@@ -198,6 +198,11 @@ def test_a_class_without_a_colon_does_not_end_a_traceback_without_a_heading():
     same([("x.log", f"{OWN}\nqueue.Empty\nFutureWarning: old\n".encode() * 2)])
 
 
+def test_a_bar_that_is_only_drawn_does_not_end_a_statement():
+    frame = '  File "/v/site-packages/x/y.py", line 8, in <module>\n    from x.optim import Manager\n'
+    same([("x.log", f"Traceback (most recent call last):\n{frame} 0%| | 0/9\n".encode())])
+
+
 ODD = (
     "a\r", "\r\n", "\n", "==> h2/x.log <==\n", "---------\n", "node7\n", "> [rank2]: q\n", "\xff", "foo: bar\n",
     "[rank1]: Traceback (most recent call last):\n", "ValueError: x\n", "step 7 loss 2.5\n" * 5, "a" * 70000,

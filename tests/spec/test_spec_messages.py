@@ -7,7 +7,7 @@ import unicodedata
 from collections import Counter
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.core import BadInput
@@ -356,7 +356,7 @@ def seen(letter):
 
 
 @given(st.dictionaries(st.sampled_from(PATHS), VALUES, max_size=5))
-@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow], deadline=2000)
+@settings(max_examples=120)
 def test_any_value_at_any_key_is_a_run_or_bad_input(values):
     try:
         run = loads(GOOD, sets=[f"{path}={as_yaml(value)}" for path, value in values.items()])

@@ -79,9 +79,12 @@ _BEFORE_PACKAGES = re.compile(r"^.{0,400}(?=/(?:site|dist)-packages/)")
 
 _FRAME = re.compile(r'\s{0,8}File "([^"]{1,400})", line [\d?]{1,9}, in (\S{1,120})')
 _WRAPPED = re.compile(r"(?:[\w.]{1,120}: ){1,3}(?=[\w.]{1,120}(?:Error|Exception): )")
+OVERRIDES = "executing job with overrides: "
+"""Hydra's words before all arguments of a job, which say nothing of what went wrong."""
+
 _COMMAND = re.compile(
     r"(?i)\bfailed to run .{1,1000}?(?:, exception|: error|: exit code)(?=:)"
-    r"|(?<=executing job with overrides: )\[.{1,1000}"
+    rf"|(?<={OVERRIDES})\[.{{1,1000}}"
 )
 _CHOICES = re.compile(
     r"(?i)\b(?:(?:example|available|valid|supported|possible|allowed|known|existing) (?:choices|options"

@@ -10,7 +10,7 @@ import re
 from typing import Dict, FrozenSet, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
 from allranks.diagnose import tongues
-from allranks.diagnose.claims import compiled, readable
+from allranks.diagnose.claims import OVERRIDES, compiled, readable
 from allranks.diagnose.known_warnings import is_known_warning
 from allranks.diagnose.lines import Line
 from allranks.diagnose.streams import CODE, Seen
@@ -121,7 +121,7 @@ their settings."""
 _GUESSES = re.compile(
     r"(?i)(?<![a-z])(?:(?:possible|potential|common|likely) (?:\w{1,10} )?(?:reasons?|causes?)"
     r"|some (?:of the )?reasons"
-    r"|either|this (?:may|can|could|might|usually|often) |executing job with overrides: \[)"
+    rf"|either|this (?:may|can|could|might|usually|often) |{OVERRIDES}\[)"
 )
 """The rest of such a line guesses at reasons, or repeats the arguments."""
 

@@ -98,7 +98,8 @@ class Evidence(Store):
             if shape.complains:
                 keep(seen, Heard(shape.complains, seen.lines, line, self.count, self._source.steps))
             self._examine(line, seen, shape)
-        note_code(seen, text)
+        if shape is not STEP or DRAWN not in text:  # a bar that is only drawn does not end a statement
+            note_code(seen, text)
 
     def _titled(self, line: Line, shape: Shape) -> Tuple[Line, Shape]:
         if self.count <= TITLE_WITHIN and line.text.startswith("#!"):
