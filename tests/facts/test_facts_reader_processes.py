@@ -42,11 +42,11 @@ def test_a_hanging_task_is_given_up_and_the_others_answer():
         time.sleep(60)
 
     outcomes = _reader_processes.run(
-        {"hang": hang, "fine": lambda send: send({"fact": "x", "value": 2})}, 0.5
+        {"hang": hang, "fine": lambda send: send({"fact": "x", "value": 2})}, 3.0
     )
     assert time.monotonic() - began < 30
     assert outcomes["fine"].reason is None and outcomes["fine"].messages == [{"fact": "x", "value": 2}]
-    assert outcomes["hang"].reason == "did not answer within 0.5 s"
+    assert outcomes["hang"].reason == "did not answer within 3 s"
     assert {"fact": "early", "value": 1} in outcomes["hang"].messages, "what was said before the hang is kept"
 
 
@@ -58,7 +58,7 @@ def test_a_given_up_task_takes_its_programs_along(tmp_path):
         mark.write_text(str(child.pid))
         child.wait()
 
-    _reader_processes.run({"program": run_program}, 0.5)
+    _reader_processes.run({"program": run_program}, 3.0)
     assert until_gone(int(mark.read_text()))
 
 
@@ -67,11 +67,11 @@ def test_what_a_given_up_program_leaves_is_taken_along(tmp_path):
 
     def ask(send):
         try:
-            _commands.run(["sh", "-c", f"sleep 60 & echo $! > {mark}; wait"], 0.4)
+            _commands.run(["sh", "-c", f"sleep 60 & echo $! > {mark}; wait"], 3.0)
         except Unreadable as error:
             send({"fact": "x", "reason": str(error)})
 
-    outcome = _reader_processes.run({"ask": ask}, 5.0)["ask"]
+    outcome = _reader_processes.run({"ask": ask}, 20.0)["ask"]
     assert outcome.reason is None and "did not answer" in outcome.messages[0]["reason"]
     assert until_gone(int(mark.read_text()))
 
@@ -120,15 +120,18 @@ def test_an_abandoned_task_does_not_hold_the_callers_output_open():
     assert time.monotonic() - began < 30
 
 
-def test_nested_limits_end_before_those_around_them():
+def test_nested_limits_end_before_those_around_them(monkeypatch):
+    """On a busy machine the margin may be too short for the inner reason; so it is long here."""
+    monkeypatch.setattr(_reader_processes, "_MARGIN_SECONDS", 19.0)
+
     def outer(send):
         try:
             _reader_processes.call(lambda: time.sleep(60), 30.0)
         except Unreadable as error:
             send({"fact": "inner", "reason": str(error)})
 
-    outcome = _reader_processes.run({"outer": outer}, 1.0)["outer"]
-    assert outcome.reason is None
+    outcome = _reader_processes.run({"outer": outer}, 20.0)["outer"]
+    assert outcome.reason is None and outcome.seconds < 20
     assert "did not answer" in outcome.messages[0]["reason"]
 
 
@@ -136,7 +139,7 @@ def test_a_program_that_hangs_floods_or_fails_is_a_reason():
     with pytest.raises(Unreadable, match=r"did not answer within 0\.3 s"):
         _commands.run(["sleep", "60"], 0.3)
     with pytest.raises(Unreadable, match="printed more than 8 MiB"):
-        _commands.run(["yes"], 5.0)
+        _commands.run(["yes"], 60.0)
     with pytest.raises(Unreadable, match="is not installed"):
         _commands.run(["no-such-program-anywhere"])
     with pytest.raises(Unreadable, match="ended with code 3: bad day"):
@@ -159,13 +162,13 @@ def test_a_family_that_hangs_names_the_fact_and_keeps_the_rest(home, monkeypatch
 
     monkeypatch.setattr(leftovers, "read", hang)
     monkeypatch.setattr(system, "read", lambda request, reading: reading.fact("x", lambda: 1 / 0))
-    request = {"node": "n", "limits": {"leftovers": 0.4}, "families": ["leftovers", "system"]}
+    request = {"node": "n", "limits": {"leftovers": 3}, "families": ["leftovers", "system"]}
     began = time.monotonic()
     found = facts.collect(request)
     assert time.monotonic() - began < 30
     assert found.values["leftovers"] == {"first": 1}
-    assert found.why_unreadable("leftovers.second") == "did not answer within 0.4 s"
-    assert found.why_unreadable("leftovers.third") == "second: did not answer within 0.4 s"
+    assert found.why_unreadable("leftovers.second") == "did not answer within 3 s"
+    assert found.why_unreadable("leftovers.third") == "second: did not answer within 3 s"
     assert found.unreadable["system.x"] == "ZeroDivisionError: division by zero"
 
 
