@@ -33,6 +33,7 @@ SURE = ("certain", "likely", "unproven")
 FIRST = Path(__file__).resolve().parent / "results" / "diagnose.jsonl"
 POINTERS = Path(__file__).resolve().parent / "corpora" / "diagnose.jsonl"
 HALVES = (
+    "culprits",
     "eleventh",
     "tenth",
     "ranks",

@@ -14,7 +14,7 @@ from allranks import checks, diagnose, monitor, probe
 from allranks.core import causes
 from allranks.core.causes import AFTER_A_STEP, BLAME, END, NEVER, PASSES, REASON, Cause
 from allranks.core.pages import is_page
-from allranks.diagnose import catalogue, cause, facts
+from allranks.diagnose import catalogue, cause, ends
 
 IDS = frozenset(diagnose.ids()) | frozenset(monitor.ids())
 RULES = frozenset(checks.ids()) | frozenset(probe.ids())
@@ -153,4 +153,4 @@ def test_whoever_asks_knows_the_detectors_too() -> None:
 )  # fmt: skip
 def test_tasks_of_slurm_as_numbers(text, numbers):
     """4,096 at most, whatever a log says."""
-    assert facts._numbers(text) == numbers
+    assert ends.numbers(text) == numbers

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.diagnose import Line, clean, diagnose, parse, read, split
-from allranks.diagnose.facts import signal_code
+from allranks.diagnose.ends import signal_code
 from allranks.diagnose.lines import LINE_LIMIT, seconds
 from allranks.diagnose.prefixes import place_of_source
 

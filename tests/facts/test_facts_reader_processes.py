@@ -14,6 +14,7 @@ import pytest
 from allranks.node import facts
 from allranks.node.facts import _commands, _reader_processes
 from allranks.node.facts._reading import Reading, Unreadable
+from tests.harness import until
 
 pytestmark = pytest.mark.lengthy
 
@@ -230,8 +231,8 @@ def test_a_frozen_filesystem_costs_its_own_path_alone(home, tmp_path):
         assert "did not answer" in reason and "state D" in reason
     finally:
         subprocess.run(["fsfreeze", "-u", str(mount)], timeout=10)
-        time.sleep(0.5)
-        subprocess.run(["umount", str(mount)], timeout=10)
+        # The reader that was given up ends once it may write.
+        until(lambda: subprocess.run(["umount", str(mount)], timeout=10).returncode == 0, "unmounted", 60)
 
 
 def test_a_family_without_its_question_gets_no_process(home):

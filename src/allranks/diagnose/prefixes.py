@@ -49,7 +49,11 @@ _LAYER = re.compile(
     + r"):\d{1,9}\][ ](?=\*\*\* |Signal|Failing at|\[[ ]?\d{1,2}\] |mca|PMI|OPAL|ORTE|PRTE)"
     r"|\[(?P<ompi>" + _HOST + r"):\d{2,9}\][ ]"
     # times
-    r"|\[" + _DATE + r"[ ]TP(?P<tensor>\d{1,5})\][ ]"  # SGLang without other groups of ranks
+    # SGLang, if its ranks of one group of tensor parallelism are all of them
+    r"|\[(?:"
+    + _DATE
+    + r"|\d\d:\d\d:\d\d)[ ](?:(?:DP|PP)0[ ]|ATTN_[A-Z]{2}\d{1,3}[ ]){0,3}TP(?P<tensor>\d{1,5})"
+    r"(?:[ ]EP\d{1,5})?\][ ]"
     r"|\[(?P<stamp>" + _DATE + r")" + _ZONE + r"\][ ]?"
     r"|(?P<date>" + _DATE + _ZONE + r")(?:[ \t]{0,16}[|][ ]?|[ \t]-[ \t]|[:]?[ \t])"
     r"|" + _WEEKDAY + r"(?P<full>" + _DATE + r")[ ][A-Z+\d:-]{2,6}[ ]"
@@ -57,6 +61,7 @@ _LAYER = re.compile(
     r"|(?P<syslog>" + _MONTH_DAY + r"(?:\.\d{1,9})?)(?:[ ]|$)"
     r"|\[?(?P<epoch>\d{10}(?:\d{3}|\.\d{1,9})?)\]?:?[ \t]"
     r"|\[[ ]{0,8}(?P<uptime>\d{1,9}\.\d{6})\][ ]"
+    r"|(?P<clock>\d\d:\d\d:\d\d[.,]\d{3,9})[ ](?=\S)"
     # system logs
     r"|<\d{1,3}>(?:\d[ ](?P<when>" + _DATE + r")" + _ZONE + r"[ ](?P<rfc>" + _HOST + r")[ ][\w./-]{1,48}[ ]"
     r"(?:\d{1,9}|-)[ ][\w.-]{1,32}[ ](?:-|\[[^\]]{0,200}\])[ ])?"
@@ -103,7 +108,7 @@ _NUMBERS = {
     "local": LOCAL, "gpu": LOCAL, "task": TASK,
 }  # fmt: skip
 _TIMES = frozenset(("stamp", "date", "full", "ctime", "syslog", "epoch"))
-_SAY_NO_PLACE = frozenset(("", "actor", "uptime", "cri"))
+_SAY_NO_PLACE = frozenset(("", "actor", "uptime", "clock", "cri"))
 _LABEL = re.compile(r'(?<![a-z])(?:node_?name|host(?:name)?|node|pod(?:_name)?|instance)="([^"]{1,200})"')
 
 
@@ -222,6 +227,9 @@ _BOX = re.compile(r"[╭┌┏][─━ ]{0,200}$")
 """The frame that rich draws around a traceback begins before its heading."""
 
 _TORCH = re.compile(r"\[(?:rank|default)\d{1,6}\]")
+_ANNOUNCED = re.compile(r"[a-z] (?:exception|error|failure)[:.]?[ ]?$")
+"""Words that announce a traceback: `Scheduler hit an exception: `."""
+
 _PART = re.compile(
     r"(?P<date>"
     + _DATE
@@ -245,7 +253,7 @@ def learn(head: str) -> "Optional[Regex[str]]":
     if inner is not None:
         head = head[: inner.start()]
     head = _BOX.sub("", head)
-    if not head or len(head) > LEARNED_LIMIT or "%|" in head or "/s]" in head:
+    if not head or len(head) > LEARNED_LIMIT or "%|" in head or "/s]" in head or _ANNOUNCED.search(head):
         return None
     if not head.strip():
         return re.compile(re.escape(head))  # the whole log is indented

@@ -7,7 +7,6 @@ training followed is not what ended the run.
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
@@ -15,14 +14,13 @@ from allranks.core import Diagnosis, Where
 from allranks.core.causes import NEVER as NEVER_AGAIN
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, modules, section
-from allranks.diagnose.complaints import NEAR_THE_END, SAID, Heard, complainants, first_known, near_the_end
+from allranks.diagnose.complaints import SAID, Heard, complainants, first_known, near_the_end
+from allranks.diagnose.culprits import first_failed, hit_ranks, where_of
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import announces, cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
-from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.signals import Signal, Texts, order, ranked
 from allranks.diagnose.source_lines import is_source
-from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import BARE, ECHO, HEARD, HINTED, PROVEN, STALE, Case, Hit
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.diagnose.symptoms.rank_crashed_first import judge as crashed
@@ -205,8 +203,9 @@ def _moment(seen: Evidence, hits: Sequence[Hit]) -> Tuple[float, int]:
 
 
 def _diagnosis(seen: Evidence, case: Case, rivals: bool) -> Diagnosis:
-    where, everywhere = _where(seen, case)
-    culprits = {where.rank} if where.rank is not None else set(_hit_ranks(seen, case))
+    where, everywhere = where_of(seen, case)
+    speakers = set() if case.only_suffered else set(hit_ranks(seen, case))
+    culprits = {where.rank} if where.rank is not None else speakers
     why = [section(case.symptom, "Why it matters"), case.why]
     if everywhere:
         why.append(f"{everywhere} of {len(seen.world)} ranks say it: the configuration, not one rank.")
@@ -223,105 +222,6 @@ def _diagnosis(seen: Evidence, case: Case, rivals: bool) -> Diagnosis:
         why=" ".join(part for part in why if part),
         fix=section(case.symptom, "What to do"),
     )
-
-
-def _hit_ranks(seen: Evidence, case: Case) -> List[int]:
-    ranks = {seen.rank_of(h.line) for h in case.hits}
-    return sorted(r for r in ranks if r is not None)
-
-
-def _where(seen: Evidence, case: Case) -> Tuple[Where, int]:
-    """The culprit; and if most ranks show the same, their number (then no rank is named)."""
-    line = case.hits[0].line if case.hits else Line("")
-    place = Where(file=line.source, line=line.number or None)
-    if cause(case.symptom).healthy:
-        return place, 0
-    node = case.node or next((h.group("node") for h in case.hits if h.group("node")), None)
-    if case.rank is not None or node is not None:
-        if node is None and case.rank in seen.ranks:
-            node = seen.ranks[case.rank].node
-        return Where(node=node, rank=case.rank, file=place.file, line=place.line), 0
-    ranks = set(_hit_ranks(seen, case))
-    nodes = {seen.node_of(h.line) for h in case.hits}
-    if len(ranks) > 1 and 2 * len(ranks) > max(len(seen.world), max(ranks) + 1):
-        return place, len(ranks)
-    if len(ranks) != 1 and len(nodes) == 1 and len(seen.nodes) > 1:
-        return Where(node=next(iter(nodes)), file=place.file, line=place.line), 0
-    row = None if ranks or cause(case.symptom).is_blame else _of_row(seen, case)
-    if row is not None:
-        return replace(place, rank=row.rank, node=row.node), 0
-    if not ranks and len(nodes) > 1:
-        return place, 0
-    if not ranks and not cause(case.symptom).is_blame:
-        named = {int(h.group("rank") or 0) for h in case.hits if h.group("rank")}
-        named = named or _told_ranks(case)
-        only = named.pop() if len(named) == 1 else _only_failed(seen, line.source)
-        if only is not None:
-            ends = {e.node for e in seen.exits if e.rank == only and e.node is not None}
-            node = seen.node_of(Line("", only)) or (ends.pop() if len(ends) == 1 else None)
-            return replace(place, rank=only, node=node), 0
-    first = next((h.line for h in case.hits if seen.rank_of(h.line) is not None), line)
-    node, rank = seen.node_of(first), seen.rank_of(first)
-    if node is None and rank is None and not cause(case.symptom).is_blame:
-        node = _told_node(seen, case)
-    return Where(node=node, rank=rank, file=first.source, line=first.number or None), 0
-
-
-_TOLD = re.compile(
-    r"(?i)(?<![a-z])(?<!from )(?<!to )(?<!with )(?<!of )(?<!local[_ ])(?<!node[_ ])(?:global[_ ])?"
-    r"rank(?:[_ ]?id)?[\"']?[ ]?[:=\[]?[ ]?(\d{1,6})\b"
-)
-
-
-_TOLD_NODE = re.compile(
-    r"(?i)(?<![a-z-])(?:(?:compute )?node(?: ?name)?|host(?: ?name)?|machine|worker|server|instance|pod"
-    r"|(?:ip )?address|ip|ssh(?:ing)? to"
-    r"|connect to (?:\w{1,12} at )?(?:address )?)[ ]?[:=]?[ ]?[\"'`(]?([A-Za-z\d][\w.-]{1,80}[A-Za-z\d])"
-    r"(?!\w{0,20}://)"
-)
-"""A machine that a text names: `on node gpu-7`, `host: 10.0.0.5`, `SSH to worker-3`."""
-
-
-def _told_node(seen: Evidence, case: Case) -> Optional[str]:
-    """The only machine that the lines name in their text; in a short text also the only one that other complaints
-    name, or that any prefix names."""
-    texts = [[hit.line.text for hit in case.hits]]
-    named: Set[str] = set()
-    if seen.count <= NEAR_THE_END:
-        every = (*seen.ranks.values(), *seen.streams.values())
-        texts.append([one.line.text for one in near_the_end(every, seen.count)])
-        named = seen.nodes
-    for lines in texts:
-        told = {name for text in lines for name in _TOLD_NODE.findall(text) if is_name(name)}
-        if told:
-            return told.pop() if len(told) == 1 else None
-    return next(iter(named)) if len(named) == 1 else None
-
-
-def _told_ranks(case: Case) -> Set[int]:
-    """The ranks that the lines name in their text: a runtime that knows its rank says it there (`RankID:3`)."""
-    return {int(number) for hit in case.hits for number in _TOLD.findall(hit.line.text)}
-
-
-def _of_row(seen: Evidence, case: Case) -> "Optional[Exit]":
-    """The end of a process, if one of the case's own lines reports it (`srun: error: node1: task 0: Out Of Memory`)."""
-    lines = {(hit.line.source, hit.line.number) for hit in case.hits if hit.line.number}
-    told = [e for e in seen.exits if e.rank is not None and (e.line.source, e.line.number) in lines]
-    return told[0] if len({e.rank for e in told}) == 1 else None
-
-
-def _only_failed(seen: Evidence, source: Optional[str]) -> Optional[int]:
-    """The only rank that printed a traceback in this log, else the only one in a table of failures."""
-    raised = {rank for rank, state in seen.ranks.items() if state.headed and state.source == source}
-    one = raised or {_rank_of(seen, e) for e in seen.exits if e.code not in (0, -15)}
-    return next(iter(one)) if len(one) == 1 else None
-
-
-def _rank_of(seen: Evidence, one: Exit) -> Optional[int]:
-    """The rank of a process that ended, also where its launcher names only its local rank."""
-    if one.rank is not None:
-        return one.rank
-    return seen.rank_of(Line("", None, one.node, one.line.source, None, one.local))
 
 
 def _evidence(seen: Evidence, case: Case) -> Tuple[str, ...]:
@@ -366,17 +266,11 @@ def _collateral(
         named = where.rank is not None or where.node is not None
         ranks = {r for r in seen.blamers() | (told if named else set()) if r is not None}
     if case.rank is not None:
-        ranks |= set(_hit_ranks(seen, case))
+        ranks |= set(hit_ranks(seen, case))
     if where.rank is None and where.node is None and case.weight > ECHO:
-        ranks -= set(_hit_ranks(seen, case))
+        ranks -= set(hit_ranks(seen, case))
     nodes = {rank: state.node for rank, state in seen.ranks.items()}
     return tuple(Where(node=nodes.get(r), rank=r) for r in sorted(ranks - set(culprits))[:4096])
-
-
-def _first_failed(seen: Evidence, bad: Sequence[Exit]) -> Optional[int]:
-    """The only rank that failed and was not just told to stop, if the logs hold no reason either."""
-    ranks = {_rank_of(seen, e) for e in bad if e.code != -15}
-    return ranks.pop() if len(ranks) == 1 else None
 
 
 def _unproven(seen: Evidence) -> Diagnosis:
@@ -384,7 +278,7 @@ def _unproven(seen: Evidence) -> Diagnosis:
     return Diagnosis(
         cause=UNPROVEN,
         confidence=UNPROVEN,
-        where=Where(node=bad[0].node if bad else None, rank=_first_failed(seen, bad)),
+        where=Where(node=bad[0].node if bad else None, rank=first_failed(seen, bad)),
         evidence=tuple(_labelled(seen, e.line) for e in bad[:EVIDENCE_LINES]),
         why="This is a document or a program, not a log."
         if seen.is_document

@@ -95,6 +95,8 @@ class Store:
         self.preprocessing: Optional[Tuple[int, Line]] = None
         self.preprocessing_last: Optional[Tuple[int, Line]] = None
         self.words: Set[str] = set()
+        self.step_ended = 0
+        """The line in which SLURM began to end all tasks."""
         self.closed_pids: Set[Tuple[Optional[str], int]] = set()
         self.operations: Dict[int, str] = {}
         self.addresses: Dict[str, str] = {}
@@ -163,6 +165,21 @@ class Store:
             if len(self._rows) < RANKS_KEPT
             else {}
         )
+
+    def put_first(self, number: Optional[int], above: int) -> None:
+        """Puts the end of a process before the others of its second that were read after line `above`."""
+        if number is None:
+            return
+        one = self.exits[number]
+        place = number
+        while place and self.exits[place - 1].order > above and self.exits[place - 1].at == one.at:
+            place -= 1
+        if place < number:
+            moved = [one._replace(order=self.exits[place].order), *self.exits[place:number]]
+            self.exits[place : number + 1] = moved
+            for index, other in enumerate(moved, place):
+                if other.pid is not None:
+                    self.exits_by_pid[(other.line.node, other.pid)] = index
 
     def rank_of(self, line: Line) -> Optional[int]:
         """The global rank of a line: the line's own rank, its task, or the rank that a table in the log gives for its

@@ -28,6 +28,7 @@ _NAME = r"[\w.-]*0[\w.-]*"
 _BEGINNINGS = (
     # layers of prefixes
     r"[\[(<][^\n]{0,8}0", r"[\[(][^\])\n]*0", r"\[pod/", r"\(raylet", r"\{[a-z_]+=", r"0000[-/]00[-/]00", r"00000",
+    r"00:00:00[.,]000",
     r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) ",
     r"(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) ", r"std(?:out|err) [FP]",
     _NAME + r"(?::[ \[0]|\t| *\|)", r"[\w.-]+ [\w.@/:()-]*(?:\[0+\]|kernel):", r"[\w./@+-]+\.(?:log|out|err|txt)[:-]",

@@ -165,3 +165,5 @@ class Case(NamedTuple):
     why: str = ""
     notes: Tuple[str, ...] = ()
     collateral: Optional[Tuple[int, ...]] = None
+    only_suffered: bool = False
+    """The ranks of these lines only suffered: without `rank` or `node`, none is the culprit."""

@@ -10,6 +10,13 @@ FIRES = (
     "torch_npu/csrc/distributed/ProcessGroupHCCL.cpp:64. ERR02200 DIST call hccl api failed.\n",
     "[ERROR] EI0006: Getting socket times out. Reason: Remote Rank did not send the data in time.\n",
     "昇腾910b 多卡训练报错\n",
+    "[Error]: there are(is) 1 abnormal device(s):\n"
+    "Cluster Exception Location[IP/ID]:[10.0.0.46/1], Discoverer:[10.0.0.46/0], ExceptionType:[Heartbeat Lost]\n",
+    (
+        "[error] [runner.cpp:69] get hccl comm failed: HcclCommInitRootInfo\n"
+        "[error] [runner.cpp:127] HcclRunner:0 init fail, error:2, rank:1, rankSize:4\n",
+        1,
+    ),
 )
 
 SILENT = (

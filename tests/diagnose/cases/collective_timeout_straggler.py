@@ -7,6 +7,14 @@ def _silent(count: int) -> str:
     )
 
 
+def _waits(*ranks: int) -> str:
+    return "".join(
+        f"[E ProcessGroupNCCL.cpp:607] [Rank {r}] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=61, "
+        "OpType=BROADCAST, Timeout(ms)=600000) ran for 600123 milliseconds before timing out.\n"
+        for r in ranks
+    )
+
+
 FIRES = (
     (
         "[rank3]: Traceback (most recent call last):\n"
@@ -32,12 +40,27 @@ FIRES = (
     "OpType=ALLREDUCE, NumelIn=4096, NumelOut=4096, Timeout(ms)=600000) "
     "ran for 600123 milliseconds before timing out.\n",
     (_silent(4), 0),
-    (_silent(5), 5),  # too many to blame one: the first that waited
+    (_silent(5), None),  # too many to blame one, and those that waited are not to blame
     "[0]<stderr>: W stall_inspector.cc:105] One or more tensors were submitted to be reduced by a subset of the ranks "
     "for more than 60 seconds.\n",
     "NCCL on two hosts hangs in docker\n",
     "\u591a\u673a\u8bad\u7ec3\u4e00\u76f4\u5361\u5728 all_reduce\n",
     "RuntimeError: TP rank 0 could finish the model loading, but there are other ranks that didn't\n",
+    (_waits(1, 3, 2), 0),  # the only number that is missing, though no line tells the world size
+    (_waits(1, 2), None),  # of so few, others may be missing too
+    (_waits(1, 2, 5), None),
+    ("Stalled ops: HorovodBroadcast_w_0 [ready ranks: 4, 0, 1, 3]\n", 2),
+    (
+        "Traceback (most recent call last):\n"
+        "RuntimeError: Rank 1 successfully reached monitoredBarrier, but received errors while waiting for send/recv "
+        "from rank 0. Please check rank 0 logs for faulty rank.\n"
+        "[/gloo/transport/tcp/unbound_buffer.cc:84] Timed out waiting 30000ms for send operation to complete\n",
+        0,
+    ),
+    # The log's last line is cut in the name of the operation, which is not another one then.
+    "".join(_waits(1, 0, 2))
+    + "[E ProcessGroupNCCL.cpp:607] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=61, "
+    "OpType=BROADC",
 )
 
 SILENT = (

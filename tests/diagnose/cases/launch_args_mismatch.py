@@ -28,6 +28,11 @@ FIRES = (
     "The strategy cannot start with my TF_CONFIG\n",
     "It seems the number of processes was not set on the second machine\n",
     "All nodes which are allocated for this job are already filled.\n",
+    (
+        "n2:1:1 [1] NCCL INFO Bootstrap : Using eth0:10.0.0.2<0>\n"
+        "n1:7:9 [0] bootstrap.cc:128 NCCL WARN Bootstrap Root : rank 1 of 8 ranks has already checked in\n",
+        1,
+    ),
 )
 
 SILENT = (

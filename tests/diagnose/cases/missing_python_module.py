@@ -10,6 +10,12 @@ FIRES = (
     "Error: the run failed, module not found on the second worker\n",
     "缺少mpi4py，训练失败\n",
     "提示 bitsandbytes 未安装\n",
+    (
+        "Traceback (most recent call last):\nModuleNotFoundError: No module named 'mpi4py'\n"
+        "mpirun detected that one or more processes exited with non-zero status, thus causing the job to be "
+        "terminated. The first process to do so was:\n\n  Process name: [[40713,1],3]\n  Exit code:    1\n",
+        3,
+    ),
 )
 
 SILENT = (

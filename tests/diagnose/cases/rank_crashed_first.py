@@ -68,6 +68,13 @@ FIRES = (
     "ERROR: Could not build wheels for tokenizers\n",
     "NameError: name 'wandb_api_key' is not defined\n",
     '  error_file: /tmp/x/attempt_0/0/error.json\n  msg:\n    {\n      "message": "RuntimeError: thrown on purpose",\n',
+    (
+        "srun: error: n1: task 5: Exited with exit code 1\n"
+        "srun: launch/slurm: _step_signal: Terminating StepId=812.0\n"
+        "slurmstepd: error: *** STEP 812.0 ON n1 CANCELLED AT 2026-02-09T17:26:51 ***\n"
+        "srun: error: n2: task 10: Killed\nsrun: error: n1: tasks 1,3-4: Killed\n",
+        5,
+    ),
 )
 
 SILENT = (

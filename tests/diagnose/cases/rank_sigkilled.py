@@ -1,5 +1,9 @@
 _ROW = "  time      : 2026-11-20_13:{t}\n  rank      : {r} (local_rank: {r})\n  exitcode  : {c} (pid: {r}1)\n"
 
+_ROW_ALIKE = (
+    "  time      : 2026-11-20_13:02:50\n  rank      : {r} (local_rank: {r})\n  exitcode  : -9 (pid: {r}1)\n"
+)
+
 FIRES = (
     "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 4242 RUNNING AT node4\n=   EXIT CODE: 9\n",
     ("torch.multiprocessing.spawn.ProcessExitedException: process 3 terminated with signal SIGKILL\n", 3),
@@ -19,12 +23,34 @@ FIRES = (
     "Command exited with status 137\n",
     "errors.ChildFailedError\uff08exitcode: -9\uff09\u53cd\u590d\u51fa\u73b0\n",
     'The process on docker keeps ending with "Killed"\n',
-    "[ERROR] [launch.py:434:sigkill_handler] ['python', '-u', 't.py', '--local_rank=1', 'x'] "
-    "exits with return code = -9\n",
+    # DeepSpeed's launcher prints the command of the last process that it started, not of the one that failed.
+    (
+        "[ERROR] [launch.py:434:sigkill_handler] ['python', '-u', 't.py', '--local_rank=1', 'x'] "
+        "exits with return code = -9\n",
+        None,
+    ),
+    (
+        "[ERROR] [launch.py:434:sigkill_handler] ['python', '-u', 't.py', '--local_rank=0', 'x'] "
+        "exits with return code = -9\n",
+        0,
+    ),
     "Process 1 exit with status code 137.\nProcess 0 exit with status code 143.\n",
+    # All in one second: the root cause is the first, though it is printed last.
+    (
+        "Failures:\n[1]:\n"
+        + _ROW_ALIKE.format(r=1)
+        + "[2]:\n"
+        + _ROW_ALIKE.format(r=2)
+        + "Root Cause (first observed failure):\n[0]:\n"
+        + _ROW_ALIKE.format(r=0),
+        0,
+    ),
 )
 
 SILENT = (
+    "srun: error: n1: task 5: Exited with exit code 1\n"
+    "srun: launch/slurm: _step_signal: Terminating StepId=812.0\n"
+    "srun: error: n2: task 10: Killed\nsrun: error: n1: tasks 1,3-4: Killed\n",
     "=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n=   PID 4242 RUNNING AT node4\n=   EXIT CODE: 1\n",
     "  rank      : 0 (local_rank: 0)\n  exitcode  : -15 (pid: 7119)  (SIGTERM)\n",
     "W1120 api.py:900] Unable to shutdown process 9455 via Signals.SIGTERM, forcefully exiting via Signals.SIGKILL\n"

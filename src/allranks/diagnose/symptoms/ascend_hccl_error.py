@@ -41,6 +41,7 @@ COMPLAINT = Complaint(
     ),
 )
 PATTERNS = (
+    Pattern("Cluster Exception Location", r"\[IP/ID\]:\[(?P<node>[\d.a-f:]{3,45})/\d{1,4}\]"),
     Pattern("hccl api failed", weight=94),
     Pattern("call hccl", weight=92),
     Pattern("Getting socket times out", weight=88),

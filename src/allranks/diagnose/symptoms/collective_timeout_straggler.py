@@ -26,7 +26,7 @@ Topic: training
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import List, Optional, Set, Tuple
 
 from allranks.core.causes import BLAME, PASSES, Cause
 from allranks.diagnose.complaints import Complaint
@@ -81,8 +81,13 @@ PATTERNS = (
     Pattern("training is not progressing", weight=ECHO),
     Pattern("timed out in blocking wait", weight=ECHO),
     Pattern("missing ranks", r"\[missing ranks: ?[\d, ]{1,400}\]", weight=ECHO),
+    Pattern(
+        "ready ranks", r"\[ready ranks: ?(?P<ready>\d[\d, ]{0,400})\]", weight=ECHO
+    ),  # Horovod up to 0.15
 )
 RIVALS = 4
+FEWEST = 3
+"""Ranks that wait, from which on the only missing number among them is a rank, if no line tells the world size."""
 
 
 def judge(seen: Evidence) -> Optional[Case]:
@@ -91,9 +96,9 @@ def judge(seen: Evidence) -> Optional[Case]:
     case = seen.case("collective-timeout-straggler")
     if case is None or case.weight < ECHO:  # the watchdog ends the process for other errors, too
         return case
-    suspects, reason = _suspects(seen)
+    suspects, reason = _suspects(seen, case)
     if not suspects or len(suspects) > max(RIVALS, len(seen.world) // 2):
-        return case._replace(confidence="likely")
+        return case._replace(confidence="likely", only_suffered=True)
     notes = [f"suspect: rank {rank}, {reason}" for rank in suspects[:2]]
     known = seen.ranks.get(suspects[0])
     if known is not None and known.last_plain is not None:
@@ -101,7 +106,7 @@ def judge(seen: Evidence) -> Optional[Case]:
     return case._replace(weight=ECHO + 2, rank=suspects[0], confidence="likely", notes=tuple(notes))
 
 
-def _suspects(seen: Evidence) -> Tuple[List[int], str]:
+def _suspects(seen: Evidence, case: Case) -> Tuple[List[int], str]:
     if seen.missing_ranks:
         return sorted(seen.missing_ranks), "missing in the barrier"
     awaited = sorted(set(seen.awaited) - seen.blamers())
@@ -110,6 +115,10 @@ def _suspects(seen: Evidence) -> Tuple[List[int], str]:
     silent = seen.silent()
     if silent and seen.blamers():
         return silent, "which reports nothing itself"
+    ready = {int(n) for h in case.hits for n in (h.group("ready") or "").split(",") if n.strip()}
+    gap = _gap(seen, ready or set(seen.collectives))
+    if gap is not None:
+        return [gap], "the only one of these that does not wait"
     if len(seen.completed) > 1:
         done = {rank: work[1] for rank, work in seen.completed.items()}
         least = min(done.values())
@@ -124,3 +133,11 @@ def _suspects(seen: Evidence) -> Tuple[List[int], str]:
             r for r, n in numbers.items() if n == least
         ), f"which hangs at collective {least}, before the others"
     return [], ""
+
+
+def _gap(seen: Evidence, waiting: Set[int]) -> Optional[int]:
+    """The only number that is missing among the ranks that wait."""
+    if len(waiting) < FEWEST:
+        return None
+    missing = (seen.world | set(range(max(waiting) + 1))) - waiting
+    return missing.pop() if len(missing) == 1 else None

@@ -54,6 +54,11 @@ PATTERNS = (
     ),
     Pattern("is not equal to the input argument value", r"value from checkpoint", weight=96),  # Megatron-LM
     Pattern("Missing key in checkpoint state_dict"),
+    Pattern(
+        "has different values for",
+        r"Rank (?P<rank>\d{1,7}) has different values for .{1,400}Other ranks: ",
+        weight=84,
+    ),  # FSDP's optimizer state
     Pattern("Size mismatch between saved", weight=98),
     Pattern("checkpoint being loaded used a DP world size"),
     Pattern("Unexpected key", r"Unexpected key\(s\) in checkpoint", weight=92),

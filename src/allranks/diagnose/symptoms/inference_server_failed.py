@@ -61,7 +61,7 @@ PATTERNS = (
     Pattern("Engine core initialization failed", weight=84),
     Pattern("EngineDeadError", weight=82),
     Pattern("Failed core proc", weight=82),
-    Pattern("scheduler died", r"(?i)rank \d{1,5} scheduler died", weight=84),
+    Pattern("scheduler died", r"(?i)rank (?P<rank>\d{1,5}) scheduler died", weight=84),
     Pattern("Received sigquit from a child process", weight=84),
     Pattern(
         "server",
@@ -69,6 +69,7 @@ PATTERNS = (
         weight=84,
     ),
     Pattern("AsyncEngineDeadError", weight=82),
+    Pattern("died unexpectedly", r"Worker\w{0,8}-(?P<rank>\d{1,5}) died unexpectedly", weight=82),
     Pattern("Engine process (pid", r"Engine process \(pid \d{1,9}\) died", weight=82),
     Pattern("MQLLMEngine is already dead", weight=82),
     Pattern("Scheduler hit an exception", weight=80),  # SGLang

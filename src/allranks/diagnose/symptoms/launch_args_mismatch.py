@@ -89,7 +89,7 @@ PATTERNS = (
     ),
     Pattern("number of devices must be", r"either a multiple of", weight=94),
     Pattern("Invalid rank", r"[Ii]nvalid rank \d{1,12}, rank should be in the interval"),
-    Pattern("has already checked in"),
+    Pattern("has already checked in", r"(?:rank (?P<rank>\d{1,7}) of \d{1,7} ranks )?has already checked in"),
     Pattern("KeyError", r"KeyError: '(?:RANK|LOCAL_RANK|WORLD_SIZE|MASTER_ADDR|MASTER_PORT)'", raised=True),
     Pattern("is larger than the number of GPUs"),
     Pattern(

@@ -24,9 +24,12 @@ Topic: network
 
 from __future__ import annotations
 
+from typing import Optional
+
 from allranks.core.causes import BLAME, PASSES, Cause
 from allranks.diagnose.complaints import Complaint
-from allranks.diagnose.symptom import ECHO, Pattern
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import ECHO, Case, Pattern
 
 CAUSE = Cause(__name__, kind=BLAME, hearsay=True, restart=PASSES)
 COMPLAINT = Complaint(
@@ -45,4 +48,18 @@ PATTERNS = (
     Pattern("invalid usage", r"invalid usage.{0,20}NCCL_DEBUG", weight=ECHO - 4),
     Pattern("NCCL error", r"(?:\[|')NCCL error '?\S|NCCL error \d{1,3}\b", weight=ECHO - 4),
     Pattern("Cuda failure", r"NCCL WARN Cuda failure", weight=ECHO - 4),
+    Pattern("due to ProcessGroupNCCL watchdog hang", weight=ECHO - 4),
+    # NCCL's proxy closes the connection to its own rank then, which that rank reports as a peer's.
+    Pattern(
+        "Failed to execute operation",
+        r"Failed to execute operation (?:Init|Setup|Connect|Register) from rank (?P<rank>\d{1,7})",
+        weight=ECHO + 1,
+    ),
 )
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """The rank whose own proxy failed, if NCCL names it."""
+    case = seen.case("nccl-error-unexplained")
+    named = {int(h.group("rank") or 0) for h in case.hits if h.group("rank")} if case is not None else set()
+    return case._replace(rank=named.pop()) if case is not None and len(named) == 1 else case

@@ -49,6 +49,15 @@ PATTERNS = (
     Pattern("Connection reset by peer", r"gloo|NCCL|c10d|TCPStore|socket|recvValue|pair\.cc", weight=ECHO),
     Pattern("Horovod has been shut down", weight=ECHO - 2),
     Pattern("heartbeat timeout", r"/task:\d{1,7} heartbeat timeout", weight=ECHO),
+    Pattern(
+        "with a different incarnation", r"/task:\d{1,7} unexpectedly tried to connect", weight=ECHO + 1
+    ),  # JAX
+    Pattern(
+        "to coordination service", r"Either the leader task (?:was preempted|died)", weight=ECHO + 1
+    ),  # JAX
+    Pattern(
+        "RPC agent for", r"(?i)encountered error when .{0,200}connection reset", weight=ECHO
+    ),  # torch.distributed.rpc
     Pattern("recvValue failed", weight=ECHO - 2),
     Pattern("Broken pipe", r"c10d|TCPStore|socket|gloo|NCCL|sendBytes|write", weight=ECHO - 2),
     Pattern("recvBytes failed", weight=ECHO - 2),
@@ -58,21 +67,29 @@ PATTERNS = (
     Pattern("WR_FLUSH", weight=ECHO),
     Pattern("has been aborted", r"process group .{0,80}has been aborted", weight=ECHO - 2),
 )
-_TASK = re.compile(r"/task:(\d{1,7}) heartbeat timeout")
+_PEERS_RANK = re.compile(
+    r"/task:(\d{1,7}) (?:heartbeat timeout|unexpectedly tried to connect)"
+    r"|encountered error when (?:sending outgoing request #\d{1,12} to|reading incoming response from) "
+    r"(?:worker[_-]?)?(\d{1,7})\b"
+    r"|Either the leader (task) "
+)
+"""A peer by its rank. The leader of JAX's coordination service is process 0."""
 _PEER = re.compile(r"closed by remote peer ([A-Za-z\d][\w.-]{0,80})<\d")
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """Names the peer if NCCL does: by its first label, if these logs know a node of that name."""
+    """Names the peer if the text does: by its rank, or by its host's first label, if these logs know a node of that
+    name."""
     case = seen.case("nccl-remote-process-exited")
     if case is None:
         return None
-    tasks = [int(m.group(1)) for h in case.hits for m in [_TASK.search(h.line.text)] if m]
-    if tasks:
-        return case._replace(rank=tasks[0], confidence="likely")
+    told = [m for h in case.hits for m in [_PEERS_RANK.search(h.line.text)] if m]
+    gone = [int(m.group(1) or m.group(2) or 0) for m in told] or sorted(seen.missing_ranks)
+    if gone:
+        return case._replace(rank=gone[0], confidence="likely")
     peers = [m.group(1) for h in case.hits for m in [_PEER.search(h.line.text)] if m]
     if not peers:
-        return case._replace(confidence="likely")
+        return case._replace(confidence="likely", only_suffered=True)
     label = peers[0].split(".")[0] if not peers[0][0].isdigit() else peers[0]
     notes = (f"the peer that closed the connection: {peers[0]}",)
     return case._replace(node=label if label in seen.nodes else peers[0], notes=notes, confidence="likely")

@@ -25,12 +25,13 @@ Topic: ends
 
 from __future__ import annotations
 
-from typing import Collection, Optional
+from typing import Collection, List, Optional
 
 from allranks.core.causes import AFTER_A_STEP, END, Cause
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence, Raised
 from allranks.diagnose.fragments import cut_off, quoted
+from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import BARE, CRASH, CUT, ECHO, ENDED, STALE, WEAK, Case, Hit, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
@@ -187,13 +188,10 @@ def _by_signal(seen: Evidence) -> Optional[Case]:
 
 
 def _by_exit_code(seen: Evidence) -> Optional[Case]:
-    """The case that the crash itself is not in the log: one rank ended with an error and does not blame another; the
-    others blame a peer."""
-    blaming = seen.blamers()
-    if not seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id) or any(rank is None for rank, _ in seen.raised()):
-        return None
-    failed = [e for e in seen.exits if e.code > 0 and e.rank is not None and e.rank not in blaming]
-    if len({e.rank for e in failed}) != 1 or not blaming:
+    """The case that the crash itself is not in the log: one rank ended with an error, and for that reason the others
+    blame a peer, or SLURM ended them."""
+    failed = _failed_alone(seen)
+    if len({e.rank for e in failed}) != 1:
         return None
     hit = Hit("rank-crashed-first", ECHO, failed[0].line, failed[0].order, failed[0].at, 0)
     notes = (
@@ -208,3 +206,12 @@ def _by_exit_code(seen: Evidence) -> Optional[Case]:
         node=failed[0].node,
         notes=notes,
     )
+
+
+def _failed_alone(seen: Evidence) -> List[Exit]:
+    if seen.step_ended:
+        return [e for e in seen.exits if e.code > 0 and e.rank is not None and e.order < seen.step_ended]
+    blaming = seen.blamers()
+    if not seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id) or any(rank is None for rank, _ in seen.raised()):
+        return []
+    return [e for e in seen.exits if e.code > 0 and e.rank is not None and e.rank not in blaming and blaming]

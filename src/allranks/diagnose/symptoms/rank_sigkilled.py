@@ -75,19 +75,23 @@ PATTERNS = (
 
 def judge(seen: Evidence) -> Optional[Case]:
     """The first -9 of any node that our own launcher did not force."""
-    killed = [
-        e for e in seen.exits if e.code == -9 and e.pid not in seen.forced_pids and not _forced(seen, e)
-    ]
+    every = [e for e in seen.exits if e.code == -9]
+    forced = [e for e in every if e.pid in seen.forced_pids or is_forced(seen, e)]
+    killed = [e for e in every if e not in forced]
     if not killed:
-        return seen.case("rank-sigkilled")
+        case = seen.case("rank-sigkilled")
+        return None if case is not None and case.weight <= WEAK and forced else case
     first = min(killed, key=lambda e: (e.at if e.at is not None else float("inf"), e.order))
     hits = tuple(Hit("rank-sigkilled", CRASH, e.line, e.order, e.at, 0) for e in [first, *killed][:4])
     rank = first.rank if first.rank is not None else only_rank(seen, first.local)
     return Case("rank-sigkilled", CRASH, hits, "likely", rank=rank, node=seen.node_of(first.line))
 
 
-def _forced(seen: Evidence, killed: Exit) -> bool:
-    """Whether another process had failed long before: then it was torchrun that lost its patience (after 30 s)."""
+def is_forced(seen: Evidence, killed: Exit) -> bool:
+    """Whether another process had failed long before: then it was torchrun that lost its patience (after 30 s). Or
+    before SLURM ended the other tasks for it."""
+    if any(e.code not in (0, -9, -15) and e.order < seen.step_ended < killed.order for e in seen.exits):
+        return True
     failed = [e.at for e in seen.exits if e.code not in (0, -9, -15) and e.at is not None]
     return killed.at is not None and bool(failed) and killed.at - min(failed) >= PATIENCE_SECONDS
 

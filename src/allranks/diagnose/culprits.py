@@ -1,0 +1,147 @@
+"""Which rank, node or GPU a diagnosis names: by the places of lines, what they say, and ends of processes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import List, Optional, Sequence, Set, Tuple
+
+from allranks.core import Where
+from allranks.diagnose.catalogue import cause, complaints
+from allranks.diagnose.complaints import NEAR_THE_END, complainants, near_the_end
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.lines import Line
+from allranks.diagnose.prefixes import is_name
+from allranks.diagnose.store import Exit
+from allranks.diagnose.symptom import Case
+from allranks.diagnose.symptoms.rank_sigkilled import is_forced
+
+
+def hit_ranks(seen: Evidence, case: Case) -> List[int]:
+    ranks = {seen.rank_of(h.line) for h in case.hits}
+    return sorted(r for r in ranks if r is not None)
+
+
+def where_of(seen: Evidence, case: Case) -> Tuple[Where, int]:
+    """The culprit; and if most ranks show the same, their number (then no rank is named)."""
+    line = case.hits[0].line if case.hits else Line("")
+    place = Where(file=line.source, line=line.number or None)
+    if cause(case.symptom).healthy:
+        return place, 0
+    if case.only_suffered and case.rank is None and case.node is None:
+        return place, 0
+    node = case.node or next((h.group("node") for h in case.hits if h.group("node")), None)
+    if case.rank is not None or node is not None:
+        if node is None and case.rank in seen.ranks:
+            node = seen.ranks[case.rank].node
+        return Where(node=node, rank=case.rank, file=place.file, line=place.line), 0
+    named = {int(h.group("rank") or 0) for h in case.hits if h.group("rank")}
+    if len(named) == 1 and not cause(case.symptom).is_blame:
+        return _place_of(seen, place, named.pop()), 0
+    return _where_the_lines_are(seen, case, line, place, named)
+
+
+def _where_the_lines_are(
+    seen: Evidence, case: Case, line: Line, place: Where, named: Set[int]
+) -> Tuple[Where, int]:
+    ranks = set(hit_ranks(seen, case))
+    nodes = {seen.node_of(h.line) for h in case.hits}
+    if len(ranks) > 1 and 2 * len(ranks) > max(len(seen.world), max(ranks) + 1):
+        return place, len(ranks)
+    if len(ranks) != 1 and len(nodes) == 1 and len(seen.nodes) > 1:
+        return Where(node=next(iter(nodes)), file=place.file, line=place.line), 0
+    row = None if ranks or cause(case.symptom).is_blame else _of_row(seen, case)
+    if row is not None:
+        return replace(place, rank=row.rank, node=row.node), 0
+    if not ranks and len(nodes) > 1:
+        return place, 0
+    if not ranks and not cause(case.symptom).is_blame:
+        named = named or _told_ranks(case) or _told_beside(seen, case)
+        only = named.pop() if len(named) == 1 else _only_failed(seen, line.source)
+        if only is not None:
+            return _place_of(seen, place, only), 0
+    first = next((h.line for h in case.hits if seen.rank_of(h.line) is not None), line)
+    node, rank = seen.node_of(first), seen.rank_of(first)
+    if node is None and rank is None and not cause(case.symptom).is_blame:
+        node = _told_node(seen, case)
+    return Where(node=node, rank=rank, file=first.source, line=first.number or None), 0
+
+
+def _place_of(seen: Evidence, place: Where, rank: int) -> Where:
+    """A rank that a text names, with its node, if the logs tell that."""
+    ends = {e.node for e in seen.exits if e.rank == rank and e.node is not None}
+    node = seen.node_of(Line("", rank)) or (ends.pop() if len(ends) == 1 else None)
+    return replace(place, rank=rank, node=node)
+
+
+_TOLD = re.compile(
+    r"(?i)(?<![a-z])(?<!from )(?<!to )(?<!with )(?<!of )(?<!local[_ ])(?<!node[_ ])(?:global[_ ])?"
+    r"rank(?:[_ ]?id)?[\"']?[ ]?[:=\[]?[ ]?(\d{1,6})\b"
+)
+
+
+_TOLD_NODE = re.compile(
+    r"(?i)(?<![a-z-])(?:(?:compute )?node(?: ?name)?|host(?: ?name)?|machine|worker|server|instance|pod"
+    r"|(?:ip )?address|ip|ssh(?:ing)? to"
+    r"|connect to (?:\w{1,12} at )?(?:address )?)[ ]?[:=]?[ ]?[\"'`(]?([A-Za-z\d][\w.-]{1,80}[A-Za-z\d])"
+    r"(?!\w{0,20}://)"
+)
+"""A machine that a text names: `on node gpu-7`, `host: 10.0.0.5`, `SSH to worker-3`."""
+
+
+def _told_node(seen: Evidence, case: Case) -> Optional[str]:
+    """The only machine that the lines name in their text; in a short text also the only one that other complaints
+    name, or that any prefix names."""
+    texts = [[hit.line.text for hit in case.hits]]
+    named: Set[str] = set()
+    if seen.count <= NEAR_THE_END:
+        every = (*seen.ranks.values(), *seen.streams.values())
+        texts.append([one.line.text for one in near_the_end(every, seen.count)])
+        named = seen.nodes
+    for lines in texts:
+        told = {name for text in lines for name in _TOLD_NODE.findall(text) if is_name(name)}
+        if told:
+            return told.pop() if len(told) == 1 else None
+    return next(iter(named)) if len(named) == 1 else None
+
+
+def _told_ranks(case: Case) -> Set[int]:
+    """The ranks that the lines name in their text: a runtime that knows its rank says it there (`RankID:3`)."""
+    return {int(number) for hit in case.hits for number in _TOLD.findall(hit.line.text)}
+
+
+def _told_beside(seen: Evidence, case: Case) -> Set[int]:
+    """The ranks that complaints on this cause's subject name in a short text."""
+    if seen.count > NEAR_THE_END:
+        return set()
+    every = near_the_end((*seen.ranks.values(), *seen.streams.values()), seen.count)
+    texts = [one.line.text for one in every if _TOLD.search(one.line.text)]
+    mine = [t for t in texts if any(name == case.symptom for _, _, name in complainants(complaints(), t))]
+    return {int(number) for text in mine for number in _TOLD.findall(text)}
+
+
+def _of_row(seen: Evidence, case: Case) -> "Optional[Exit]":
+    """The end of a process, if one of the case's own lines reports it (`srun: error: node1: task 0: Out Of Memory`)."""
+    lines = {(hit.line.source, hit.line.number) for hit in case.hits if hit.line.number}
+    told = [e for e in seen.exits if e.rank is not None and (e.line.source, e.line.number) in lines]
+    return told[0] if len({e.rank for e in told}) == 1 else None
+
+
+def _only_failed(seen: Evidence, source: Optional[str]) -> Optional[int]:
+    """The only rank that printed a traceback in this log, else the only one in a table of failures."""
+    raised = {rank for rank, state in seen.ranks.items() if state.headed and state.source == source}
+    one = raised or {_rank_of(seen, e) for e in seen.exits if e.code not in (0, -15)}
+    return next(iter(one)) if len(one) == 1 else None
+
+
+def _rank_of(seen: Evidence, one: Exit) -> Optional[int]:
+    """The rank of a process that ended, also where its launcher names only its local rank."""
+    if one.rank is not None:
+        return one.rank
+    return seen.rank_of(Line("", None, one.node, one.line.source, None, one.local))
+
+
+def first_failed(seen: Evidence, bad: Sequence[Exit]) -> Optional[int]:
+    """The only rank that failed and was not just told to stop, if the logs hold no reason either."""
+    ranks = {_rank_of(seen, e) for e in bad if e.code != -15 and not (e.code == -9 and is_forced(seen, e))}
+    return ranks.pop() if len(ranks) == 1 else None

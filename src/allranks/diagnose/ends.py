@@ -1,0 +1,201 @@
+"""The ends of processes, as torchrun, torch's spawn, DeepSpeed, srun and the MPIs report them."""
+
+from __future__ import annotations
+
+import signal
+from typing import Any, Callable, List, Tuple
+
+from allranks.diagnose.lines import Line
+from allranks.diagnose.store import Exit, Store
+from allranks.diagnose.symptom import Pattern
+
+KEPT = 16384
+"""Ends of processes kept: more than any run has ranks."""
+
+
+def signal_code(code: int) -> int:
+    """128 + n, as shells and containers say it, is signal n: 137 is -9. Other codes stay."""
+    return 128 - code if code in (129, 130, 131, 132, 134, 135, 136, 137, 139, 143) else code
+
+
+def numbers(text: str) -> List[int]:
+    """`0-3,7` as numbers, 4,096 at most."""
+    found: List[int] = []
+    for part in text.split(","):
+        low, _, high = part.partition("-")
+        if low.isdigit() and (not high or high.isdigit()):
+            found.extend(range(int(low), min(int(high or low), int(low) + 4096) + 1))
+    return found[:4096]
+
+
+def _row_rank(seen: Store, line: Line, match: Any) -> None:
+    row = seen.row(line)
+    row.update(rank=int(match.group(1)), local=int(match.group(2)))
+
+
+def _row_time(seen: Store, line: Line, match: Any) -> None:
+    seen.row(line)["at"] = seen.moment(match.group(1))
+
+
+def _row_host(seen: Store, line: Line, match: Any) -> None:
+    seen.row(line)["host"] = match.group(1)
+
+
+def _row_root(seen: Store, line: Line, match: Any) -> None:
+    seen.row(line)["root"] = True
+
+
+def _row_exit(seen: Store, line: Line, match: Any) -> None:
+    """A row whose beginning was cut off names no rank. The root cause comes last in its table, and was the first: rows
+    of one second would else look as if the first one printed had failed first."""
+    row = seen.row(line)
+    rank, local, at, above = row.get("rank"), row.get("local"), row.get("at"), row.get("above", 0)
+    _exit(seen, line, int(match.group(1)), rank, local, int(match.group(2)), at)
+    if row.get("root"):
+        seen.put_first(seen.exits_by_pid.get((line.node, int(match.group(2)))), above)
+        above = seen.count
+    row.clear()
+    row["above"] = above
+
+
+def _named_process(seen: Store, line: Line, match: Any) -> None:
+    seen.row(line)["process"] = int(match.group(1))
+
+
+def _process_exit(seen: Store, line: Line, match: Any) -> None:
+    """The first process that failed, as Open MPI names it."""
+    process = seen.row(line).pop("process", None)
+    if process is not None:
+        _exit(seen, line, int(match.group(1)), process, None, None)
+
+
+def _spawned_exit(seen: Store, line: Line, match: Any) -> None:
+    """A process of torch.multiprocessing.spawn, whose number is its rank on one node, of Composer's or Horovod's."""
+    told = match.groupdict()
+    value = int(told["code"]) if told.get("code") else -int(getattr(signal, told["signal"], 0))
+    _exit(seen, line, value, int(match.group("rank")), None, None)
+
+
+def _raised_of(seen: Store, line: Line, match: Any) -> None:
+    """A launcher that repeats the exception of another process names that process's rank."""
+    if all(known.rank != int(match.group(1)) for known in seen.exits):
+        _exit(seen, line, 1, int(match.group(1)), None, None)
+
+
+def _agent_exit(seen: Store, line: Line, match: Any) -> None:
+    _exit(seen, line, int(match.group(1)), None, int(match.group(2)), int(match.group(3)))
+
+
+def _launch_exit(seen: Store, line: Line, match: Any) -> None:
+    """DeepSpeed's launcher prints the command of the last process that it started, whichever failed
+    (`deepspeed/launcher/launch.py`, 0.19.8). If that is local rank 0, there is no other."""
+    local = 0 if match.group("local") == "0" else None
+    _exit(seen, line, int(match.group("code")), line.rank, local, None)
+
+
+def _srun_exit(seen: Store, line: Line, match: Any) -> None:
+    code, crash = match.group("code"), match.group("crash")
+    value = int(code) if code else {"Aborted": -6, "Segmentation fault": -11}.get(crash, -9)
+    for task in numbers(match.group("tasks")):
+        _exit(seen, line._replace(node=match.group("host") or line.node), value, task, None, None)
+
+
+def _step_ended(seen: Store, line: Line, match: Any) -> None:
+    seen.step_ended = seen.step_ended or seen.count
+
+
+def _mpi_exit(seen: Store, line: Line, match: Any) -> None:
+    where = line._replace(node=match.group(2))
+    _exit(seen, where, -int(match.group(3)) if match.group(3) else 1, int(match.group(1)), None, None)
+
+
+def _exit(
+    seen: Store,
+    line: Line,
+    code: int,
+    rank: "int | None",
+    local: "int | None",
+    pid: "int | None",
+    at: "float | None" = None,
+) -> None:
+    if len(seen.exits) >= KEPT:
+        return
+    if pid is not None:
+        number = seen.exits_by_pid.get((line.node, pid))
+        if number is not None:
+            known = seen.exits[number]
+            if known.rank is None and rank is not None:
+                seen.exits[number] = known._replace(
+                    rank=rank, local=local, at=at if at is not None else known.at
+                )
+            return
+        seen.exits_by_pid[(line.node, pid)] = len(seen.exits)
+    at = at if at is not None else seen.now(line)
+    seen.exits.append(Exit(rank, local, line.node, signal_code(code), pid, seen.count, at, line))
+
+
+FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
+    (Pattern("(local_rank: ", r"rank\s{1,9}: (\d{1,7}) \(local_rank: (\d{1,5})\)"), _row_rank),
+    (Pattern("time ", r"time\s{1,9}: (\d{4}-\d\d-\d\d[_ ]\d\d:\d\d:\d\d)"), _row_time),
+    (Pattern("host ", r"^\s{0,40}host\s{1,9}: (\S{1,80})"), _row_host),
+    (Pattern("exitcode ", r"exitcode\s{1,9}: (-?\d{1,5}) \(pid: (\d{1,9})\)"), _row_exit),
+    (
+        Pattern("(exitcode: ", r"exitcode: (-?\d{1,5})\) local_rank: (\d{1,5}) \(pid: (\d{1,9})\)"),
+        _agent_exit,
+    ),
+    (
+        Pattern("terminated with", r"Process (\d{1,7}) terminated with(?: the following error|$)"),
+        _raised_of,
+    ),
+    (Pattern("Root Cause (first"), _row_root),
+    (Pattern("Process name: ", r"Process name: \[\[\d{1,9},\d{1,6}\],(\d{1,6})\]"), _named_process),
+    (Pattern("Exit code: ", r"^\s{0,9}Exit code:\s{1,9}(\d{1,3})\s{0,9}$"), _process_exit),
+    (
+        Pattern(
+            "terminated with",
+            r"process (?P<rank>\d{1,7}) terminated with "
+            r"(?:signal (?P<signal>SIG[A-Z]{2,8})|exit code (?P<code>\d{1,3}))",
+        ),
+        _spawned_exit,
+    ),
+    (
+        Pattern("crashed with", r"Rank (?P<rank>\d{1,7}) crashed with exit code (?P<code>-?\d{1,3})"),
+        _spawned_exit,
+    ),
+    (
+        Pattern(
+            "exited with code", r"rank (?P<rank>\d{1,7}) \(PID \d{1,9}\) exited with code (?P<code>-?\d{1,3})"
+        ),
+        _spawned_exit,
+    ),
+    (Pattern("exit with status", r"Process (?P<rank>\d{1,6}) exit\D{1,24}(?P<code>\d{1,3})"), _spawned_exit),
+    (Pattern("Traceback (most recent call last", r"\(RANK (\d{1,7})\)"), _raised_of),
+    (
+        Pattern(
+            "exits with return code",
+            r"(?:--local[_-]rank=(?P<local>\d{1,4})\b.{0,4000})?exits with return code = (?P<code>-?\d{1,5})",
+        ),
+        _launch_exit,
+    ),
+    *(
+        (
+            Pattern(
+                word,
+                r"(?:error|srun): (?:(?P<host>[\w.-]{1,80}): )?tasks? (?P<tasks>[\d,-]{1,400}): "
+                r"(?:Killed|Exited with exit code (?P<code>\d{1,3})|Out Of Memory|(?P<crash>Aborted"
+                r"|Segmentation fault))",
+            ),
+            _srun_exit,
+        )
+        for word in (" task ", " tasks ")
+    ),
+    (
+        Pattern(
+            "noticed that process",
+            r"rank (\d{1,7}) with PID \d{1,9} on node (\S{1,80}) exited(?: on signal (\d{1,2})|(?: on)?$)",
+        ),
+        _mpi_exit,
+    ),
+    (Pattern("Terminating StepId", r"srun: "), _step_ended),
+    (Pattern("CANCELLED", r"\*\*\* STEP \S{1,40} ON \S{1,80} CANCELLED AT"), _step_ended),
+)
