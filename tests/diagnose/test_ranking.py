@@ -101,3 +101,15 @@ FULL = "OSError: [Errno 28] No space left on device\n"
 def test_what_failed_before_raises_a_doubt(before: str, sure: str) -> None:
     found = diagnose(parse(before + TRACEBACK + FULL, "x.log"))
     assert (found.cause, found.confidence) == ("disk-full-checkpoint", sure)
+
+
+def test_torchruns_root_cause_is_named_if_nothing_else_is_known() -> None:
+    row = "  time      : 2026-11-20_13:02:50\n  rank      : {r} (local_rank: {r})\n  exitcode  : 1 (pid: {r}1)\n"
+    table = "".join(row.format(r=rank) for rank in (1, 2)) + "Root Cause (first observed failure):\n[0]:\n"
+    found = diagnose(parse(table + row.format(r=0), "run.log"))
+    assert (found.cause, found.where.rank) == (UNPROVEN, 0)
+
+
+def test_a_pointer_in_a_text_is_not_a_machine() -> None:
+    found = diagnose(parse("Segmentation fault: invalid permissions at address 0x7f31c8640200\n", "run.log"))
+    assert found.where.node is None

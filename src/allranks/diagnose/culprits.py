@@ -142,6 +142,6 @@ def _rank_of(seen: Evidence, one: Exit) -> Optional[int]:
 
 
 def first_failed(seen: Evidence, bad: Sequence[Exit]) -> Optional[int]:
-    """The only rank that failed and was not just told to stop, if the logs hold no reason either."""
+    """The only rank that failed and was not just told to stop, else the one that torchrun saw first."""
     ranks = {_rank_of(seen, e) for e in bad if e.code != -15 and not (e.code == -9 and is_forced(seen, e))}
-    return ranks.pop() if len(ranks) == 1 else None
+    return ranks.pop() if len(ranks) == 1 else seen.root_cause

@@ -53,6 +53,7 @@ def _row_exit(seen: Store, line: Line, match: Any) -> None:
     _exit(seen, line, int(match.group(1)), rank, local, int(match.group(2)), at)
     if row.get("root"):
         seen.put_first(seen.exits_by_pid.get((line.node, int(match.group(2)))), above)
+        seen.root_cause = rank if seen.root_cause is None else seen.root_cause
         above = seen.count
     row.clear()
     row["above"] = above
@@ -67,6 +68,16 @@ def _process_exit(seen: Store, line: Line, match: Any) -> None:
     process = seen.row(line).pop("process", None)
     if process is not None:
         _exit(seen, line, int(match.group(1)), process, None, None)
+
+
+def _missing_listed(seen: Store, line: Line, match: Any) -> None:
+    seen.row(line)["listed"] = seen.count
+
+
+def _missing_of(seen: Store, line: Line, match: Any) -> None:
+    """A line of Horovod's list, `1: [HorovodAllreduce_w_0, …]`; the rank was taken for a prefix."""
+    if line.task is not None and seen.row(line).get("listed"):
+        seen.missing_ranks.setdefault(line.task, line)
 
 
 def _spawned_exit(seen: Store, line: Line, match: Any) -> None:
@@ -148,6 +159,19 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
         _raised_of,
     ),
     (Pattern("Root Cause (first"), _row_root),
+    (Pattern("Exception in device", r"Exception in device=[A-Z]{2,8}:(\d{1,6})\b"), _raised_of),  # torch_xla
+    (Pattern("Missing ranks", r"^Missing ranks:$"), _missing_listed),
+    *(
+        (Pattern(word, rf"^\[.{{0,400}}{word}"), _missing_of)
+        for word in (
+            "HorovodAllreduce",
+            "HorovodBroadcast",
+            "HorovodAllgather",
+            "allreduce",
+            "broadcast",
+            "allgather",
+        )
+    ),
     (Pattern("Process name: ", r"Process name: \[\[\d{1,9},\d{1,6}\],(\d{1,6})\]"), _named_process),
     (Pattern("Exit code: ", r"^\s{0,9}Exit code:\s{1,9}(\d{1,3})\s{0,9}$"), _process_exit),
     (

@@ -231,7 +231,7 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         ),
         _awaited,
     ),
-    (Pattern("missing ranks", r"\[missing ranks: ?([\d, ]{1,400})\]"), _barrier_missing),
+    (Pattern("missing ranks", r"missing ranks: ?\{?([\d, ]{1,400})[\]}]"), _barrier_missing),
     (
         Pattern("received errors while waiting for", r"waiting for send/recv from rank (\d{1,7})"),
         _barrier_missing,

@@ -97,6 +97,7 @@ _NOT_NAMES = re.compile(
     r"|(?-i:\.[A-Z]{1,9}[a-z]\w{0,80}$)",  # a class with its module
     re.I,
 )
+_POINTER = re.compile(r"^0x[\da-f]{1,16}$", re.I)
 _DAEMON = "slurmstepd-"
 """SLURM's daemon on a node puts its own name before the node's."""
 
@@ -115,7 +116,7 @@ _LABEL = re.compile(r'(?<![a-z])(?:node_?name|host(?:name)?|node|pod(?:_name)?|i
 def is_name(value: str) -> bool:
     """Whether a label is a machine's: `RuntimeError` and `libnccl.so.2` are none, `node1` and `10.0.0.5` are."""
     return _DIGIT.search(value) is not None and (
-        _ADDRESS.match(value) is not None or not _NOT_NAMES.search(value)
+        _ADDRESS.match(value) is not None or not (_NOT_NAMES.search(value) or _POINTER.match(value))
     )
 
 

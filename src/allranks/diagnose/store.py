@@ -95,6 +95,8 @@ class Store:
         self.preprocessing: Optional[Tuple[int, Line]] = None
         self.preprocessing_last: Optional[Tuple[int, Line]] = None
         self.words: Set[str] = set()
+        self.root_cause: Optional[int] = None
+        """The rank that torchrun's first table calls the root cause."""
         self.step_ended = 0
         """The line in which SLURM began to end all tasks."""
         self.closed_pids: Set[Tuple[Optional[str], int]] = set()

@@ -61,6 +61,13 @@ FIRES = (
     "".join(_waits(1, 0, 2))
     + "[E ProcessGroupNCCL.cpp:607] [Rank 3] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=61, "
     "OpType=BROADC",
+    (
+        "W stall_inspector.cc:107] One or more tensors were submitted to be reduced, gathered or broadcasted by "
+        "subset of ranks and are waiting for remainder of ranks for more than 60 seconds.\n"
+        "Missing ranks:\n1: [cond/HorovodAllreduce_a_0, cond/HorovodAllreduce_b_0]\n",
+        1,
+    ),
+    ("Not all ranks joining collective, sequence number: 7\ninternal record id: 9\nmissing ranks: {3}\n", 3),
 )
 
 SILENT = (

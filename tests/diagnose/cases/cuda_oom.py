@@ -17,6 +17,12 @@ FIRES = (
         "binary: /env/bin/python\n"
     ),
     "training OOMs on the second epoch\n",
+    (
+        "[1,2]<stderr>:Traceback (most recent call last):\n"
+        "[1,2]<stderr>:MemoryError: std::bad_alloc: out_of_memory: CUDA error at: /u/mr.hpp:6: "
+        "cudaErrorMemoryAllocation out of memory\n",
+        2,
+    ),
 )
 
 SILENT = (

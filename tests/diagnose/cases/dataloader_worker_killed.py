@@ -12,6 +12,11 @@ FIRES = (
     "ConnectionResetError: [Errno 104] Connection reset by peer\n",
     "The programs are killed by Dataloader worker\n",
     "Dataloader worker is killed\n",
+    (
+        "xla:0 loss=2.04\nxla:1 loss=0.44\n\n"
+        "Exception in device=TPU:6: DataLoader worker (pid(s) 884) exited unexpectedly\n",
+        6,
+    ),
 )
 
 SILENT = (

@@ -42,6 +42,12 @@ FIRES = (
         "[rank1]: [/gloo/transport/tcp/pair.cc:525] Connection closed by peer [10.0.0.9]:4321\n",
         0,
     ),
+    (
+        "Traceback (most recent call last):\n"
+        "RuntimeError: Rank 3 successfully reached monitoredBarrier, but received errors while waiting for send/recv "
+        "from rank 2. Please check rank 2 logs for faulty rank.\n Original exception:\n",
+        2,
+    ),
 )
 
 SILENT = (

@@ -11,6 +11,11 @@ FIRES = (
     "F0101 00:00:00.000000 7 pjrt_client.cc:12] Check failed: status is not OK (INTERNAL: TPU driver)\n",
     "INFO:tensorflow:step 3, loss = 2.0\nINFO:tensorflow:ShutdownHook: lame workers found: a/task:0\n",
     "x.MisconfigurationException: No TPU devices were found.\n",
+    (
+        "Exception in device=TPU:4: RESOURCE_EXHAUSTED: Attempting to reserve 5.1G at the bottom of memory.\n",
+        4,
+    ),
+    "RuntimeError: tensorflow/compiler/xla/xla_client/mesh_service.cc:1 : Check failed: impl_->channel->Wait() \n",
 )
 
 SILENT = (

@@ -84,6 +84,7 @@ PATTERNS = (
     Pattern(
         "ready ranks", r"\[ready ranks: ?(?P<ready>\d[\d, ]{0,400})\]", weight=ECHO
     ),  # Horovod up to 0.15
+    Pattern("missing ranks", r"missing ranks: \{[\d, ]{1,400}\}", weight=ECHO),  # torchfrtrace
 )
 RIVALS = 4
 FEWEST = 3

@@ -58,6 +58,7 @@ PATTERNS = (
     Pattern("Cuda failure", r"(?i)cuda failure (?:2\b|'?out of memory)"),
     Pattern("CUBLAS_STATUS_ALLOC_FAILED", weight=90),
     Pattern("CUDA_ERROR_OUT_OF_MEMORY"),
+    Pattern("cudaErrorMemoryAllocation", weight=92),
     Pattern(
         "out of memory",
         r"(?:CUDA|HIP|NPU|XPU|MPS|MUSA|MLU|ROCm|cuMemCreate|cudaMalloc).{0,60}out of memory",

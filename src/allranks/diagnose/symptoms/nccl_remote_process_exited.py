@@ -58,6 +58,9 @@ PATTERNS = (
     Pattern(
         "RPC agent for", r"(?i)encountered error when .{0,200}connection reset", weight=ECHO
     ),  # torch.distributed.rpc
+    Pattern(
+        "received errors while waiting for", r"send/recv from rank \d{1,7}", weight=ECHO
+    ),  # monitoredBarrier
     Pattern("recvValue failed", weight=ECHO - 2),
     Pattern("Broken pipe", r"c10d|TCPStore|socket|gloo|NCCL|sendBytes|write", weight=ECHO - 2),
     Pattern("recvBytes failed", weight=ECHO - 2),

@@ -47,6 +47,7 @@ PATTERNS = (
     ),
     Pattern("TPU is already in use"),
     Pattern("TPU initialization failed", weight=96),
+    Pattern("mesh_service.cc", r"Check failed: ", weight=88),  # torch_xla
     Pattern("TPU backend initialization is taking more", weight=60),
     Pattern("Halt is unexpected", r"all pending programs will fail", weight=94),
     Pattern("connect to remote server at address", r"grpc://", weight=88),
