@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ DRAWN = "document.querySelectorAll('.u-over').length >= 3"
 class Served(Desk):
     """Runs of all kinds in one home, and the page that is served of them."""
 
+    page: subprocess.Popen[str] | None = None
+
     def write(self, journals: Any, kind: str, change: Any = None) -> str:
         run = journals.KINDS[kind]()
         run.id = run.state["id"] = f"page-{kind}"
@@ -39,9 +42,16 @@ class Served(Desk):
         return run.id
 
     def serve(self, *words: str) -> str:
-        started = self.start("ui", *words, "--port", str(free_port()))
-        assert started.stdout is not None
-        return started.stdout.readline().strip()
+        self.page = self.start("ui", *words, "--port", str(free_port()))
+        assert self.page.stdout is not None
+        return self.page.stdout.readline().strip()
+
+    def close(self) -> None:
+        """Ends the page as a user does, so that it removes its folder."""
+        if self.page is not None:
+            self.page.terminate()
+            self.page.wait(60)
+        super().close()
 
 
 def hostile(run: Any) -> None:
