@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from statistics import median_high
 
 import pytest
 import torch
@@ -38,7 +39,7 @@ def test_a_processor_that_is_busy_is_not_slow() -> None:
     told.append(rank.speed(torch, torch.device("cpu")))
     for what in ("flops", "copied"):
         values = [one[what] for one in told]
-        assert min(values) > 2 * SHARE_OF_PROCESSORS * max(values), told
+        assert min(values) > SHARE_OF_PROCESSORS * median_high(values), f"the probe would warn: {told}"
 
 
 def test_a_processor_that_gives_no_time_is_not_measured_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
