@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import List, Optional, Sequence, Set, Tuple
+from typing import List, Optional, Set, Tuple
 
 from allranks.core import Where
 from allranks.diagnose.catalogue import cause, complaints
@@ -14,7 +14,7 @@ from allranks.diagnose.lines import Line
 from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import Case
-from allranks.diagnose.symptoms.rank_sigkilled import is_forced
+from allranks.diagnose.symptoms.rank_sigkilled import forced_kills
 
 
 def hit_ranks(seen: Evidence, case: Case) -> List[int]:
@@ -141,7 +141,9 @@ def _rank_of(seen: Evidence, one: Exit) -> Optional[int]:
     return seen.rank_of(Line("", None, one.node, one.line.source, None, one.local))
 
 
-def first_failed(seen: Evidence, bad: Sequence[Exit]) -> Optional[int]:
+def first_failed(seen: Evidence) -> Optional[int]:
     """The only rank that failed and was not just told to stop, else the one that torchrun saw first."""
-    ranks = {_rank_of(seen, e) for e in bad if e.code != -15 and not (e.code == -9 and is_forced(seen, e))}
+    forced = forced_kills(seen)
+    bad = [e for number, e in enumerate(seen.exits) if e.code not in (0, -15) and number not in forced]
+    ranks = {_rank_of(seen, e) for e in bad}
     return ranks.pop() if len(ranks) == 1 else seen.root_cause

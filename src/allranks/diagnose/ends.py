@@ -12,6 +12,9 @@ from allranks.diagnose.symptom import Pattern
 KEPT = 16384
 """Ends of processes kept: more than any run has ranks."""
 
+LISTED_WITHIN = 64
+"""Lines in which Horovod's list of missing ranks ends."""
+
 
 def signal_code(code: int) -> int:
     """128 + n, as shells and containers say it, is signal n: 137 is -9. Other codes stay."""
@@ -76,7 +79,7 @@ def _missing_listed(seen: Store, line: Line, match: Any) -> None:
 
 def _missing_of(seen: Store, line: Line, match: Any) -> None:
     """A line of Horovod's list, `1: [HorovodAllreduce_w_0, …]`; the rank was taken for a prefix."""
-    if line.task is not None and seen.row(line).get("listed"):
+    if line.task is not None and seen.count - seen.row(line).get("listed", -LISTED_WITHIN) < LISTED_WITHIN:
         seen.missing_ranks.setdefault(line.task, line)
 
 

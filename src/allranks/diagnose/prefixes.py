@@ -49,10 +49,10 @@ _LAYER = re.compile(
     + r"):\d{1,9}\][ ](?=\*\*\* |Signal|Failing at|\[[ ]?\d{1,2}\] |mca|PMI|OPAL|ORTE|PRTE)"
     r"|\[(?P<ompi>" + _HOST + r"):\d{2,9}\][ ]"
     # times
-    # SGLang, if its ranks of one group of tensor parallelism are all of them
+    # SGLang
     r"|\[(?:"
     + _DATE
-    + r"|\d\d:\d\d:\d\d)[ ](?:(?:DP|PP)0[ ]|ATTN_[A-Z]{2}\d{1,3}[ ]){0,3}TP(?P<tensor>\d{1,5})"
+    + r"|\d\d:\d\d:\d\d)[ ](?P<groups>(?:(?:DP|PP|ATTN_[A-Z]{2})\d{1,3}[ ]){0,3})TP(?P<tensor>\d{1,5})"
     r"(?:[ ]EP\d{1,5})?\][ ]"
     r"|\[(?P<stamp>" + _DATE + r")" + _ZONE + r"\][ ]?"
     r"|(?P<date>" + _DATE + _ZONE + r")(?:[ \t]{0,16}[|][ ]?|[ \t]-[ \t]|[:]?[ \t])"
@@ -98,6 +98,9 @@ _NOT_NAMES = re.compile(
     re.I,
 )
 _POINTER = re.compile(r"^0x[\da-f]{1,16}$", re.I)
+_OTHER_GROUP = re.compile(r"(?:DP|PP)(?:[1-9]|\d\d)")
+"""Of another group of ranks, whose size is not told: the rank in its group is not the global one then."""
+
 _DAEMON = "slurmstepd-"
 """SLURM's daemon on a node puts its own name before the node's."""
 
@@ -133,7 +136,8 @@ def peel(raw: str, place: List[Any], start: int = 0, spans: "Optional[Spans]" = 
         kind = found.lastgroup or ""
         slot = _NUMBERS.get(kind)
         if slot is not None:
-            place[slot] = int(found.group(kind))
+            if kind != "tensor" or not _OTHER_GROUP.search(found.group("groups")):
+                place[slot] = int(found.group(kind))
             if kind == "gpu" and place[NODE] is None:
                 place[NODE] = found.group("nccl")
         elif kind in _TIMES:

@@ -278,7 +278,7 @@ def _unproven(seen: Evidence) -> Diagnosis:
     return Diagnosis(
         cause=UNPROVEN,
         confidence=UNPROVEN,
-        where=Where(node=bad[0].node if bad else None, rank=first_failed(seen, bad)),
+        where=Where(node=bad[0].node if bad else None, rank=first_failed(seen)),
         evidence=tuple(_labelled(seen, e.line) for e in bad[:EVIDENCE_LINES]),
         why="This is a document or a program, not a log."
         if seen.is_document

@@ -69,6 +69,10 @@ def root_of(source: "str | None") -> str:
     return (source or "").rpartition("/attempt_")[0]
 
 
+def _same_table(other: Exit, one: Exit, above: int) -> bool:
+    return other.order > above and other.at == one.at and other.line.source == one.line.source
+
+
 class Store:
     """In bounded memory, by rank where a line names one."""
 
@@ -174,7 +178,7 @@ class Store:
             return
         one = self.exits[number]
         place = number
-        while place and self.exits[place - 1].order > above and self.exits[place - 1].at == one.at:
+        while place and _same_table(self.exits[place - 1], one, above):
             place -= 1
         if place < number:
             moved = [one._replace(order=self.exits[place].order), *self.exits[place:number]]

@@ -25,12 +25,11 @@ Topic: ends
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Optional, Set
 
 from allranks.core.causes import END, PASSES, Cause
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import CRASH, WEAK, Case, Hit, Pattern
 
 CAUSE = Cause(__name__, kind=END, restart=PASSES, repeats_on="rank", by_kill=True)
@@ -75,9 +74,8 @@ PATTERNS = (
 
 def judge(seen: Evidence) -> Optional[Case]:
     """The first -9 of any node that our own launcher did not force."""
-    every = [e for e in seen.exits if e.code == -9]
-    forced = [e for e in every if e.pid in seen.forced_pids or is_forced(seen, e)]
-    killed = [e for e in every if e not in forced]
+    forced = forced_kills(seen)
+    killed = [e for n, e in enumerate(seen.exits) if e.code == -9 and n not in forced]
     if not killed:
         case = seen.case("rank-sigkilled")
         return None if case is not None and case.weight <= WEAK and forced else case
@@ -87,13 +85,19 @@ def judge(seen: Evidence) -> Optional[Case]:
     return Case("rank-sigkilled", CRASH, hits, "likely", rank=rank, node=seen.node_of(first.line))
 
 
-def is_forced(seen: Evidence, killed: Exit) -> bool:
-    """Whether another process had failed long before: then it was torchrun that lost its patience (after 30 s). Or
-    before SLURM ended the other tasks for it."""
-    if any(e.code not in (0, -9, -15) and e.order < seen.step_ended < killed.order for e in seen.exits):
-        return True
-    failed = [e.at for e in seen.exits if e.code not in (0, -9, -15) and e.at is not None]
-    return killed.at is not None and bool(failed) and killed.at - min(failed) >= PATIENCE_SECONDS
+def forced_kills(seen: Evidence) -> Set[int]:
+    """The numbers in `seen.exits` of the kills that another failure explains: torchrun lost its patience with a process
+    (30 s after the failure), or SLURM ended the other tasks for it."""
+    failed = [e for e in seen.exits if e.code not in (0, -9, -15)]
+    times = [e.at for e in failed if e.at is not None]
+    late = min(times) + PATIENCE_SECONDS if times else float("inf")
+    ended = seen.step_ended if any(e.order < seen.step_ended for e in failed) else seen.count
+    return {
+        number
+        for number, e in enumerate(seen.exits)
+        if e.code == -9
+        and (e.pid in seen.forced_pids or e.order > ended or (e.at is not None and e.at >= late))
+    }
 
 
 def only_rank(seen: Evidence, local: "int | None") -> Optional[int]:
