@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import tracemalloc
 from datetime import datetime
 
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 from allranks.diagnose import Line, clean, diagnose, parse, read, split
 from allranks.diagnose.ends import signal_code
 from allranks.diagnose.lines import LINE_LIMIT, seconds
-from allranks.diagnose.prefixes import place_of_source
+from allranks.diagnose.prefixes import peel, place_of_source
+from tests.diagnose.cases import CASES
 
 PREFIXES = [
     # (line, rank, node, local, task, text)
@@ -184,3 +186,18 @@ def test_what_a_shell_says_of_signals_is_their_number_and_other_codes_stay() -> 
 )
 def test_evidence_is_cut_only_where_it_is_too_long(text: str, cut: str) -> None:
     assert clean(text, 5) == cut
+
+
+@pytest.mark.parametrize("digit", "0197")
+def test_no_value_of_a_digit_decides_what_a_prefix_is(digit: str) -> None:
+    """Lines that differ in digits alone are looked up together (`shapes.py`)."""
+    texts = [one if isinstance(one, str) else one[0] for c in CASES.values() for one in (*c.FIRES, *c.SILENT)]
+    lines = [line for text in texts for line in text.splitlines()]
+    lines += [
+        "[2026-03-02 09:48:55 DP0 TP1] x",
+        "[09:48:55 PP2 ATTN_CP1 TP1 EP1] x",
+        "10:07:31.266 [rank2]: x",
+    ]
+    other = [re.sub(r"\d", digit, line) for line in lines]
+    differ = [a for a, b in zip(lines, other, strict=True) if peel(a, [None] * 5) != peel(b, [None] * 5)]
+    assert differ == [] and len(lines) > 1000
