@@ -3,7 +3,8 @@
 ## How it is found
 NCCL: `Watchdog caught collective operation timeout: WorkNCCL(SeqNum=*, OpType=*, ...) ran for *
 milliseconds`; Gloo: `Timed out waiting *ms for recv|send operation`; monitoredBarrier and Horovod
-(`[missing ranks: 1]`) name the missing ranks. The late rank itself prints nothing and only gets SIGTERM.
+(`[missing ranks: 1]`) name the missing ranks. If at least three ranks wait and one number among them is missing, that
+one is the suspect. The late rank itself prints nothing and only gets SIGTERM.
 
 Easily confused with dataset-preprocessing-timeout, collective-mismatch, moe-expert-not-used-hang,
 peer-node-network-broken: each of them looks like this first.

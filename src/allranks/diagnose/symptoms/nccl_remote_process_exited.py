@@ -3,7 +3,9 @@
 ## How it is found
 `ncclRemoteError: ... remote process exited or there was a network error`, `socketProgress: Connection
 closed by remote peer host<port>`, Gloo's `Connection closed by peer`, InfiniBand completion error 5
-(flush), JAX's `task:37 heartbeat timeout`.
+(flush), JAX's `task:37 heartbeat timeout` and `Either the leader task was preempted/died`, monitoredBarrier's
+`received errors while waiting for send/recv from rank 0`. The rank that such a text names is the culprit; a rank that
+only prints it is not.
 
 Easily confused with rank-crashed-first and rank-sigkilled, of which this is the echo.
 

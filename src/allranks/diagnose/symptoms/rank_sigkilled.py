@@ -2,10 +2,11 @@
 
 ## How it is found
 `exitcode : -9`, `Signal 9 (SIGKILL)`, `exits with return code = -9`, exit code 137; the others report that
-a peer closed the connection.
+a peer closed the connection. DeepSpeed's launcher prints the command of the last process that it started, so the
+`--local_rank` in that line does not say which one ended.
 
 Easily confused with cpu-oom-killed, where a line proves it; a rank that the launcher itself killed with force
-after it ignored SIGTERM is a victim.
+after it ignored SIGTERM is a victim, and so is a task that SLURM killed because another one had failed.
 
 ## Why it matters
 SIGKILL comes from outside the process: usually the kernel's OOM killer, sometimes a person or a scheduler. These
