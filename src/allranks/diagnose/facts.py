@@ -174,7 +174,7 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     (Pattern("global_world_sizes", r"global_world_sizes=\[(\d{1,7})\b"), _world_size),
     (Pattern("Num processes", r"^Num processes: (\d{1,7})\b"), _world_size),
     (Pattern("nranks", r"\bnranks (\d{1,7})\b"), _communicator),
-    (Pattern("WorkNCCL", r"WorkNCCL\(SeqNum=(\d{1,12}), OpType=(\w{1,40}),"), _collective),
+    (Pattern("WorkNCCL", r"WorkNCCL\(SeqNum=(\d{1,12}), OpType=(\w{1,40})[,)]"), _collective),
     (
         Pattern(
             "last enqueued",

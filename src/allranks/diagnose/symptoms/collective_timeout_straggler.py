@@ -138,8 +138,9 @@ def _suspects(seen: Evidence, case: Case) -> Tuple[List[int], str]:
 
 
 def _gap(seen: Evidence, waiting: Set[int]) -> Optional[int]:
-    """The only number that is missing among the ranks that wait."""
+    """The only number that is missing among the ranks that wait, if that rank says nothing itself."""
     if len(waiting) < FEWEST:
         return None
     missing = (seen.world | set(range(max(waiting) + 1))) - waiting
-    return missing.pop() if len(missing) == 1 else None
+    spoke = seen.blamers() | {rank for rank, _ in seen.raised()}
+    return missing.pop() if len(missing) == 1 and not missing & spoke else None
