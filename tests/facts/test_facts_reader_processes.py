@@ -136,6 +136,11 @@ def test_nested_limits_end_before_those_around_them(monkeypatch):
     assert "did not answer" in outcome.messages[0]["reason"]
 
 
+def test_the_margin_of_a_nested_limit(monkeypatch):
+    monkeypatch.setattr(_reader_processes, "_deadline", time.monotonic() + 10.0)
+    assert _reader_processes.remaining(30.0) <= 9.4
+
+
 def test_a_program_that_hangs_floods_or_fails_is_a_reason():
     with pytest.raises(Unreadable, match=r"did not answer within 0\.3 s"):
         _commands.run(["sleep", "60"], 0.3)

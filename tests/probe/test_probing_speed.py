@@ -40,6 +40,8 @@ def test_a_processor_that_is_busy_is_not_slow() -> None:
     for what in ("flops", "copied"):
         values = [one[what] for one in told]
         assert min(values) > SHARE_OF_PROCESSORS * median_high(values), f"the probe would warn: {told}"
+    flops = [one["flops"] for one in told]
+    assert min(flops) > 2 * SHARE_OF_PROCESSORS * max(flops), "only the memory is shared with other programs"
 
 
 def test_a_processor_that_gives_no_time_is_not_measured_for_long(monkeypatch: pytest.MonkeyPatch) -> None:

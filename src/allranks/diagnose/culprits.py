@@ -28,16 +28,16 @@ def where_of(seen: Evidence, case: Case) -> Tuple[Where, int]:
     place = Where(file=line.source, line=line.number or None)
     if cause(case.symptom).healthy:
         return place, 0
-    if case.only_suffered and case.rank is None and case.node is None:
-        return place, 0
     node = case.node or next((h.group("node") for h in case.hits if h.group("node")), None)
     if case.rank is not None or node is not None:
         if node is None and case.rank in seen.ranks:
             node = seen.ranks[case.rank].node
         return Where(node=node, rank=case.rank, file=place.file, line=place.line), 0
     named = {int(h.group("rank") or 0) for h in case.hits if h.group("rank")}
-    if len(named) == 1 and not cause(case.symptom).is_blame:
+    if len(named) == 1:
         return _place_of(seen, place, named.pop()), 0
+    if case.only_suffered:
+        return place, 0
     return _where_the_lines_are(seen, case, line, place, named)
 
 
@@ -141,9 +141,12 @@ def _rank_of(seen: Evidence, one: Exit) -> Optional[int]:
     return seen.rank_of(Line("", None, one.node, one.line.source, None, one.local))
 
 
-def first_failed(seen: Evidence) -> Optional[int]:
-    """The only rank that failed and was not just told to stop, else the one that torchrun saw first."""
+def where_ended(seen: Evidence) -> Where:
+    """Where a process failed, if nothing says why: the only rank that failed and was not just told to stop, else the
+    one that torchrun saw first."""
     forced = forced_kills(seen)
     bad = [e for number, e in enumerate(seen.exits) if e.code not in (0, -15) and number not in forced]
     ranks = {_rank_of(seen, e) for e in bad}
-    return ranks.pop() if len(ranks) == 1 else seen.root_cause
+    rank = ranks.pop() if len(ranks) == 1 else seen.root_cause
+    mine = [e for e in bad if _rank_of(seen, e) == rank] or [e for e in seen.exits if e.code != 0]
+    return Where(node=mine[0].node if mine else None, rank=rank)

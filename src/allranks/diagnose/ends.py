@@ -49,17 +49,18 @@ def _row_root(seen: Store, line: Line, match: Any) -> None:
 
 
 def _row_exit(seen: Store, line: Line, match: Any) -> None:
-    """A row whose beginning was cut off names no rank. The root cause comes last in its table, and was the first: rows
-    of one second would else look as if the first one printed had failed first."""
+    """A row whose beginning was cut off names no rank. The root cause comes last in its table, and was the first to
+    fail."""
     row = seen.row(line)
-    rank, local, at, above = row.get("rank"), row.get("local"), row.get("at"), row.get("above", 0)
+    rank, local, at, begun = row.get("rank"), row.get("local"), row.get("at"), row.get("begun", seen.count)
     _exit(seen, line, int(match.group(1)), rank, local, int(match.group(2)), at)
-    if row.get("root"):
-        seen.put_first(seen.exits_by_pid.get((line.node, int(match.group(2)))), above)
-        seen.root_cause = rank if seen.root_cause is None else seen.root_cause
-        above = seen.count
+    is_root = row.get("root")
     row.clear()
-    row["above"] = above
+    if is_root:
+        seen.put_first(seen.exits_by_pid.get((line.node, int(match.group(2)))), begun)
+        seen.root_cause = rank if seen.root_cause is None else seen.root_cause
+    else:
+        row["begun"] = begun
 
 
 def _named_process(seen: Store, line: Line, match: Any) -> None:
@@ -102,7 +103,7 @@ def _agent_exit(seen: Store, line: Line, match: Any) -> None:
 
 def _launch_exit(seen: Store, line: Line, match: Any) -> None:
     """DeepSpeed's launcher prints the command of the last process that it started, whichever failed
-    (`deepspeed/launcher/launch.py`, 0.19.8). If that is local rank 0, there is no other."""
+    (`deepspeed/launcher/launch.py`, 0.19.8). If it is local rank 0, it was the only one."""
     local = 0 if match.group("local") == "0" else None
     _exit(seen, line, int(match.group("code")), line.rank, local, None)
 

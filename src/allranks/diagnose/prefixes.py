@@ -93,7 +93,7 @@ _LAYER = re.compile(
 _NOT_NAMES = re.compile(
     r"\.(?:so|py|sh|cc|cpp|cu|h|c|log|txt|ya?ml|json|safetensors|bin)\b|^\d{1,81}$|^(?:attempt"
     r"|step|epoch|iter|line|xid|c10d"
-    r"|pid|v\d|exit|cc\d|errno|python|[WEIFCD]\d{4}$|E[A-Z]\d{4}$)"
+    r"|pid|v\d|exit|cc\d(?:plus|obj|objplus)?$|errno|python|[WEIFCD]\d{4}$|E[A-Z]\d{4}$)"
     r"|(?-i:\.[A-Z]{1,9}[a-z]\w{0,80}$)",  # a class with its module
     re.I,
 )

@@ -15,7 +15,7 @@ from allranks.core.causes import NEVER as NEVER_AGAIN
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, modules, section
 from allranks.diagnose.complaints import SAID, Heard, complainants, first_known, near_the_end
-from allranks.diagnose.culprits import first_failed, hit_ranks, where_of
+from allranks.diagnose.culprits import hit_ranks, where_ended, where_of
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import announces, cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
@@ -278,7 +278,7 @@ def _unproven(seen: Evidence) -> Diagnosis:
     return Diagnosis(
         cause=UNPROVEN,
         confidence=UNPROVEN,
-        where=Where(node=bad[0].node if bad else None, rank=first_failed(seen)),
+        where=where_ended(seen),
         evidence=tuple(_labelled(seen, e.line) for e in bad[:EVIDENCE_LINES]),
         why="This is a document or a program, not a log."
         if seen.is_document

@@ -69,10 +69,6 @@ def root_of(source: "str | None") -> str:
     return (source or "").rpartition("/attempt_")[0]
 
 
-def _same_table(other: Exit, one: Exit, above: int) -> bool:
-    return other.order > above and other.at == one.at and other.line.source == one.line.source
-
-
 class Store:
     """In bounded memory, by rank where a line names one."""
 
@@ -172,13 +168,15 @@ class Store:
             else {}
         )
 
-    def put_first(self, number: Optional[int], above: int) -> None:
-        """Puts the end of a process before the others of its second that were read after line `above`."""
+    def put_first(self, number: Optional[int], begun: int) -> None:
+        """Puts the end of a process before the others of its source that were read from line `begun` on."""
         if number is None:
             return
         one = self.exits[number]
         place = number
-        while place and _same_table(self.exits[place - 1], one, above):
+        while (
+            place and (last := self.exits[place - 1]).order >= begun and last.line.source == one.line.source
+        ):
             place -= 1
         if place < number:
             moved = [one._replace(order=self.exits[place].order), *self.exits[place:number]]

@@ -68,6 +68,20 @@ FIRES = (
     "ERROR: Could not build wheels for tokenizers\n",
     "NameError: name 'wandb_api_key' is not defined\n",
     '  error_file: /tmp/x/attempt_0/0/error.json\n  msg:\n    {\n      "message": "RuntimeError: thrown on purpose",\n',
+    # The root cause is the first, also before rows of later seconds that are printed above it.
+    (
+        "  time      : 2026-11-20_13:02:58\n  rank      : 1 (local_rank: 1)\n  exitcode  : -11 (pid: 11)\n"
+        "Root Cause (first observed failure):\n[0]:\n"
+        "  time      : 2026-11-20_13:02:50\n  rank      : 2 (local_rank: 2)\n  exitcode  : -11 (pid: 21)\n",
+        2,
+    ),
+    # SLURM ended the step, and no exit code before that is in the log.
+    (
+        "srun: launch/slurm: _step_signal: Terminating StepId=812.0\n"
+        "[rank1]: Traceback (most recent call last):\n[rank1]: RuntimeError: [gloo/pair.cc:561] Connection closed by "
+        "peer\nsrun: error: n1: task 5: Exited with exit code 1\n",
+        5,
+    ),
     (
         "srun: error: n1: task 5: Exited with exit code 1\n"
         "srun: launch/slurm: _step_signal: Terminating StepId=812.0\n"

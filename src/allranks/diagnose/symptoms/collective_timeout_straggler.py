@@ -84,7 +84,7 @@ PATTERNS = (
     Pattern("missing ranks", r"\[missing ranks: ?[\d, ]{1,400}\]", weight=ECHO),
     Pattern(
         "ready ranks", r"\[ready ranks: ?(?P<ready>\d[\d, ]{0,400})\]", weight=ECHO
-    ),  # Horovod up to 0.15
+    ),  # older versions of Horovod
     Pattern("missing ranks", r"missing ranks: \{[\d, ]{1,400}\}", weight=ECHO),  # torchfrtrace
 )
 RIVALS = 4

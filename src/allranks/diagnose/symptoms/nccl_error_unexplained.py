@@ -24,12 +24,9 @@ Topic: network
 
 from __future__ import annotations
 
-from typing import Optional
-
 from allranks.core.causes import BLAME, PASSES, Cause
 from allranks.diagnose.complaints import Complaint
-from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import ECHO, Case, Pattern
+from allranks.diagnose.symptom import ECHO, Pattern
 
 CAUSE = Cause(__name__, kind=BLAME, hearsay=True, restart=PASSES)
 COMPLAINT = Complaint(
@@ -56,10 +53,3 @@ PATTERNS = (
         weight=ECHO + 1,
     ),
 )
-
-
-def judge(seen: Evidence) -> Optional[Case]:
-    """The rank whose own proxy failed, if NCCL names it."""
-    case = seen.case("nccl-error-unexplained")
-    named = {int(h.group("rank") or 0) for h in case.hits if h.group("rank")} if case is not None else set()
-    return case._replace(rank=named.pop()) if case is not None and len(named) == 1 else case

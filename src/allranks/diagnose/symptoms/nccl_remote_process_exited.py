@@ -50,18 +50,25 @@ PATTERNS = (
     Pattern("Connection closed by peer", weight=ECHO),
     Pattern("Connection reset by peer", r"gloo|NCCL|c10d|TCPStore|socket|recvValue|pair\.cc", weight=ECHO),
     Pattern("Horovod has been shut down", weight=ECHO - 2),
-    Pattern("heartbeat timeout", r"/task:\d{1,7} heartbeat timeout", weight=ECHO),
+    Pattern("heartbeat timeout", r"/task:(?P<rank>\d{1,7}) heartbeat timeout", weight=ECHO),
     Pattern(
-        "with a different incarnation", r"/task:\d{1,7} unexpectedly tried to connect", weight=ECHO + 1
+        "with a different incarnation",
+        r"/task:(?P<rank>\d{1,7}) unexpectedly tried to connect",
+        weight=ECHO + 1,
     ),  # JAX
     Pattern(
-        "to coordination service", r"Either the leader task (?:was preempted|died)", weight=ECHO + 1
+        "to coordination service",
+        r"Either the (?P<leader>leader) task (?:was preempted|died)",
+        weight=ECHO + 1,
     ),  # JAX
     Pattern(
-        "RPC agent for", r"(?i)encountered error when .{0,200}connection reset", weight=ECHO
+        "RPC agent for",
+        r"(?i)encountered error when (?:(?:sending outgoing request #\d{1,12} to|reading incoming response from) "
+        r"(?:worker[_-]?)?(?P<rank>\d{1,7})\b)?.{0,200}connection reset",
+        weight=ECHO,
     ),  # torch.distributed.rpc
     Pattern(
-        "received errors while waiting for", r"send/recv from rank \d{1,7}", weight=ECHO
+        "received errors while waiting for", r"send/recv from rank (?P<rank>\d{1,7})", weight=ECHO
     ),  # monitoredBarrier
     Pattern("recvValue failed", weight=ECHO - 2),
     Pattern("Broken pipe", r"c10d|TCPStore|socket|gloo|NCCL|sendBytes|write", weight=ECHO - 2),
@@ -72,13 +79,6 @@ PATTERNS = (
     Pattern("WR_FLUSH", weight=ECHO),
     Pattern("has been aborted", r"process group .{0,80}has been aborted", weight=ECHO - 2),
 )
-_PEERS_RANK = re.compile(
-    r"/task:(\d{1,7}) (?:heartbeat timeout|unexpectedly tried to connect)"
-    r"|encountered error when (?:sending outgoing request #\d{1,12} to|reading incoming response from) "
-    r"(?:worker[_-]?)?(\d{1,7})\b"
-    r"|Either the leader (task) "
-)
-"""A peer by its rank. The leader of JAX's coordination service is process 0."""
 _PEER = re.compile(r"closed by remote peer ([A-Za-z\d][\w.-]{0,80})<\d")
 
 
@@ -88,8 +88,8 @@ def judge(seen: Evidence) -> Optional[Case]:
     case = seen.case("nccl-remote-process-exited")
     if case is None:
         return None
-    told = [m for h in case.hits for m in [_PEERS_RANK.search(h.line.text)] if m]
-    gone = [int(m.group(1) or m.group(2) or 0) for m in told] or sorted(seen.missing_ranks)
+    # The leader of JAX's coordination service is process 0.
+    gone = [int(h.group("rank") or 0) for h in case.hits if h.group("rank") or h.group("leader")]
     if gone:
         return case._replace(rank=gone[0], confidence="likely")
     peers = [m.group(1) for h in case.hits for m in [_PEER.search(h.line.text)] if m]

@@ -209,9 +209,12 @@ def _by_exit_code(seen: Evidence) -> Optional[Case]:
 
 
 def _failed_alone(seen: Evidence) -> List[Exit]:
-    if seen.step_ended:
-        return [e for e in seen.exits if e.code > 0 and e.rank is not None and e.order < seen.step_ended]
+    failed = [e for e in seen.exits if e.code > 0 and e.rank is not None]
+    before = [e for e in failed if e.order < seen.step_ended]
+    if before:
+        return before
     blaming = seen.blamers()
-    if not seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id) or any(rank is None for rank, _ in seen.raised()):
+    noticed = blaming and seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id)
+    if not noticed or any(rank is None for rank, _ in seen.raised()):
         return []
-    return [e for e in seen.exits if e.code > 0 and e.rank is not None and e.rank not in blaming and blaming]
+    return [e for e in failed if e.rank not in blaming]
