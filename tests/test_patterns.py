@@ -3,41 +3,24 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
 from benchmarks import _patterns
 from benchmarks._worst_lines import expressions, worst_lines
+from tests.harness.cost import cost
 
 SIZE = 4096
 MOST = 0.020
-RUNS = 5
-KNOWN = re.compile(r"(\w+)=(\S*)")
-"""An expression whose time grows with the square of a line's length. For half a line it took MOST on a quiet machine.
-What others take is compared with it in the same moment, because on a busy machine everything takes longer."""
 
 
-def cost(call, line, enough=MOST / 4):
-    """CPU seconds of this thread on a quiet machine: the least of some runs, one where it is quick anyway."""
-    best = known = float("inf")
-    for _ in range(RUNS):
-        best = min(best, seconds(call, line))
-        if best < enough:
-            return best
-        known = min(known, seconds(KNOWN.search, "_" * (SIZE // 2)))
-    return best * MOST / known
-
-
-def seconds(call, line):
-    began = time.thread_time()
-    call(line)
-    return time.thread_time() - began
+def cost_for(call, line):
+    return cost(lambda: call(line), enough=MOST / 4)
 
 
 def costs(found):
     lines = worst_lines("", found.expression, SIZE)
-    return max((cost(getattr(found.expression, found.way), line) for line in lines), default=0.0)
+    return max((cost_for(getattr(found.expression, found.way), line) for line in lines), default=0.0)
 
 
 @pytest.fixture(scope="module")
@@ -62,7 +45,7 @@ def test_no_expression_needs_more_than_20_ms_for_a_line_of_4_kb(found):
 def test_no_expression_of_diagnose_needs_more_than_20_ms():
     most = {}
     for name, literal, expression in expressions():
-        took = max(cost(expression.search, line) for line in worst_lines(literal, expression, SIZE))
+        took = max(cost_for(expression.search, line) for line in worst_lines(literal, expression, SIZE))
         if took > MOST:
             most[name, literal] = took
     assert most == {}
@@ -70,5 +53,5 @@ def test_no_expression_of_diagnose_needs_more_than_20_ms():
 
 def test_one_that_needs_more_is_noticed():
     slow = re.compile(r"(\w+)=(\S*)")
-    assert cost(slow.search, "_" * SIZE) > 10 * cost(re.compile(r"(?<!\w)(\w+)=").search, "_" * SIZE)
+    assert cost_for(slow.search, "_" * SIZE) > 10 * cost_for(re.compile(r"(?<!\w)(\w+)=").search, "_" * SIZE)
     assert any(line.startswith("_" * 99) for line in worst_lines("", slow, SIZE))

@@ -3,7 +3,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
@@ -14,6 +13,7 @@ from allranks.core import BLOCK, NOTE, UNKNOWN, Cluster, Facts, Node
 from allranks.plan import make_plan
 from allranks.plan.smaller_settings import node_lines
 from allranks.spec import Container, Gpus, Launch, Network, Run, Train
+from tests.harness.cost import cost
 
 MLA = "q_a_proj,q_b_proj,kv_a_proj_with_mqa,kv_b_proj,o_proj"
 V3 = {"model_type": "deepseek_v3"}
@@ -291,11 +291,9 @@ def test_launch_and_spares_do_not_change_the_ranks() -> None:
 
 
 def test_planning_671b_is_fast() -> None:
-    start = time.process_time()
-    make_plan(a_run(container=Container("docker", "x", pip=("transformers==4.52.4",))), V3).as_json()
-    assert (
-        time.process_time() - start < 2.0
-    )  # a guard against a slip in the arithmetic; the figure itself is a benchmark
+    """A guard against a slip in the arithmetic. The figure itself is a benchmark."""
+    run = a_run(container=Container("docker", "x", pip=("transformers==4.52.4",)))
+    assert cost(lambda: make_plan(run, V3).as_json(), enough=2) < 2
 
 
 def test_the_room_imports_no_heavy_library() -> None:
