@@ -172,6 +172,8 @@ def told(rounds: list[tuple[dict[str, float], dict[str, float]]], aim: float) ->
     inner = [name for name in rounds[0][0] if name not in (*PHASES, "whole")]
     steps = ", ".join(f"{name} {middle(mine[name] for mine, _ in rounds):.2f}" for name in inner)
     head = f"Median of {len(rounds)} pairs in turns, after one round of warm-up: ratio **{ratio:.2f}** (aim ≤ {aim})."
+    ready = middle(until_step(mine) / until_step(other) for mine, other in rounds)
+    head += f" Until that step begins: {ready:.2f}."
     return "\n".join(
         [
             head,
@@ -183,6 +185,10 @@ def told(rounds: list[tuple[dict[str, float], dict[str, float]]], aim: float) ->
             f"After the kill: {steps} s.",
         ]
     )
+
+
+def until_step(times: dict[str, float]) -> float:
+    return times["whole"] - times["step"]
 
 
 def middle(values: Any) -> float:
