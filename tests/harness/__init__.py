@@ -1,6 +1,7 @@
 """What tests start, as one family: `desk` (a person's command line), `node`, `rank`, `keeper`, `stand_ins`.
 
 Each has a folder of its own, waits for states with a deadline, and ends what it began.
+Beside them `cost` says what a call costs, whatever the machine does.
 """
 
 from __future__ import annotations
