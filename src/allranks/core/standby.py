@@ -1,7 +1,7 @@
 """Ranks on standby (`launch.standby`): the variables and messages that both of their halves know.
 
 A rank on standby is the next attempt's process. It has started, has imported what the rank before it had imported when
-it joined, and waits. Its parent is the Python that waits to become the next attempt's torchrun
+it joined (and of torch until its first step), and waits. Its parent is the Python that waits to become the next attempt's torchrun
 (`node/standby_ranks.py`); `worker/standby.py` is what it runs.
 """
 
@@ -11,7 +11,8 @@ import os
 from typing import Any, Dict, Mapping
 
 LIST = "ALLRANKS_STANDBY_LIST"
-"""The file with what a rank had imported when it joined: `{modules: [[name, file], …]}`."""
+"""The file with what a rank had imported when it joined, and of torch by its first step:
+`{modules: [[name, file], …]}`."""
 
 HANDLE = "ALLRANKS_STANDBY_HANDLE"
 """Two descriptors, `READ,WRITE`: the order comes by the first, READY goes to the second."""

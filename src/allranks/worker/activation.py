@@ -60,7 +60,7 @@ def _record_imports(rank: Rank) -> None:
 
     recorder = standby.Recorder(os.environ[LIST])
     recorder.install()
-    rank.at_join = recorder.joins
+    rank.at_join, rank.at_first_step = recorder.joins, recorder.has_stepped
 
 
 def _live(rank: Rank) -> None:

@@ -90,6 +90,9 @@ class Heartbeat:
     def beat(self) -> None:
         """Writes one beat. The steps in it leave memory only when they are written."""
         rank = self.rank
+        if rank.step is not None and rank.at_first_step is not None:
+            guard.guarded(rank.at_first_step)()
+            rank.at_first_step = None
         self._told = (rank.phase, rank.step is None)
         records = rank.records
         while len(records) > STEPS_IN_A_BEAT:

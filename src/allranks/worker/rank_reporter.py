@@ -71,6 +71,8 @@ class Rank:
         """`digest.FirstBatch`, once a DataLoader has given one."""
         self.at_join: Optional[Callable[[], None]] = None
         """Called when the rank is about to join the others."""
+        self.at_first_step: Optional[Callable[[], None]] = None
+        """Called by the heartbeat thread when the first step has ended."""
         self.notes: List[str] = []
         """The changes that allranks made for the training, reported with the settings."""
         self.awaited: Optional[Record] = None

@@ -2,7 +2,9 @@
 
 The rank before writes down, at the moment it joins, which modules of installed packages it has imported, in order. The
 script's own modules are not among them. A script may set a variable before it imports a library that reads it: such a
-library is not among them either.
+library is not among them either. After its first step the rank adds the modules of torch that it has imported since: a
+library may ask for them only when it makes its engine (DeepSpeed 0.19: torch._dynamo, 2.6 of 12 s of a rank's imports).
+Modules of other packages are not added, because one that is imported by then may ask for the process group.
 """
 
 from __future__ import annotations
@@ -32,27 +34,31 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Recorder:
-    """Writes the list when the rank joins. If anything but the import of a library changes a variable before that, the
-    list ends there, because a later import may have read the variable."""
+    """Writes the list when the rank joins, and again after its first step. If anything but the import of a library
+    changes a variable before that, the list ends there, because a later import may have read the variable."""
 
     def __init__(self, path: str):
         self.path = path
         self.folders = installed()
         self._begun: Dict[str, None] = {}
         """The modules whose import has begun, in order. `sys.modules` has them in the order in which they ended."""
-        self._before_change: Optional[List[List[str]]] = None
-        self._original: Dict[str, Any] = {}
+        self._ended = False
+        self._joined: Optional[List[List[str]]] = None
+        """What was imported when the rank joined."""
+        self._covered: Dict[str, Any] = {}
+        """(the function of `os`, what covers it) by its name."""
 
     def install(self) -> None:
         """`os.environ[name] = value` calls `os.putenv`, and its deletion `os.unsetenv`."""
         for name in ("putenv", "unsetenv"):
-            original = self._original[name] = getattr(os, name)
-            setattr(os, name, self._watching(original))
+            original = getattr(os, name)
+            self._covered[name] = original, self._watching(original)
+            setattr(os, name, self._covered[name][1])
         sys.meta_path.insert(0, self)  # type: ignore[arg-type]  # a finder needs find_spec alone
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Finds nothing."""
-        if len(self._begun) < MOST_MODULES:
+        if not self._ended and len(self._begun) < MOST_MODULES:
             self._begun[name] = None
 
     def _watching(self, original: Any) -> Any:
@@ -63,28 +69,38 @@ class Recorder:
         return guard.dressed(changing, original)
 
     def _changes(self) -> None:
-        if self._before_change is None and not is_import_of_library(sys._getframe(1), self.folders):
-            self._before_change = self.imported()
+        if not self._ended and not is_import_of_library(sys._getframe(1), self.folders):
+            self._ended = True
 
     def joins(self) -> None:
         """The rank is about to join."""
-        if not self._original:
-            return
-        for name, original in self._original.items():
-            setattr(os, name, original)
-        self._original = {}
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)  # type: ignore[arg-type]
-        before = self._before_change
+        if self._joined is None:
+            self._joined = self.imported()
+            self._write(self._joined)
+
+    def has_stepped(self) -> None:
+        """The rank has done its first step. Called by the heartbeat thread, so this stays a finder, which notes nothing
+        more: the training's thread may be going through the finders."""
+        for name, (original, cover) in self._covered.items():
+            if getattr(os, name) is cover:  # nobody has covered it again
+                setattr(os, name, original)
+        if self._joined is not None:
+            before = {name for name, _ in self._joined}
+            late = [one for one in self.imported() if one[0] not in before and one[0].startswith("torch.")]
+            if late:
+                self._write(self._joined + late)
+        self._ended, self._begun = True, {}
+
+    def _write(self, modules: List[List[str]]) -> None:
         draft = f"{self.path}.{os.getpid()}"
         with open(draft, "w", encoding="utf-8") as file:
-            json.dump({"modules": self.imported() if before is None else before}, file)
+            json.dump({"modules": modules}, file)
         os.replace(draft, self.path)
 
     def imported(self) -> List[List[str]]:
         """[name, file] of the modules of installed packages, in the order in which their import began."""
         found: List[List[str]] = []
-        for name in self._begun:
+        for name in list(self._begun):
             spec = getattr(sys.modules.get(name), "__spec__", None)
             origin = getattr(spec, "origin", None)
             if (
@@ -140,6 +156,8 @@ def stand_by(rank: Rank) -> None:
         reading, writing = (int(part) for part in os.environ.pop(standby.HANDLE).split(","))
         end_with_parent(signal.SIGKILL)
         import_all(os.environ[standby.LIST])
+        if holds_gpu():
+            raise RuntimeError("a library took a GPU while it was imported, and this attempt's ranks need it")
         os.write(writing, standby.READY)
         order = read_line(reading)
         if not order:
@@ -169,6 +187,13 @@ def import_all(path: str) -> None:
             continue
         if getattr(getattr(module, "__spec__", None), "origin", None) != origin:
             raise ImportError(f"{name} is not {origin}")
+
+
+def holds_gpu() -> bool:
+    """Whether torch has begun to use one in this process: each process that does takes hundreds of MB of its memory."""
+    torch: Any = sys.modules.get("torch")
+    kinds = [getattr(torch, name, None) for name in ("cuda", "xpu")]
+    return any(kind is not None and kind.is_initialized() for kind in kinds)
 
 
 def apply(order: Dict[str, Any]) -> None:
