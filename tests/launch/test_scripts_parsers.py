@@ -17,7 +17,7 @@ from allranks import spec
 from allranks.launch import scripts
 from allranks.launch.launchers import ansible
 from allranks.plan import make_plan
-from tests.harness import until
+from tests.harness import free_port, until
 
 pytestmark = pytest.mark.lengthy
 
@@ -142,9 +142,7 @@ def slurm(tmp_path_factory: pytest.TempPathFactory):
         yield None
         return
     root = tmp_path_factory.mktemp("slurm")
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     (root / "state").mkdir()
     (root / "slurm.conf").write_text(
         f"ClusterName=t\nSlurmctldHost={socket.gethostname()}(127.0.0.1)\nSlurmctldPort={port}\n"

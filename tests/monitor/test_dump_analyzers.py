@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import re
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from allranks.monitor.flight_dumps import judge, read
+from tests.harness import free_port
 
 pytestmark = pytest.mark.training  # torch is imported, and its ranks are started
 
@@ -159,13 +159,10 @@ def test_of_rewritten_dumps_we_name_the_ranks_wherever_torch_does(tmp_path):
 
 
 def test_of_real_ranks_dumps_we_name_the_late_one_as_torch_does(tmp_path):
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = str(free.getsockname()[1])
     env = {
         **os.environ,
         "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": port,
+        "MASTER_PORT": str(free_port()),
         "WORLD_SIZE": "3",
         "OMP_NUM_THREADS": "1",
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -46,11 +45,8 @@ def counted(reentrant: bool, folder: Path) -> dict[str, int]:
             "zero_optimization": ZERO,
         },
     }
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node=2", f"--master_port={port}"]
-    command += ["--log-dir", str(folder)]
+    command = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node=2", "--rdzv-backend=c10d"]
+    command += ["--rdzv-endpoint=127.0.0.1:0", "--log-dir", str(folder)]  # torchrun takes a port that is free
     environment = {
         **os.environ,
         "OMP_NUM_THREADS": "1",

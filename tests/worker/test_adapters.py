@@ -54,6 +54,8 @@ def trained(root, tmp_path_factory):
     command += [
         "--rdzv-endpoint",
         "127.0.0.1:0",
+        "--log-dir",
+        str(out / "torchrun"),
         str(WORKER),
         str(out),
         *KINDS,
