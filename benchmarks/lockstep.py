@@ -24,7 +24,7 @@ ON_REQUEST = True
 ROOT = Path(__file__).resolve().parent.parent
 WORKER = ROOT / "tests" / "worker" / "lockstep_worker.py"
 TRIES = int(os.environ.get("TRIES", "50"))
-RESULTS = Path(os.environ.get("RESULTS", str(ROOT / ".cache" / "lockstep.jsonl")))
+RESULTS = Path(os.environ.get("RESULTS", str(ROOT / "benchmarks" / "results" / "lockstep.jsonl")))
 STEPS, AT_ONCE, BATCH, LIMIT_SECONDS = 8, 2, 5, 400.0
 KINDS = [
     # environment, case, which of ten texts
