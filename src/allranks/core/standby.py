@@ -1,8 +1,8 @@
 """Ranks on standby (`launch.standby`): the variables and messages that both of their halves know.
 
 A rank on standby is the next attempt's process. It has started, has imported what the rank before it had imported when
-it joined (and of torch until its first step), and waits. Its parent is the Python that waits to become the next attempt's torchrun
-(`node/standby_ranks.py`); `worker/standby.py` is what it runs.
+it joined (and of torch until its first step), and waits. Its parent is the Python that waits to become the next
+attempt's torchrun (`node/standby_ranks.py`); `worker/standby.py` is what it runs.
 """
 
 from __future__ import annotations
