@@ -79,11 +79,19 @@ def test_what_is_imported_ahead(tmp_path: Path, script: str, names: list[str]) -
 @pytest.mark.parametrize(
     ("script", "later", "names"),
     [
-        ("import torch.early", "import torch._late.deep", ["torch", "torch.early", "torch._late", "torch._late.deep"]),
+        (
+            "import torch.early",
+            "import torch._late.deep",
+            ["torch", "torch.early", "torch._late", "torch._late.deep"],
+        ),
         ("import torch", "import first, torch.early", ["torch", "torch.early"]),
         ("import torch", "os.environ['LATE'] = '/x'\nimport torch.early", ["torch"]),
         ("import torch\nos.environ['HF_HOME'] = '/x'", "import torch.early", ["torch"]),
-        ("import torch", "import torch.early\nos.environ['LATE'] = '/x'\nimport torch._late", ["torch", "torch.early"]),
+        (
+            "import torch",
+            "import torch.early\nos.environ['LATE'] = '/x'\nimport torch._late",
+            ["torch", "torch.early"],
+        ),
     ],
 )
 def test_after_joining_only_modules_of_torch_are_added(
