@@ -44,7 +44,7 @@ class Recorder:
         """The modules whose import has begun, in order. `sys.modules` has them in the order in which they ended."""
         self._ended = False
         self._joined: Optional[List[List[str]]] = None
-        """What was imported when the rank joined."""
+        """The list that was written when the rank joined."""
         self._covered: Dict[str, Any] = {}
         """(the function of `os`, what covers it) by its name."""
 
