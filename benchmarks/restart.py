@@ -94,6 +94,7 @@ def theirs(folder: Path, loop: Path = LOOP, limit: float = LIMIT_SECONDS, **more
         "--rdzv-backend=c10d",
         f"--rdzv-endpoint=127.0.0.1:{port}",
         "--rdzv-id=restart",
+        f"--log-dir={folder / 'torchrun'}",
     ]
     env = {
         **os.environ,
