@@ -3,8 +3,8 @@
 The rank before writes down, at the moment it joins, which modules of installed packages it has imported, in order. The
 script's own modules are not among them. A script may set a variable before it imports a library that reads it: such a
 library is not among them either. After its first step the rank adds the modules of torch that it has imported since: a
-library may ask for them only when it makes its engine (DeepSpeed 0.19: torch._dynamo, 2.6 of 12 s of a rank's imports).
-Modules of other packages are not added, because one that is imported by then may ask for the process group.
+library may ask for them only when it makes its engine (DeepSpeed 0.19: torch._inductor). Modules of other packages are
+not added, because one that is imported by then may ask for the process group.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ class Recorder:
         self.folders = installed()
         self._begun: Dict[str, None] = {}
         """The modules whose import has begun, in order. `sys.modules` has them in the order in which they ended."""
-        self._ended = False
+        self._ended: Optional[List[List[str]]] = None
+        """The list, once it has ended."""
         self._joined: Optional[List[List[str]]] = None
         """The list that was written when the rank joined."""
         self._covered: Dict[str, Any] = {}
@@ -58,7 +59,7 @@ class Recorder:
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> None:
         """Finds nothing."""
-        if not self._ended and len(self._begun) < MOST_MODULES:
+        if self._ended is None and len(self._begun) < MOST_MODULES:
             self._begun[name] = None
 
     def _watching(self, original: Any) -> Any:
@@ -69,13 +70,13 @@ class Recorder:
         return guard.dressed(changing, original)
 
     def _changes(self) -> None:
-        if not self._ended and not is_import_of_library(sys._getframe(1), self.folders):
-            self._ended = True
+        if self._ended is None and not is_import_of_library(sys._getframe(1), self.folders):
+            self._ended = self.imported()
 
     def joins(self) -> None:
         """The rank is about to join."""
         if self._joined is None:
-            self._joined = self.imported()
+            self._joined = self._listed()
             self._write(self._joined)
 
     def has_stepped(self) -> None:
@@ -84,12 +85,15 @@ class Recorder:
         for name, (original, cover) in self._covered.items():
             if getattr(os, name) is cover:  # nobody has covered it again
                 setattr(os, name, original)
+        self._ended = self._listed()
         if self._joined is not None:
             before = {name for name, _ in self._joined}
-            late = [one for one in self.imported() if one[0] not in before and one[0].startswith("torch.")]
+            late = [one for one in self._ended if one[0] not in before and one[0].startswith("torch.")]
             if late:
                 self._write(self._joined + late)
-        self._ended, self._begun = True, {}
+
+    def _listed(self) -> List[List[str]]:
+        return self.imported() if self._ended is None else self._ended
 
     def _write(self, modules: List[List[str]]) -> None:
         draft = f"{self.path}.{os.getpid()}"
