@@ -17,7 +17,8 @@ from __future__ import annotations
 import math
 import pkgutil
 import re
-from typing import Dict, Iterable, List, NamedTuple, Optional, Tuple, Union
+from collections import Counter
+from typing import Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
 
 PAIR = 0.7
 """The weight of two neighbouring words against one word."""
@@ -94,13 +95,15 @@ def _stem(word: str) -> str:
     return word
 
 
-def features(text: str) -> Dict[Feature, float]:
-    """Each word and each pair of neighbours, with its own weight."""
+def pairs(row: List[str]) -> "zip[Tuple[str, str]]":
+    """Each word with the next one."""
+    return zip(row, row[1:])  # noqa: RUF007 (Python 3.8)
+
+
+def features(text: str) -> Set[Feature]:
+    """Each word, and each pair of neighbours."""
     row = words(text)
-    found: Dict[Feature, float] = dict.fromkeys(row, 1.0)
-    for pair in zip(row, row[1:]):  # noqa: RUF007 (Python 3.8)
-        found[pair] = PAIR
-    return found
+    return {*row, *pairs(row)}
 
 
 class Nearest(NamedTuple):
@@ -111,44 +114,73 @@ class Nearest(NamedTuple):
 
 
 class Sentences:
-    """What all sentences teach of the words that they have."""
+    """What all sentences teach of the words that they have.
+
+    A diagnosis asks about few texts of few words, so what a word weighs in each cause is worked out when a text has it.
+    """
 
     def __init__(self, sentences: Iterable[Tuple[str, str]]):
         """`sentences`: (cause, sentence) pairs."""
-        rows = [(cause, features(text)) for cause, text in sentences]
-        counts: Dict[Feature, int] = {}
-        for _, row in rows:
-            for feature in row:
-                counts[feature] = counts.get(feature, 0) + 1
-        self.rarity = {name: math.log((1 + len(rows)) / (1 + count)) + 1 for name, count in counts.items()}
-        self.shares: Dict[Feature, Dict[str, float]] = {name: {} for name in counts}
-        """For each word the weight that it has in all sentences of a cause."""
+        self._rows = [(cause, words(text)) for cause, text in sentences]
+        self._holders: Dict[str, List[int]] = {}
+        """The numbers of the sentences that have this word, in order."""
+        counts: "Counter[Feature]" = Counter()
+        for number, (_, row) in enumerate(self._rows):
+            different = set(row)
+            counts.update(different)
+            counts.update(set(pairs(row)))
+            for word in different:
+                self._holders.setdefault(word, []).append(number)
+        self._counts: Dict[Feature, int] = dict(counts)
+        every = {count: self._rarity_of(count) for count in set(counts.values())}
+        self._lengths: List[float] = []
         sizes: Dict[str, float] = {}
-        for cause, row in rows:
-            weights = [(name, weight * self.rarity[name]) for name, weight in row.items()]
-            length = math.sqrt(sum(weight * weight for _, weight in weights)) or 1.0
-            size = 0.0
-            for name, weight in weights:
-                share = self.shares[name]
-                share[cause] = share.get(cause, 0.0) + weight / length
-                size += weight / length
-            sizes[cause] = sizes.get(cause, 0.0) + size
-        every, unseen = sum(sizes.values()), UNSEEN * len(counts)
-        self.start = {c: math.log((every - size + unseen) / (size + unseen)) for c, size in sizes.items()}
+        for cause, row in self._rows:
+            single = [every[counts[word]] for word in set(row)]
+            double = [PAIR * every[counts[pair]] for pair in set(pairs(row))]
+            length = math.sqrt(sum(w * w for w in single) + sum(w * w for w in double)) or 1.0
+            sizes[cause] = sizes.get(cause, 0.0) + (sum(single) + sum(double)) / length
+            self._lengths.append(length)
+        self._shares: Dict[Feature, Dict[str, float]] = {}
+        whole, unseen = sum(sizes.values()), UNSEEN * len(counts)
+        self._start = {c: math.log((whole - size + unseen) / (size + unseen)) for c, size in sizes.items()}
         """The weight of a word that a cause does not have, less the weight that it has for all."""
+
+    def _rarity_of(self, count: int) -> float:
+        return math.log((1 + len(self._rows)) / (1 + count)) + 1
+
+    def _weight(self, name: Feature) -> float:
+        """The weight of a word, or of a pair, in a sentence, before the sentence's length is taken off."""
+        return (1.0 if isinstance(name, str) else PAIR) * self._rarity_of(self._counts[name])
+
+    def _share(self, name: Feature) -> Dict[str, float]:
+        """The weight that a word, or a pair, has in all sentences of each cause that has it."""
+        share = self._shares.get(name)
+        if share is None:
+            share = self._shares[name] = {}
+            first, second = (name, "") if isinstance(name, str) else name
+            holders = self._holders[first]
+            if second and len(self._holders[second]) < len(holders):
+                holders = self._holders[second]
+            weight = self._weight(name)
+            for number in holders:
+                cause, row = self._rows[number]
+                if not second or name in pairs(row):
+                    share[cause] = share.get(cause, 0.0) + weight / self._lengths[number]
+        return share
 
     def probabilities(self, text: str) -> List[Tuple[float, str]]:
         """(probability, cause) of all causes, the likeliest first; empty if no sentence has a word of the text."""
         row = features(text)
-        weights = {name: weight * self.rarity[name] for name, weight in row.items() if name in self.rarity}
-        unknown = sum(1 for name in row if isinstance(name, str) and name not in self.rarity)
+        weights = {name: self._weight(name) for name in row if name in self._counts}
+        unknown = sum(1 for name in row if isinstance(name, str) and name not in self._counts)
         length = math.sqrt(sum(weight * weight for weight in weights.values()) + UNKNOWN * unknown) or 1.0
         whole = sum(weights.values()) / length
         if not whole:
             return []
-        said = {cause: start * whole for cause, start in self.start.items()}
+        said = {cause: start * whole for cause, start in self._start.items()}
         for name, weight in weights.items():
-            weight, share = weight / length, self.shares[name]
+            weight, share = weight / length, self._share(name)
             every = sum(share.values()) + UNSEEN
             for cause, own in share.items():
                 said[cause] += weight * math.log((own + UNSEEN) / UNSEEN * every / (every - own))
