@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from pathlib import Path
@@ -130,3 +131,23 @@ def test_it_is_throttled(source, tmp_path):
     copying.copy(str(source), str(tmp_path / "checkpoint-20"), bytes_a_second=15_000_000)
 
     assert time.monotonic() - began > 0.18  # 3 MB at 15 MB/s: 0.2 s
+
+
+def test_a_folder_that_cannot_be_read_is_not_left_out(source, tmp_path, monkeypatch, files_of):
+    (source / "global_step20").mkdir()
+    (source / "global_step20" / "states.pt").write_bytes(b"x" * 1000)
+    target = tmp_path / "nfs" / "checkpoint-20"
+    copying.copy(str(source), str(target))
+    before, scandir = files_of(target), os.scandir
+    (source / "trainer_state.json").write_text("{}")  # a newer save of the same step
+
+    def failing(path="."):
+        if os.path.basename(os.fspath(path)) == "global_step20":
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", failing)
+    with pytest.raises(OSError, match="Stale"):
+        copying.copy(str(source), str(target))
+    monkeypatch.undo()
+    assert files_of(target) == before

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -121,3 +122,25 @@ def test_a_named_path_is_taken_or_refused(tmp_path, saved):
     (path / "adapter_config.json").unlink()
     answer = resuming.find_resume(str(tmp_path / "runs" / NOW), {}, path=str(path))
     assert answer["found"] is None and answer["findings"]
+
+
+@pytest.mark.parametrize("unread", ["its own", "an earlier run's", "the folder of all runs"])
+def test_a_folder_that_cannot_be_read_is_not_an_empty_one(tmp_path, saved, monkeypatch, unread):
+    earlier = saved(EARLIER, 20)
+    mine = tmp_path / "runs" / NOW
+    mine.mkdir()
+    broken = {"its own": mine, "an earlier run's": earlier.parent, "the folder of all runs": mine.parent}[
+        unread
+    ]
+    listdir = os.listdir
+
+    def failing(path=".", *more):
+        if path == str(broken):
+            raise OSError(errno.ESTALE, os.strerror(errno.ESTALE), str(broken))
+        return listdir(path, *more)
+
+    monkeypatch.setattr(os, "listdir", failing)
+    with pytest.raises(OSError, match="Stale"):
+        found(tmp_path)
+    monkeypatch.undo()
+    assert found(tmp_path) == str(earlier)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from pathlib import Path
 
 import pytest
 
+from allranks.core import BadInput
 from allranks.node import paths, run_reader, saved_models, sweep
 
 WORK = "nodes/node-0/work"
@@ -152,3 +154,22 @@ def test_a_model_in_the_working_folder_itself_keeps_that_folder(run: paths.RunDi
     answer = sweep.clean(run.run_id)
     assert [one["below"] for one in answer["models"]] == [WORK]
     assert f"{WORK}/deeper/config.yaml" in there(run) and "nodes/node-0/logs/rank-0.log" not in there(run)
+
+
+def test_a_folder_that_cannot_be_read_may_hold_a_model(
+    run: paths.RunDirectory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = put(run, "output/checkpoint-5/model.safetensors")
+    scandir = os.scandir
+
+    def failing(path: str) -> object:
+        if path == os.path.dirname(model):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+        return scandir(path)
+
+    with monkeypatch.context() as broken, pytest.raises(BadInput, match="checkpoint-5 cannot be read: Input"):
+        broken.setattr(saved_models.os, "scandir", failing)
+        sweep.clean(run.run_id)
+    assert os.path.exists(model)
+    assert [one["path"] for one in sweep.clean(run.run_id)["models"]] == [os.path.dirname(model)]
+    assert os.path.exists(model)

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Dict, List, Tuple
 
 from allranks.checkpoints import manifest as manifests
+from allranks.node.paths import unless_gone
 from allranks.worker.adapter_files import sync
 
 COPYING = ".allranks-copying-"
@@ -77,9 +78,10 @@ def _copy(source: str, target: str, pace: "Pace") -> CopyReport:
 
 
 def files_below(folder: str) -> List[str]:
-    """Regular files, the manifest last. Links, other checkpoints below and files of saves under way are left out."""
+    """Regular files, the manifest last. Links, other checkpoints below and files of saves under way are left out.
+    Raises OSError if a folder cannot be read: a copy without its files would pass for a whole one."""
     found = []
-    for here, folders, files in os.walk(folder):
+    for here, folders, files in os.walk(folder, onerror=unless_gone):
         folders[:] = [
             n for n in folders if not n.startswith(".allranks-") and manifests.step_of_name(n) is None
         ]

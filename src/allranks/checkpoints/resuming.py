@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 
 from allranks.checkpoints import manifest as manifests
@@ -19,6 +20,9 @@ from allranks.checkpoints.verify import verify
 from allranks.core import NOTE, Finding
 
 STATE = ("allranks-resume.json", "allranks-resume.safetensors")
+_NOT_THERE = (FileNotFoundError, NotADirectoryError, PermissionError)
+"""Any other error of a folder says nothing of what is in it."""
+
 _RUN_ID = re.compile(r"(.+)-\d{4}-[a-z2-9]{4}")
 """`<name>-<month and day>-<four letters>`, as runs/run_id.py makes it."""
 
@@ -33,6 +37,7 @@ def find_resume(
 
     `copies` is where `save.copy_to` would put this run's: the head node of an earlier run may be gone.
     With `path` only that checkpoint is judged: a finding of verdict `block` says why it cannot be used.
+    Raises OSError if a folder cannot be read: then nobody knows that there is nothing to go on from.
     """
     expect = {key: value for key, value in dict(expect or {}).items() if key not in ("step", "trained")}
     if path is not None:
@@ -88,9 +93,10 @@ def candidates(folder: str, copies: Optional[str] = None) -> List[str]:
 
 
 def of_folder(folder: str) -> List[str]:
+    """The checkpoints of a folder that may not exist, or may be another user's."""
     try:
         return checkpoints_of(folder)
-    except OSError:
+    except _NOT_THERE:
         return []
 
 
@@ -117,16 +123,23 @@ def namesakes(folder: str) -> List[str]:
     parent, others = os.path.dirname(run_folder), []
     try:
         names = sorted(os.listdir(parent))
-    except OSError:
+    except _NOT_THERE:
         return []
     for name in names:
         other = _RUN_ID.fullmatch(name)
         path = os.path.join(parent, name, "output") if within else os.path.join(parent, name)
         if other is None or other.group(1) != match.group(1) or path == folder:
             continue
-        if os.path.isfile(os.path.join(path, ".allranks-run")) and _same_owner(path, parent):
+        if _is_marked(path) and _same_owner(path, parent):
             others.append(path)
     return others
+
+
+def _is_marked(folder: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(os.path.join(folder, ".allranks-run")).st_mode)
+    except _NOT_THERE:
+        return False
 
 
 def _same_owner(path: str, parent: str) -> bool:

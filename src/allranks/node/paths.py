@@ -207,6 +207,13 @@ class RunDirectory:
             os.close(descriptor)
 
 
+def unless_gone(error: OSError) -> None:
+    """For `os.walk(onerror=…)`, which leaves out without a word what it cannot read. Raises the error unless the
+    folder is gone."""
+    if not isinstance(error, FileNotFoundError):
+        raise error
+
+
 def make_private(path: str) -> None:
     """Makes a folder of mode 0700 where there is none; raises OSError if a link or a file is there."""
     try:

@@ -8,12 +8,13 @@ whole folder of a file of weights, since a model needs its configuration and its
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import stat
 from typing import Any, Dict, Iterator, List, Set, Tuple
 
-from allranks.node.paths import RunDirectory
+from allranks.node.paths import RunDirectory, unless_gone
 
 ENDINGS = (
     *(".safetensors", ".bin", ".pt", ".pth", ".pt2", ".ckpt", ".distcp", ".tar", ".pkl", ".pickle"),
@@ -29,6 +30,9 @@ and that it has ended."""
 
 LINE_BYTES = 1 << 20
 
+_NOT_OURS = (errno.ENOENT, errno.ELOOP, errno.ENXIO, errno.EACCES)
+"""Errors of a file that no rank of ours has written: it is gone, a link, a socket, or another user's."""
+
 RESUME_COPY = "resume-copy"
 """The folder of a run directory for the checkpoint that was brought from another machine to go on from. allranks
 made the copy, and the original stays on its machine: no model is lost with the copy."""
@@ -36,7 +40,7 @@ made the copy, and the original stays on its machine: no model is lost with the 
 
 def find(directory: RunDirectory) -> Tuple[List[Dict[str, Any]], bool]:
     """Each place that holds a model: `path`, `below` (the path below the run directory), `bytes`; and whether anything
-    else than these is in the run directory."""
+    else than these is in the run directory. Raises OSError if a part of it cannot be read: a model may be there."""
     files = dict(_files(directory.root))
     weights = [
         path
@@ -63,13 +67,20 @@ def spared(directory: RunDirectory, found: List[Dict[str, Any]]) -> Set[str]:
 
 
 def _files(root: str) -> Iterator[Tuple[str, int]]:
-    """Every file below `root` with its size, by its path below that; through no link."""
-    for folder, _, names in os.walk(root, followlinks=False):
+    """Every file below `root` with its size, by its path below that; through no link. Raises OSError if a folder
+    cannot be read, unless its owner is another user: then its files cannot be removed either."""
+
+    def refuse(error: OSError) -> None:
+        foreign = isinstance(error, PermissionError) and os.lstat(error.filename).st_uid != os.geteuid()
+        if not foreign:
+            unless_gone(error)
+
+    for folder, _, names in os.walk(root, onerror=refuse, followlinks=False):
         for name in names:
             path = os.path.join(folder, name)
             try:
                 found = os.lstat(path)
-            except OSError:
+            except FileNotFoundError:
                 continue
             yield os.path.relpath(path, root), found.st_size if stat.S_ISREG(found.st_mode) else 0
 
@@ -93,7 +104,7 @@ def _saved(directory: RunDirectory, files: Dict[str, int]) -> Set[str]:
         folder = directory.node(name).ranks
         try:
             names = [one for one in os.listdir(folder) if one.startswith("rank-") and one.endswith(".jsonl")]
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             continue
         for one in names:
             for path in _saves_in(os.path.join(folder, one)):
@@ -108,7 +119,9 @@ def _saves_in(path: str) -> Set[str]:
     paths = set()
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
+    except OSError as error:
+        if error.errno not in _NOT_OURS:
+            raise
         return paths
     with os.fdopen(descriptor, "rb") as lines:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):

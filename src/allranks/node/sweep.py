@@ -9,7 +9,7 @@ import os
 import re
 import time
 from contextlib import contextmanager, suppress
-from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Sequence
+from typing import Any, Dict, FrozenSet, Iterator, List, Optional, Sequence, Tuple
 
 from allranks.core import BadInput, Problem, Process
 from allranks.node import extension_locks, processes, ray_cluster, saved_models, shared_memory
@@ -255,7 +255,7 @@ def clean(
     if not dry_run:
         _refuse_living(found)
         found.tidy()
-    saved, rest = saved_models.find(found.directory)
+    saved, rest = _models(found.directory, with_models)
     answer["models"] = saved
     if dry_run:
         return {**answer, "rest": rest or not saved}
@@ -263,6 +263,19 @@ def clean(
     kept = remove_tree(os.path.dirname(found.directory.root), run_id, spared)
     answer["kept"] = [path for path in kept if path not in spared]
     return {**answer, "removed": None if spared else found.directory.root}
+
+
+def _models(directory: RunDirectory, with_models: bool) -> Tuple[List[Dict[str, Any]], bool]:
+    """What `saved_models.find` says. Raises BadInput if it could not look everywhere and models are to be kept."""
+    try:
+        return saved_models.find(directory)
+    except OSError as error:
+        if with_models:
+            return [], True
+        saw = f"{error.filename or directory.root} cannot be read: {error.strerror or error}."
+        why = "a model that the run's script saved may be there, and clean keeps models."
+        do = f"when its storage answers again: allranks clean {directory.run_id}; with --models models are removed too"
+        raise BadInput(Problem(saw=saw, why=why, do=do)) from None
 
 
 def _refuse_living(found: Sweep) -> None:
