@@ -25,6 +25,7 @@ from allranks.worker import (
     optimizer_state,
     preemption_notice,
     random_state,
+    resume_choice,
     save_events,
     trainer_checkpoints,
     trainer_state,
@@ -61,7 +62,7 @@ class Checkpoints:
 
         0 if there is none. Raises collective.CannotResume on every rank if a named one does not fit.
         """
-        chosen = collective.agree(lambda: path or trainer_checkpoints.chosen() or newest(self.directory))
+        chosen = collective.agree(lambda: path or resume_choice.chosen() or newest(self.directory))
         if chosen is None:
             return 0
         data = trainer_state.load(self.engine, chosen)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import json
 import os
 import tempfile
 from typing import Any, Dict, Optional
@@ -29,15 +28,13 @@ from allranks.worker import (
 from allranks.worker.adapter_files import MANIFEST, sync, write_whole
 from allranks.worker.adapter_names import NotRead
 from allranks.worker.adapters import CannotSave, Gathered, NotExact, describe, gather, is_partitioned, unwrap
+from allranks.worker.resume_choice import chosen_for
 
 FULL, SAVED, RESUMED, COPY = "_allranks_full", "_allranks_saved", "_allranks_resumed", "_allranks_copy"
 CHECKPOINT, OURS = "_allranks_checkpoint", "_allranks_ours"
 """Attributes of a trainer: it saves a whole checkpoint now; the folder that has its state; (of the engine)
 what it went on from; a rank's own copy of the head's trainer_state.json; while a checkpoint is saved, whether with
 its state; whether it resumes from a checkpoint that allranks made."""
-
-CHOICE = "allranks-resume-from.json"
-"""In the run's output folder: `{"from": path}`, the keeper's choice of a checkpoint."""
 
 
 def patch_trainer(module: Any) -> bool:
@@ -293,14 +290,14 @@ def with_own_batch(stock: Any) -> Any:
 
 
 def place_for(trainer: Any, asked: Any) -> Any:
-    """What `train` shall go on from: the keeper's choice, else what the script asked for.
+    """What `train` shall go on from: the keeper's choice for this trainer, else what the script asked for.
 
     The head's disk alone need hold it: a rank that does not see the folder gets the trainer's own file.
     """
     torch = guard.loaded("torch")
     if torch is None or not torch.distributed.is_available() or not torch.distributed.is_initialized():
-        return chosen() or asked
-    path, text = collective.agree(lambda: on_rank_0(asked))
+        return chosen_for(trainer) or asked
+    path, text = collective.agree(lambda: on_rank_0(trainer, asked))
     setattr(trainer, OURS, text is not None)
     if path is None:
         return asked
@@ -315,9 +312,9 @@ def place_for(trainer: Any, asked: Any) -> Any:
     return folder
 
 
-def on_rank_0(asked: Any) -> Any:
+def on_rank_0(trainer: Any, asked: Any) -> Any:
     """(the folder, its trainer_state.json if allranks wrote the folder), or (None, None)."""
-    path = chosen() or (asked if isinstance(asked, str) else None)
+    path = chosen_for(trainer) or (asked if isinstance(asked, str) else None)
     if path is None or not trainer_state.is_ours(path):
         return path, None
     try:
@@ -325,19 +322,6 @@ def on_rank_0(asked: Any) -> Any:
             return path, file.read()
     except OSError as error:
         raise collective.CannotResume("%s: %s" % (path, error)) from None
-
-
-def chosen() -> Optional[str]:
-    """The keeper's choice, read where rank 0 runs: on the head node."""
-    folder = os.environ.get("ALLRANKS_OUTPUT_DIR")
-    if not folder or not os.environ.get("ALLRANKS_RUN_ID"):
-        return None
-    try:
-        with open(os.path.join(folder, CHOICE), encoding="utf-8") as file:
-            path = json.load(file).get("from")
-    except FileNotFoundError:
-        return None
-    return path if isinstance(path, str) and path else None
 
 
 def loading_checkpoint(stock: Any) -> Any:
