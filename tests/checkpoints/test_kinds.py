@@ -256,7 +256,50 @@ def _of_keras(p):
     (p / "model.h5").write_bytes(b"\x89HDF\r\n\x1a\n")
 
 
+def _trainer_without_its_state(p, make, *names):
+    folder = p / "checkpoint-12"
+    make(folder)
+    for name in names:
+        (folder / name).write_bytes(torch_file())
+    return folder
+
+
+def _zero_not_yet(p):
+    return _trainer_without_its_state(p, deepspeed, "training_args.bin", "scheduler.pt", "rng_state_0.pth")
+
+
+def _sharded_not_yet(p):
+    return _trainer_without_its_state(p, fsdp, "scheduler.pt")
+
+
+def _random_state_alone(p):
+    return _trainer_without_its_state(p, hf_pickled_alone, "rng_state_0.pth")
+
+
+def hf_pickled_alone(folder):
+    folder.mkdir(parents=True)
+    (folder / "pytorch_model.bin").write_bytes(torch_file())
+
+
+def _weights_gone(p):
+    folder = hf_trainer(p)
+    for path in folder.glob("model*"):
+        path.unlink()
+    return folder
+
+
+def _no_optimizer_of_zero(p):
+    deepspeed(p)
+    for path in p.glob("*/*optim_states.pt"):
+        path.unlink()
+
+
 DAMAGED = [
+    (_zero_not_yet, "checkpoint-unfinished", 1),
+    (_sharded_not_yet, "checkpoint-unfinished", 1),
+    (_random_state_alone, "checkpoint-unfinished", 1),
+    (_weights_gone, "checkpoint-shard-missing", 1),
+    (_no_optimizer_of_zero, "checkpoint-shard-missing", 1),
     (_trainer_state, "checkpoint-unfinished", 1),
     (_optimizer, "checkpoint-truncated", 1),
     (_shard_gone, "checkpoint-shard-missing", 1),
@@ -288,6 +331,17 @@ def test_damage_is_named(make, id, code, tmp_path):
     report = checkpoints.verify(str(path))
 
     assert report.exit_code == code and id in [f.id for f in report.findings], report.findings
+
+
+@pytest.mark.parametrize("name", ["optimizer.pt", "scheduler.pt", "random_states_0.pkl"])
+def test_a_loop_of_the_users_own_needs_no_trainers_state(name, tmp_path):
+    folder = tmp_path / "checkpoint-12"
+    folder.mkdir()
+    for each in ("model.pt", name):
+        (folder / each).write_bytes(torch_file())
+    assert checkpoints.verify(str(folder)).whole
+    deepspeed(tmp_path / "sharded" / "checkpoint-12")
+    assert checkpoints.verify(str(tmp_path / "sharded" / "checkpoint-12")).whole
 
 
 def test_an_output_folder_names_the_checkpoints_in_it(tmp_path):

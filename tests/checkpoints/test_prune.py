@@ -490,6 +490,32 @@ def test_a_loops_own_checkpoint_beside_its_adapter_stays(run, make):
     assert not (run / "global_step20").exists() and final.weights.exists()
 
 
+def test_a_tag_that_is_being_written_beside_the_loops_adapter_stays(run, make):
+    """DeepSpeed writes `latest` after all files of the tag."""
+    with_shards(make(None, final=30))
+    for name in ("training_args.bin", "trainer_state.json"):
+        (run / name).unlink(missing_ok=True)
+    for tag in ("global_step9", "global_step40", "global_step100"):
+        (run / tag).mkdir()
+
+    report = checkpoints.prune(str(run), 3, marker=RUN)
+
+    assert report.removed == ("global_step9",)
+
+
+def test_a_trainers_save_that_broke_off_takes_no_finished_ones_place(run):
+    for step in (100, 200):
+        folder = run / f"checkpoint-{step}"
+        test_kinds.deepspeed(folder)
+        for name in ("training_args.bin", "scheduler.pt", "rng_state_0.pth"):
+            (folder / name).write_bytes(test_kinds.torch_file())
+    (run / "checkpoint-100" / "trainer_state.json").write_text(json.dumps({"global_step": 100}))
+
+    report = checkpoints.prune(str(run), 1, marker=RUN)
+
+    assert report.removed == () and present(run) == ["checkpoint-100", "checkpoint-200"]
+
+
 def test_a_state_from_which_nothing_can_resume_takes_no_other_ones_place(run, make):
     """A save whose writer died before trainer_state.json; the run went back to an earlier one and saves again."""
     for step in (50, 51, 100):

@@ -10,6 +10,7 @@ from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.folder import Folder
 from allranks.checkpoints.kind import BESIDES, MOST_FILES, Candidate, of_place
 from allranks.checkpoints.outcome import Report, once
+from allranks.checkpoints.trainer_files import broken_off
 from allranks.core import BLOCK, UNKNOWN
 from allranks.core.text import printable
 
@@ -47,7 +48,8 @@ def judge(folder: Folder, file: Optional[str], expect: Mapping[str, Any]) -> Opt
         return Report(path, unknown, 0, 0, None, False, "", "", "")
     can_resume = any(kind.resumes(place) for _, kind in kinds)
     seen = [kind.judge(place) for _, kind in kinds]
-    findings = once([finding for one in seen for finding in one.findings])
+    of_trainer = broken_off(folder, names) if file is None else []
+    findings = once([*(finding for one in seen for finding in one.findings), *of_trainer])
     whole = not any(finding.verdict in (BLOCK, UNKNOWN) for finding in findings)
     step = next((one.step for one in seen if one.step is not None), None)
     if step is None:

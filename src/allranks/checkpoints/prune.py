@@ -27,6 +27,7 @@ from allranks.core.text import printable
 MARK = ".allranks-run"
 """The mark of a run in its output folder, {"run_id": …}: only a folder with it is the run's own."""
 
+_TAG = re.compile(r"global_step(\d+)")
 _NEVER_NEEDED = re.compile(r"zero_to_(fp32|universal|torch)\.py|README\.md|training_args\.bin")
 """Written beside each checkpoint and read by nobody: DeepSpeed's converters, PEFT's model card, and the
 trainer's arguments as a pickle."""
@@ -312,7 +313,7 @@ def _is_of_a_trainer(path: str) -> bool:
 
 
 def _loop_needs(name: str, tag: Optional[str]) -> bool:
-    return tag is None or name == tag or not re.fullmatch(r"global_step\d+", name)
+    return _is_loaded_or_newer(name, tag)
 
 
 def _use_needs(name: str, tag: Optional[str]) -> bool:
@@ -320,10 +321,16 @@ def _use_needs(name: str, tag: Optional[str]) -> bool:
 
 
 def _resume_needs(name: str, tag: Optional[str]) -> bool:
-    """Of several `global_step<N>` only the one that `latest` names is ever loaded."""
-    if re.fullmatch(r"global_step\d+", name) and tag is not None:
-        return name == tag
-    return not _NEVER_NEEDED.fullmatch(name)
+    return _is_loaded_or_newer(name, tag) and not _NEVER_NEEDED.fullmatch(name)
+
+
+def _is_loaded_or_newer(name: str, tag: Optional[str]) -> bool:
+    """Of several `global_step<N>` only the one that `latest` names is ever loaded. A newer one may be a save that is
+    under way: DeepSpeed writes `latest` after all files."""
+    step, loaded = _TAG.fullmatch(name), _TAG.fullmatch(tag or "")
+    if step is None or tag is None or name == tag:
+        return True
+    return loaded is not None and int(step[1]) > int(loaded[1])
 
 
 def _final_needs(name: str, tag: Optional[str]) -> bool:

@@ -116,6 +116,11 @@ def judge_tag(place: Candidate, tag: str, seen: Seen) -> None:
     seen.step = _step(tag) if seen.step is None else seen.step
     if not any(name.endswith("_model_states.pt") for name in names):
         seen.says("checkpoint-shard-missing", place.folder.path, "no file of it holds the model's states")
+    elif any(OF_RANK.fullmatch(name) for name in names) and not any(
+        n.endswith("_optim_states.pt") for n in names
+    ):
+        saw = "no file of it holds the optimizer's states, and with them the weights that ZeRO trains"
+        seen.says("checkpoint-shard-missing", place.folder.path, saw)
     world = max(sizes) if sizes else None
     for ranks, pattern in of_ranks(names).values():
         said = missing_ranks(ranks, world)
