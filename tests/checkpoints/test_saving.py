@@ -183,3 +183,22 @@ def test_a_folder_that_another_rank_makes_meanwhile_is_filled(run_folder, make):
     assert {"rng_state_1.pth", "allranks.json", "adapter_config.json", "README.md"} <= names
     assert not [name for name in os.listdir(run_folder) if name.startswith(adapter_files.SAVING)]
     assert checkpoints.verify(str(checkpoint.path)).whole
+
+
+@pytest.mark.parametrize("targets", [["o_proj"], r".*\.o_proj"])
+def test_two_adapters_with_different_targets_are_both_whole(run_folder, make, targets):
+    first, second = make(10), make(11)
+    second.tensors = {name: one for name, one in second.tensors.items() if ".o_proj." in name}
+    second.config["target_modules"] = targets
+    for each in (first, second):
+        shutil.rmtree(each.path)
+
+    def both(folder: str) -> None:
+        write(first)(folder)
+        write(second)(os.path.join(folder, "second"))
+
+    manifest = {"step": 10, "world_size": 2, "base_model": "b", "versions": {}}
+    manifest["targets"] = sorted(first.config["target_modules"])
+    adapter_files.write_whole(str(first.path), both, manifest)
+
+    assert checkpoints.verify(str(first.path)).whole and checkpoints.verify(str(first.path / "second")).whole

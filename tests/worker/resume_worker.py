@@ -136,20 +136,23 @@ def through_trainer(kind: str, out: Path) -> None:
     os.chdir(home)
 
 
-def through_loop(out: Path) -> None:
+def through_loop(out: Path, frozen: bool = False) -> None:
     """A loop of its own under ZeRO-3: whole; broken off by the death of its newest checkpoint; gone on with."""
-    loop(out / "whole", 1, STEPS)
-    loop(out / "broken", 1, BREAK + 1)
+    loop(out / "whole", 1, STEPS, frozen=frozen)
+    loop(out / "broken", 1, BREAK + 1, frozen=frozen)
     if os.environ["RANK"] == "0":  # the newest save was cut: the one before it counts
         state = out / "broken" / f"checkpoint-{BREAK + 1}" / "allranks-resume.safetensors"
         state.write_bytes(state.read_bytes()[:-8])
     torch.distributed.barrier()
-    loop(out / "broken", 2, STEPS, name="resumed")
+    loop(out / "broken", 2, STEPS, name="resumed", frozen=frozen)
 
 
-def loop(folder: Path, seed: int, until: int, name: str = "") -> None:
-    config = {**deepspeed_json("parts"), "gradient_accumulation_steps": 2}
+def loop(folder: Path, seed: int, until: int, name: str = "", frozen: bool = False) -> None:
+    config = {**deepspeed_json("some-whole" if frozen else "parts"), "gradient_accumulation_steps": 2}
     model = model_of(seed)
+    for path, parameter in model.named_parameters():
+        if frozen and ".lora_A." in path:  # as LoRA-FA trains
+            parameter.requires_grad_(False)
     trained = [p for p in model.parameters() if p.requires_grad]
     engine, _, _, _ = deepspeed.initialize(
         model=model, config=config, optimizer=torch.optim.AdamW(trained, lr=1e-2), model_parameters=trained
@@ -204,8 +207,8 @@ def main() -> None:
     for mode in modes:
         if mode in KINDS:
             through_trainer(mode, out / mode)
-        elif mode == "loop":
-            through_loop(out / mode)
+        elif mode in ("loop", "frozen"):
+            through_loop(out / mode, frozen=mode == "frozen")
         else:
             one_rank(mode, out)
     torch.distributed.destroy_process_group()

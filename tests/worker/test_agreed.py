@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from allranks.worker import collective, disk_space, replicas, trainer_checkpoints, trainer_state
+from allranks.worker import collective, disk_space, frozen_parts, replicas, trainer_checkpoints, trainer_state
 from allranks.worker.collective import CannotResume
 
 pytestmark = pytest.mark.training
@@ -171,5 +171,5 @@ class Adapter(torch.nn.Module):
 
 
 def test_an_adapter_with_frozen_parts_is_the_trainers_own_to_save():
-    assert replicas._has_frozen_parts(Adapter(frozen_a=True))
-    assert not replicas._has_frozen_parts(Adapter(frozen_a=False))
+    assert frozen_parts.names(Adapter(frozen_a=True))
+    assert not frozen_parts.names(Adapter(frozen_a=False))

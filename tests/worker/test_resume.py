@@ -53,7 +53,7 @@ def torchrun(root: Path, out: Path, ranks: int, *modes: str, python: str = sys.e
 @pytest.fixture(scope="module")
 def trained(root, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("resume")
-    torchrun(root, out, 2, *KINDS, "loop")
+    torchrun(root, out, 2, *KINDS, "loop", "frozen")
     return out
 
 
@@ -84,13 +84,15 @@ def as_if_nothing_had_happened(out: Path) -> None:
     assert states[0].read_bytes() == states[1].read_bytes()
 
 
-def test_a_plain_loop_goes_on_from_the_newest_whole_one(trained):
-    """Its newest checkpoint was cut short, so it goes on after the step before that, bit for bit."""
+@pytest.mark.parametrize("kind", ["loop", "frozen"])
+def test_a_plain_loop_goes_on_from_the_newest_whole_one(trained, kind):
+    """Its newest checkpoint was cut short, so it goes on after the step before that, bit for bit; also if a half of
+    the adapter does not train and begins with other values."""
     for rank in (0, 1):
-        whole, resumed = (told(trained / "loop", name, rank)["losses"] for name in ("whole", "resumed"))
+        whole, resumed = (told(trained / kind, name, rank)["losses"] for name in ("whole", "resumed"))
         assert [step for step, _ in resumed] == [4, 5, 6]
         assert resumed == whole[3:]
-    ends = [trained / "loop" / name / "checkpoint-6" for name in ("whole", "broken")]
+    ends = [trained / kind / name / "checkpoint-6" for name in ("whole", "broken")]
     adapters = [(end / "adapter_model.safetensors").read_bytes() for end in ends]
     assert adapters[0] == adapters[1]
     assert checkpoints.verify(str(ends[1]), {"trained": True}).whole and not resuming.lacks(str(ends[1]))

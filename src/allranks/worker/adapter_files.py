@@ -42,7 +42,7 @@ def write_whole(directory: str, write: Callable[[str], None], manifest: Dict[str
     try:
         write(temporary)
         for folder, _, files in os.walk(temporary, topdown=False):
-            _seal(folder, files, manifest)
+            _seal(folder, files, manifest if folder == temporary else of_other(folder, manifest))
         if not exists:
             try:
                 os.rename(temporary, directory)
@@ -55,6 +55,17 @@ def write_whole(directory: str, write: Callable[[str], None], manifest: Dict[str
             _move_into(temporary, directory)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def of_other(folder: str, manifest: Dict[str, Any]) -> Dict[str, Any]:
+    """The manifest of an adapter that PEFT saves in a folder of its name below the default one's: it may have other
+    targets, which its own config names."""
+    try:
+        with open(os.path.join(folder, "adapter_config.json"), encoding="utf-8") as file:
+            targets = json.load(file).get("target_modules")
+    except (OSError, ValueError, AttributeError):
+        targets = None
+    return dict(manifest, targets=sorted(targets) if isinstance(targets, list) else targets)
 
 
 def _seal(folder: str, files: List[str], manifest: Dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any, Dict, List, Optional
 
-from allranks.worker import guard
+from allranks.worker import frozen_parts, guard
 from allranks.worker.adapters import CannotSave, unwrap
 from allranks.worker.optimizer_state import Flat, NotHeld, Part
 
@@ -76,16 +76,7 @@ def of(trainer: Any) -> Optional[Replicas]:
         model, _ = unwrap(trainer.model_wrapped)
     except CannotSave:
         return None
-    if any(config.is_prompt_learning for config in model.peft_config.values()) or _has_frozen_parts(model):
+    if any(config.is_prompt_learning for config in model.peft_config.values()) or frozen_parts.names(model):
+        # Our state holds what trains, and the Trainer's own way brings the rest back without DeepSpeed.
         return None
     return Replicas(trainer, model)
-
-
-def _has_frozen_parts(model: Any) -> bool:
-    """Whether the adapter has what does not train (LoRA-FA's A, a second adapter, a saved module's buffers): our state
-    holds what trains, and only the Trainer's own way brings the rest back. The same answer on every rank."""
-    marks = (str(getattr(model.base_model, "prefix", None) or "lora_"), ".modules_to_save.")
-    frozen = (name for name, p in model.named_parameters() if not p.requires_grad)
-    return any(mark in name for name in frozen for mark in marks) or any(
-        marks[1] in name for name, _ in model.named_buffers()
-    )

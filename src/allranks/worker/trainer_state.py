@@ -12,8 +12,9 @@ import os
 from dataclasses import dataclass
 from typing import Any, Dict, Optional, Tuple
 
-from allranks.worker import optimizer_state, random_state, state_file
+from allranks.worker import frozen_parts, optimizer_state, random_state, state_file
 from allranks.worker.adapter_files import COVERED, MANIFEST, RESUME_JSON, RESUME_TENSORS, digest
+from allranks.worker.adapters import unwrap
 from allranks.worker.collective import CannotResume, agree
 from allranks.worker.optimizer_state import Flat
 
@@ -142,6 +143,7 @@ def load(engine: Any, folder: str) -> Dict[str, Any]:
     if hasattr(zero, "checkpoint_event_prologue"):
         zero.checkpoint_event_prologue()  # also what ZeRO-3 keeps whole goes back to its parts first
     _load_tensors(engine, held, folder, names)
+    frozen_parts.restore(unwrap(engine)[0], folder)
     _load_numbers(engine, held, data)
     if hasattr(zero, "checkpoint_event_epilogue"):
         zero.checkpoint_event_epilogue()
