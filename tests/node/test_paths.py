@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import stat
@@ -12,8 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.core import BadInput, Event
+from allranks.node import files, paths, stop
 from allranks.node import journal as journals
-from allranks.node import paths
+from allranks.worker import stack_dumps
 
 
 @pytest.mark.parametrize("name", ["a", "node-0", "0902-a", "A.b_c", "_x", "x" * 128])
@@ -219,3 +221,39 @@ def test_lines_keeps_other_objects_too(tmp_path):
     assert lines.append({"pid": 1})
     lines.close()
     assert json.loads((tmp_path / "processes.jsonl").read_text()) == {"pid": 1}
+
+
+def fill(disk) -> None:
+    with open(disk / "ballast", "ab", buffering=0) as file, contextlib.suppress(OSError):
+        while True:
+            file.write(b"x" * 4096)
+
+
+def test_an_order_to_save_and_stop_arrives_on_a_full_disk(small_disk):
+    directory = paths.RunDirectory("r1", str(small_disk / "home"))
+    directory.create(keeper=True)
+    with open(directory.keeper.reserve, "wb") as file:
+        file.write(b"r" * 8192)
+    fill(small_disk)
+    with pytest.raises(OSError, match="No space"):
+        paths.write_json(directory.keeper.state, {"state": "running"})
+    stop.leave(directory, {"why": "asked", "save": True})
+    assert paths.read_json(directory.keeper.stop) == {"why": "asked", "save": True}
+    assert not os.path.exists(directory.keeper.reserve)
+
+
+@pytest.mark.parametrize("before", [None, "an earlier request"])
+def test_a_touched_file_is_seen_on_a_full_disk(small_disk, before):
+    request = small_disk / "save-request"
+    if before is not None:
+        request.write_text(before)
+        os.utime(request, (1, 1))
+    seen = stack_dumps.mark(str(request))
+    fill(small_disk)
+    files.touch(str(request))
+    assert stack_dumps.mark(str(request)) not in (seen, None)
+    assert sorted(os.listdir(small_disk)) == ["ballast", "save-request"]
+
+
+def test_a_file_whose_read_fails_counts_as_none():
+    assert files.read_bytes("/proc/self/mem") == b"" and paths.read_object("/proc/self/mem") == {}

@@ -194,6 +194,26 @@ def test_a_stop_that_saves_first_asks_the_ranks_and_waits_for_them(stage, monkey
     assert state["state"] == "stopped" and "to save and to end" in state["why"]
 
 
+def test_a_node_that_was_away_when_all_were_asked_to_save_is_asked_when_it_is_back(stage, monkeypatch) -> None:
+    """The ranks save at a step that all agree on: without those of one node, none would save."""
+    monkeypatch.setattr(keeper, "STOP_MARGIN_SECONDS", 0.5)
+    s = stage()
+    both = s.both()
+    for rank, one in enumerate(both):
+        one.hear("start")
+        one.say("can-save", rank, step=0)
+        one.say("beat", rank, step=3, phase="training", steps=[])
+    until(lambda: s.keeper.attempt.can_save)
+    both[1].dial.close()
+    until(lambda: "b" in s.keeper.lost)
+    write_json(s.directory.keeper.stop, {"at": time.time(), "save": True})
+    both[0].hear("save")
+    back = Supervisor(s.keeper, "b")
+    back.hear("save")
+    healthy_end([both[0], back])
+    assert s.end()["state"] == "stopped"
+
+
 def test_a_machine_that_goes_away_before_the_ranks_start_starts_none(stage) -> None:
     """Nobody would ask the ranks a second time to save and to end."""
     s = stage()

@@ -12,6 +12,7 @@ import os
 import re
 import stat
 import threading
+import time
 from typing import Any, Dict, Optional
 
 FLAGS = os.O_CLOEXEC | os.O_NOFOLLOW
@@ -57,8 +58,24 @@ def read_bytes(path: str, most_bytes: int = 64 << 20, offset: int = 0) -> bytes:
     except OSError:
         return b""
     with os.fdopen(descriptor, "rb") as file:
-        file.seek(offset if offset >= 0 else max(0, os.fstat(descriptor).st_size + offset))
-        return file.read(most_bytes)
+        try:
+            file.seek(offset if offset >= 0 else max(0, os.fstat(descriptor).st_size + offset))
+            return file.read(most_bytes)
+        except OSError:  # an NFS server answers ESTALE if the file was replaced after it was opened
+            return b""
+
+
+def touch(path: str) -> None:
+    """Makes a file look written anew (inode or time), if need be an empty one: a full disk often still has room for a
+    name. Raises OSError."""
+    try:
+        write_text(path, f"{time.time()}\n")
+    except OSError:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NONBLOCK | FLAGS, 0o600)
+        try:
+            os.utime(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def size_of(path: str) -> int:

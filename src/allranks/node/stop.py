@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import glob
 import os
 import time
+from contextlib import suppress
 from typing import Any, Dict
 
 from allranks.node.paths import RunDirectory, read_json, write_json
@@ -25,8 +27,21 @@ def request(run_id: str, save: bool = False) -> Dict[str, Any]:
     if state["state"] is None and "silent_seconds" not in state:
         return {**answer, "why": "its keeper is not on this node"}
     directory = RunDirectory(run_id)
-    write_json(directory.keeper.stop, {"at": time.time(), "why": "asked", "save": save})
+    leave(directory, {"at": time.time(), "why": "asked", "save": save})
     return {**answer, "asked": True, "save_seconds": _save_seconds(directory) if save else 0.0}
+
+
+def leave(directory: RunDirectory, order: Dict[str, Any]) -> None:
+    """Writes the keeper's order to stop. On a full disk it takes the place that the keeper holds for the run's last
+    words: without the order nothing could be saved. Raises OSError."""
+    try:
+        write_json(directory.keeper.stop, order)
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        with suppress(FileNotFoundError):
+            os.unlink(directory.keeper.reserve)
+        write_json(directory.keeper.stop, order)
 
 
 def _save_seconds(directory: RunDirectory) -> float:

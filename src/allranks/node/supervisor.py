@@ -19,9 +19,10 @@ from allranks.core.messages import ToKeeper, ToSupervisor
 from allranks.core.payloads import Payload, Refused, as_json, decode
 from allranks.node import processes, shared_memory, spawn
 from allranks.node.descendants import Descendants
+from allranks.node.files import touch
 from allranks.node.keeper_link import KeeperLink
 from allranks.node.log_redaction import LogRedactor, ends_of_logs, files_with_secrets
-from allranks.node.paths import Journal, RunDirectory, write_json, write_text
+from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.preemption import WARNINGS, Preemption
 from allranks.node.ranks import Ranks
 from allranks.node.redaction import Redactor
@@ -29,6 +30,7 @@ from allranks.node.samples import Sampler, places_of
 from allranks.node.secret_store import SecretStore
 from allranks.node.signal_wakeup import SignalWakeup
 from allranks.node.stall_evidence import Evidence
+from allranks.node.stop import leave
 from allranks.node.stopping import OWN_END, Stopping
 from allranks.node.wire import LINE_BYTES
 
@@ -263,7 +265,7 @@ class Supervisor:
             # The whole run ends with its keeper: it gets the time to say so to the others and to report.
             self.ending_at += self.grace_seconds + KEEPER_SECONDS
             try:
-                write_json(self.run_directory.keeper.stop, {"at": time.time(), "why": name})
+                leave(self.run_directory, {"at": time.time(), "why": name})
             except OSError as error:
                 self._say(f"keeper/stop.json: {error}")
 
@@ -297,7 +299,7 @@ class Supervisor:
 
     def _touch(self, request: str) -> None:
         try:
-            write_text(request, f"{time.time()}\n")
+            touch(request)
         except OSError as error:
             self._say(f"{request}: {error}")
         self.evidence.request(self.ranks.watched, self.tree.members())

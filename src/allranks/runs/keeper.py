@@ -71,8 +71,7 @@ class Keeper(threading.Thread):
         """Everything that the next attempt must not inherit."""
 
     def run(self) -> None:
-        """Never raises. An error of the keeper itself becomes a finding and ends the run, since nothing would watch
-        it."""
+        """Never raises. An error of the keeper itself becomes a finding and ends the run: nothing would watch it."""
         self.leases.start()
         try:
             self.record.begin(identify(self.job["node"], self.job["run_id"]), self.port)
@@ -119,7 +118,8 @@ class Keeper(threading.Thread):
         self.record.phase("watch")
 
     def _start_of(self, node: str) -> ToSupervisor:
-        return ToSupervisor(**self.attempt.start, **self.places.of(node))
+        leaving = self.attempt.state is State.LEAVING  # without a node that did not hear it no other saves
+        return ToSupervisor(**self.attempt.start, **self.places.of(node), save=leaving)
 
     def _aborted_after_the_end(self) -> Steps[bool]:
         failing = self.attempt.state is State.FAILING
@@ -376,7 +376,7 @@ class Keeper(threading.Thread):
             self._say(node, message)
 
     def _dismiss(self) -> None:
-        """Tells every supervisor that the keeper ends, so that none of them waits for the end of its lease."""
+        """Tells every supervisor that the keeper ends: none then waits for the end of its lease."""
         self.leases.end()
         self.record.close()
         with contextlib.suppress(OSError):
