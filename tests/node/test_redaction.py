@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import html
 import json
 import os
 import stat
+import subprocess
 import urllib.parse
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allranks.node import log_redaction
+from allranks.node import log_redaction, secret_store
 from allranks.node.log_redaction import LogRedactor, files_with_secrets
 from allranks.node.paths import RunDirectory
 from allranks.node.redaction import MASK, Redactor, too_short
@@ -223,3 +225,33 @@ def test_the_look_at_the_scripts_files_ends_in_time(tmp_path, monkeypatch):
     assert files_with_secrets(Redactor([SECRET]), str(tmp_path)) == [str(tmp_path / "a")]
     monkeypatch.setattr(log_redaction, "LOOK_SECONDS", -1.0)
     assert files_with_secrets(Redactor([SECRET]), str(tmp_path)) == []
+
+
+@pytest.fixture
+def full(tmp_path):
+    """A folder in memory that is full."""
+    place = tmp_path / "shm"
+    place.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)], check=True)
+    try:
+        with open(place / "nccl", "ab", buffering=0) as file, contextlib.suppress(OSError):
+            while True:
+                file.write(b"x" * 4096)
+        yield place
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
+
+
+def test_a_full_folder_in_memory_leaves_no_empty_vault(vault, full, monkeypatch, tmp_path):
+    own = tmp_path / "runtime"
+    own.mkdir()
+    monkeypatch.setattr(secret_store, "PLACES", (str(full),))
+    monkeypatch.delenv("XDG_RUNTIME_DIR", raising=False)
+    assert vault.keep({"A": "s3cr3t-canary"}) is None and os.listdir(full) == ["nccl"]
+    monkeypatch.setenv("XDG_RUNTIME_DIR", str(own))
+    empty = full / f"{vault._name}0123"  # of a supervisor that was killed while it wrote
+    empty.touch(0o600)
+    path = vault.keep({"A": "s3cr3t-canary"})
+    assert path is not None and path.startswith(str(own)) and vault.values() == {"A": "s3cr3t-canary"}
+    vault.destroy()
+    assert os.listdir(own) == [] and not empty.exists()

@@ -357,6 +357,17 @@ def test_garbage_is_only_a_sign_of_life_and_half_a_line_is_nothing_yet(field):
     assert (heard.node, heard.rank, heard.data) == ("node-0", 0, {"step": 7})
 
 
+def test_a_line_nested_too_deep_to_mask_is_a_sign_of_life_too(field):
+    field.supervise(field.tree(name="torchrun"), {"HF_TOKEN": "s3cr3t-canary"}, secrets=["HF_TOKEN"])
+    field.process("torchrun")
+    deep = b'{"at": 1.0, "kind": "own", "data": {"a": ' + b"[" * 900 + b"]" * 900 + b"}}"
+    beat = {"at": 2.0, "kind": "beat", "rank": 0, "data": {"step": 7}}
+    with open(field.node.rank_events(0), "ab", buffering=0) as file:
+        file.write(deep + b"\n" + json.dumps(beat).encode() + b"\n")
+    field.until(lambda: field.journal("beat"), "the line after it")
+    assert field.journal("beat")[-1].data == {"step": 7} and not field.journal("swept")
+
+
 def test_links_and_fifos_in_the_ranks_folder_are_not_read(field):
     field.supervise(field.tree(name="torchrun"))
     field.process("torchrun")

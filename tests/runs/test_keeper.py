@@ -194,7 +194,9 @@ def test_a_stop_that_saves_first_asks_the_ranks_and_waits_for_them(stage, monkey
     assert state["state"] == "stopped" and "to save and to end" in state["why"]
 
 
-def test_a_node_that_was_away_when_all_were_asked_to_save_is_asked_when_it_is_back(stage, monkeypatch) -> None:
+def test_a_node_that_was_away_when_all_were_asked_to_save_is_asked_when_it_is_back(
+    stage, monkeypatch
+) -> None:
     """The ranks save at a step that all agree on: without those of one node, none would save."""
     monkeypatch.setattr(keeper, "STOP_MARGIN_SECONDS", 0.5)
     s = stage()

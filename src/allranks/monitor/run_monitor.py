@@ -200,7 +200,7 @@ class Watch:
         """Adds a log by its file's name: `rank-3.log` belongs to rank 3, any other to the node."""
         stem = name.rsplit("/", 1)[-1]
         rank = stem[5:].split(".", 1)[0] if stem.startswith("rank-") else ""
-        self.add_lines(int(rank) if rank.isdigit() else None, text.splitlines(), node, name)
+        self.add_lines(int(rank) if rank.isdecimal() else None, text.splitlines(), node, name)
 
     def verdict(self, now: float) -> Optional[Diagnosis]:
         """Why the run ended; None while nothing has failed.

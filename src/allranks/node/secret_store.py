@@ -72,20 +72,22 @@ class SecretStore:
         return next((path for folder in _folders() for path in self._paths(folder)), None)
 
     def destroy(self) -> None:
-        path = self.path()
-        if path is not None:
-            os.unlink(path)
+        """Removes the file; empty ones too, which a full folder left of earlier tries."""
+        for folder in _folders():
+            for path in self._paths(folder, empty=True):
+                os.unlink(path)
 
-    def _paths(self, folder: str) -> List[str]:
-        """The run's files that exist: one, or none before the secrets are stored and after the run."""
+    def _paths(self, folder: str, empty: bool = False) -> List[str]:
+        """The run's files that exist: one, or none before the secrets are stored and after the run. An `empty` one
+        holds no secret: it is being written, or the folder was full."""
         try:
             names = os.listdir(folder)
         except OSError:
             return []
         paths = [os.path.join(folder, name) for name in sorted(names) if name.startswith(self._name)]
-        return [path for path in paths if self._is_ours(path)]
+        return [path for path in paths if self._is_ours(path, empty)]
 
-    def _is_ours(self, path: str) -> bool:
+    def _is_ours(self, path: str, empty: bool) -> bool:
         """Whether the file is this run's user's and private. All users may write to memory folders: a file of another
         user, or a link, does not count."""
         try:
@@ -93,10 +95,19 @@ class SecretStore:
         except OSError:
             return False
         ours = there.st_uid in (self._uid, os.geteuid())
-        return ours and stat.S_ISREG(there.st_mode) and not there.st_mode & 0o077
+        return (
+            ours
+            and stat.S_ISREG(there.st_mode)
+            and not there.st_mode & 0o077
+            and (empty or there.st_size > 0)
+        )
 
     def _write(self, path: str, secrets: Mapping[str, str]) -> None:
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         descriptor = os.open(path, flags, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(json.dumps(dict(secrets)).encode("utf-8"))
+        try:
+            with os.fdopen(descriptor, "wb") as file:
+                file.write(json.dumps(dict(secrets)).encode("utf-8"))
+        except OSError:  # the folder is full
+            os.unlink(path)
+            raise

@@ -380,7 +380,11 @@ class Supervisor:
 
     def _pass_on(self, event: Event) -> None:
         """To the journal first: it remains if the keeper cannot be reached."""
-        safe = Event(event.at, event.kind, event.node, event.rank, self.redactor.json(dict(event.data)))
+        try:
+            data = self.redactor.json(dict(event.data))
+        except RecursionError:  # a script's own line: it stays a sign of life
+            data = {}
+        safe = Event(event.at, event.kind, event.node, event.rank, data)
         self.journal.append(safe)
         self.link.send(as_json(ToKeeper(event=safe.as_json())))
 

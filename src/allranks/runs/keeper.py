@@ -118,8 +118,10 @@ class Keeper(threading.Thread):
         self.record.phase("watch")
 
     def _start_of(self, node: str) -> ToSupervisor:
-        leaving = self.attempt.state is State.LEAVING  # without a node that did not hear it no other saves
-        return ToSupervisor(**self.attempt.start, **self.places.of(node), save=leaving)
+        more = (
+            {"save": True} if self.attempt.state is State.LEAVING else {}
+        )  # none saves without this node's ranks
+        return ToSupervisor(**self.attempt.start, **self.places.of(node), **more)
 
     def _aborted_after_the_end(self) -> Steps[bool]:
         failing = self.attempt.state is State.FAILING
