@@ -116,3 +116,15 @@ def test_a_dry_run_starts_the_ranks_where_it_was_typed(here: Path, capsys) -> No
     cli.main(["run", "-n", "--cpu", "--", "torchrun", "--nproc_per_node=2", "train.py", "--x", "y"])
     said = capsys.readouterr().out
     assert f"cd {here}" in said and f"{here}/train.py --x y" in said and "--nproc-per-node=2" in said
+
+
+def test_a_saved_run_file_has_what_was_set(here: Path, capsys) -> None:
+    (here / "a.yaml").write_text("nodes: localhost\ngpus: 2\ntrain: {command: [train.py]}\n")
+    assert cli.main(["plan", "a.yaml", "--set", "gpus=5", "--set", "env.A=1", "--save-as", "b.yaml"]) == 0
+    run = spec.load("b.yaml")
+    assert (run.gpus.count, dict(run.env)) == (5, {"A": "1"})
+
+
+def test_a_word_that_is_no_text_is_refused(here: Path, capsys) -> None:
+    assert cli.main(["plan", "--nodes", "localhost", "--gpus", "1", "--", "train.py", "x\udcff"]) == 2
+    assert "not UTF-8" in capsys.readouterr().err

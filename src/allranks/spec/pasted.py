@@ -16,7 +16,7 @@ from allranks.core import NOTE, BadInput
 from allranks.spec import commands
 from allranks.spec import text as files
 from allranks.spec import train as training
-from allranks.spec.commands import Command, Unknown
+from allranks.spec.commands import Command, Home, Unknown
 from allranks.spec.commands._counting import settle
 from allranks.spec.problems import MAX_SHOWN_PATH, Wrong, shown
 from allranks.spec.reading import Reading
@@ -171,9 +171,11 @@ def finish(command: Command, values: Mapping[str, str]) -> None:
         raise
     for name in [name for name in command.env if PLACES.fullmatch(name)]:
         place(command, name, command.env.pop(name))
-    for word in command.words:
+    for number, word in enumerate(command.words):
         if isinstance(word, Unknown):
             raise unknown(word)
+        if number and isinstance(word, Home):
+            raise unknown(Unknown(word, "~"))
     refuse_wrapper(command.words)
     folder = command.keys.get("train.workdir")
     if folder and command.words and command.trainer is None:
@@ -217,6 +219,12 @@ def unknown(word: Unknown) -> Wrong:
             f"{shown(word)}: no shell runs on the nodes.",
             "the ranks would make a folder of that name.",
             'os.environ["ALLRANKS_OUTPUT_DIR"] in the script',
+        )
+    if word.needs == "~":
+        return Wrong(
+            f"{shown(word)}: which home ~ is, only a shell knows.",
+            "no shell runs on the nodes: the ranks would get it as text, and make a folder of that name.",
+            "the whole path",
         )
     if word.needs.startswith(("$(", "`", "${")):
         return Wrong(

@@ -252,6 +252,12 @@ def program_path(tree: Tree, key: str, reading: Reading) -> str:
 
 
 def word(raw: str) -> str:
+    if not raw.isascii() and any("\ud800" <= one <= "\udfff" for one in raw):
+        raise Wrong(
+            f"{shown(raw)}: it has a byte that is not UTF-8.",
+            "a run file is text in UTF-8.",
+            "another name for it",
+        )
     if len(raw.encode("utf-8")) > validate.MAX_VALUE:
         raise Wrong(
             f"a word of {len(raw):,} characters.",

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from allranks.spec.problems import Wrong
-from allranks.spec.shell_values import Values, computed, mark
+from allranks.spec.shell_values import HOME, Values, computed, mark
 
 OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")")
 REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|<<<|<<-|<<|>>|>&|<&|>\||<>|>|<)|\{[A-Za-z_]\w*\}>")
@@ -47,8 +47,8 @@ class Word:
     def expanded(self, values: Values) -> list[str]:
         """The words that a shell makes of it: none for an empty variable without quotes."""
         words: list[str] = []
-        current, exists = "", False
-        for part in self.parts:
+        current, exists = (HOME, True) if self.is_at_home else ("", False)
+        for part in self.parts[exists:]:
             found = [part.text] if part.kind == "text" else resolved(part, values)
             if part.kind == "text" or (part.quoted and not part.all):
                 current, exists = current + " ".join(found), True
@@ -63,8 +63,16 @@ class Word:
 
     def value(self, values: Values) -> str:
         """As the right side of an assignment: nothing is split."""
-        found = (p.text if p.kind == "text" else " ".join(resolved(p, values)) for p in self.parts)
-        return "".join(found)
+        parts = self.parts[self.is_at_home :]
+        found = (p.text if p.kind == "text" else " ".join(resolved(p, values)) for p in parts)
+        return HOME * self.is_at_home + "".join(found)
+
+    @property
+    def is_at_home(self) -> bool:
+        """Whether it begins with `~/` without quotes."""
+        first = self.parts[:1]
+        begins = bool(first) and (first[0].kind, first[0].text, first[0].quoted) == ("text", "~", False)
+        return begins and (len(self.parts) == 1 or self.parts[1].text[:1] == "/")
 
 
 def resolved(part: Part, values: Values) -> list[str]:
@@ -227,9 +235,13 @@ class Lexer:
         """`NAME=( … )`: the text in brackets becomes one part, which the reader of assignments splits into words."""
         begin, depth, quote = self.at, 0, ""
         while self.at < len(self.text):
-            letter = self.move(1)
-            if quote:
+            before, letter = self.text[self.at - 1], self.move(1)
+            if letter == "\\" and quote != "'":
+                self.move(1)
+            elif quote:
                 quote = "" if letter == quote else quote
+            elif letter == "#" and before in "( \t\n":
+                self.move(max(self.text.find("\n", self.at), self.at) - self.at)
             elif letter in "'\"":
                 quote = letter
             elif letter in "()":

@@ -14,11 +14,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from allranks.spec import commands
-from allranks.spec.commands import Unknown
+from allranks.spec.commands import Home, Unknown
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.shell import Statement, Word, array, assignment, statements
 from allranks.spec.shell_branches import Branches
-from allranks.spec.shell_values import Values, readable, unresolved
+from allranks.spec.shell_folders import own_folders
+from allranks.spec.shell_values import HOME, Values, readable, unresolved
 
 HARMLESS = re.compile(
     r"\[|\[\[|:|cat|clear|date|declare|df|du|echo|env|eval|exit|false|free|hash|head|hostname|id|let|local|logger|ls|"
@@ -94,6 +95,8 @@ class Session:
 
 def known(text: str) -> str:
     needs = unresolved(text)
+    if text.startswith(HOME) and unresolved(rest := text[len(HOME) :]) is None:
+        return Home("~" + rest)
     return text if needs is None else Unknown(readable(text), needs)
 
 
@@ -193,24 +196,6 @@ def chosen(started: list[Started], end: Session) -> Session:
     return session
 
 
-OWN_FOLDER = re.compile(
-    r"""\$\(\s*(?:cd\s+(?:--\s+)?["']?)?(?:(?:\$\(|`)\s*)?dirname\s+(?:--\s+)?["']?(?:\$\(readlink -f )?["']?"""
-    r"""\$\{?(?:0|BASH_SOURCE)(?:\[0\])?\}?["')]*`?((?:/\.\.)*)/?["']?(?:\s*(?:&&|;)\s*pwd(?:\s+-P)?)?\s*\)?"""
-)
-"""`$(cd "$(dirname "$0")/.." && pwd)` and its like: the script's own folder."""
-
-
-def own_folders(found: list[Statement], folder: str) -> dict[str, str | list[str] | None]:
-    """Each `$(…)` of a script that means its own folder, with that folder."""
-    parts = [part for one in found for word in one.words for part in word.parts if part.kind == "opaque"]
-    matches = {part.text: OWN_FOLDER.fullmatch(part.text) for part in parts}
-    return {
-        text: posixpath.normpath(folder + match.group(1))
-        for text, match in matches.items()
-        if match is not None
-    }
-
-
 def is_beside(name: str) -> bool:
     others = ("cd", "source", ".", "module", "ml", "conda")
     return bool(HARMLESS.fullmatch(name)) or name in (*DECLARING, *others)
@@ -245,6 +230,7 @@ def follow_one(session: Session, statement: Statement, certain: bool) -> None:
         declare(session, name, rest, certain)
     elif certain:
         before(session, name, rest, plain)
+        written(session, name, statement)
     elif name in CHANGES:
         change(session, name, plain, certain=False)
     elif not HARMLESS.fullmatch(name):
@@ -294,6 +280,18 @@ def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> N
         )
 
 
+def written(session: Session, name: str, statement: Statement) -> None:
+    """`cat > ds.json <<EOF`: a file that a command writes which is not run."""
+    targets = [
+        one.lstrip("0123456789&>|") for one in statement.redirections if ">" in one and ">&" not in one
+    ]
+    files = [one for one in targets if one and not one.startswith("/dev/")]
+    if files and HARMLESS.fullmatch(name):
+        session.leave(
+            f"{name} > {files[0]}", "so it does not write that file.", f"write {files[0]} before the run"
+        )
+
+
 CHANGES = ("shift", "unset", "read", "let", "mapfile", "readarray", "printf", "set")
 """Commands of the shell that change variables."""
 
@@ -323,7 +321,7 @@ def change(session: Session, name: str, plain: list[str], certain: bool) -> None
 def change_folder(session: Session, target: str) -> None:
     if isinstance(target, Unknown):
         session.leave(f"cd {target}", f"{target.needs} is not known here.", "train: {workdir: the folder}")
-    elif target.startswith("/"):
+    elif target.startswith(("/", "~")):
         session.folder = target
     else:
         session.folder = posixpath.normpath(posixpath.join(session.folder or "", target))
@@ -335,9 +333,15 @@ def source(session: Session, rest: list[Word]) -> None:
     if isinstance(path, Unknown) or "/" not in path:
         what = f"source {path}".strip()
         session.leave(what, "its path is not known.", "environment: {activate: the script's path}")
-    elif posixpath.basename(path) in ("conda.sh", ".bashrc", ".bash_profile", ".profile", "profile"):
         return
-    elif session.activate is not None and session.activate != path:
+    if posixpath.basename(path) in ("conda.sh", ".bashrc", ".bash_profile", ".profile", "profile"):
+        return
+    path = (
+        path
+        if path.startswith(("/", "~"))
+        else posixpath.normpath(posixpath.join(session.folder or "", path))
+    )
+    if session.activate is not None and session.activate != path:
         session.leave(f"source {path}", "one script can be sourced.", f"source it in {session.activate}")
     else:
         session.activate = path
@@ -346,7 +350,11 @@ def source(session: Session, rest: list[Word]) -> None:
 def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
     name, right, appended = assignment(word) or ("", Word(), False)
     items = array(right, session.values)
-    value: str | list[str] | None = right.value(session.values) if items is None else items
+    # `PYTHONPATH=src:$PYTHONPATH`: what it was before belongs to this machine's shell.
+    values = {name: "", **session.values} if name == "PYTHONPATH" else session.values
+    value: str | list[str] | None = right.value(values) if items is None else items
+    if name == "PYTHONPATH" and isinstance(value, str) and not appended:
+        value = value.strip(":")
     if isinstance(value, str) and exported and not SETS_PLACE.fullmatch(name) and unresolved(value):
         needs = unresolved(value)
         session.left_out.append(

@@ -31,6 +31,9 @@ def mark(text: str) -> str:
     return f"{OPEN}{text.replace(' ', BLANK)}{CLOSE}"
 
 
+HOME = mark("~")
+"""A `~` without quotes at the beginning of a word: the home of whoever runs the shell."""
+
 CUT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9])(%%|%|##|#|//|/)(.*)", re.DOTALL)
 SUM = re.compile(r"\$\((?:\((.*)\)|\s*expr\s(.*))\)", re.DOTALL)
 

@@ -64,6 +64,7 @@ def load(
 
     Raises BadInput, as `spec.load` does.
     """
+    sets = list(sets)
     if typed.words is not None and typed.file is not None:
         seen = f"{shown(typed.file)} and a command after `--`."
         raise refused(seen, "a run trains one thing.", "one of them")
@@ -77,11 +78,11 @@ def load(
     name_keys(tree, typed)
     pasted.expand(tree, reading)
     if text is None:
-        complete(tree, reading, environ or {}, gpus_here, list(sets))
+        complete(tree, reading, environ or {}, gpus_here, sets)
     if typed.cpu:
         on_cpus(tree)
     run = runfile.read_tree(tree, reading, sets, accept)
-    is_changed = text is None or typed.nodes or typed.gpus or typed.cpu
+    is_changed = text is None or typed.nodes or typed.gpus or typed.cpu or sets
     return replace(run, text=run.text if text is None or is_changed else text, typed=tuple(typed.as_words()))
 
 
@@ -180,6 +181,7 @@ def complete(
     train = tree.get("train")
     if isinstance(train, Table) and not tree.get("code") and "code" not in said:
         place(train)
+        place_activation(tree.get("environment"))
     order = ("name", "nodes", "gpus", "train")
     for key in reversed(order):
         if key in tree.entries:
@@ -229,13 +231,26 @@ def place(train: Table) -> None:
     if isinstance(words, Sequence) and words.items and isinstance(words.items[0], Scalar):
         first = words.items[0]
         folder = train.get("workdir")
-        start = posixpath.normpath(posixpath.join(here, folder.raw if isinstance(folder, Scalar) else ""))
+        start = folder.raw if isinstance(folder, Scalar) else ""
+        start = start if start.startswith("~") else posixpath.normpath(posixpath.join(here, start))
         if first.raw.endswith(".py") and not first.raw.startswith(("/", "~")):
             path = posixpath.normpath(posixpath.join(here, first.raw))
             words.items[0] = Scalar(first.file, first.line, path, path, plain=False)
         train.entries.update(mapping({"workdir": start}).entries)
     elif train.get("workdir") is None and files.is_file("data/dataset_info.json"):
         train.entries.update(mapping({"workdir": here}).entries)
+
+
+def place_activation(environment: object) -> None:
+    """A relative script that is sourced is one of this folder too; a login on a node would begin in the home."""
+    script = environment.get("activate") if isinstance(environment, Table) else None
+    if (
+        isinstance(environment, Table)
+        and isinstance(script, Scalar)
+        and not script.raw.startswith(("/", "~"))
+    ):
+        path = posixpath.normpath(posixpath.join(str(Path().resolve()), script.raw))
+        environment.entries["activate"].node = Scalar(script.file, script.line, path, path, plain=False)
 
 
 __all__ = ["BESIDE", "LABEL", "Typed", "load"]

@@ -15,6 +15,13 @@ from allranks.spec.problems import Wrong, nearest, shown
 OWN = "allranks does it itself"
 
 
+class Home(str):
+    """A path that begins with `~` without quotes. Paths that allranks reads may be there; what the ranks get may not:
+    no shell runs on the nodes."""
+
+    __slots__ = ()
+
+
 class Unknown(str):
     """A word as it is written, with a variable that allranks cannot resolve. That is acceptable in an option that is
     left out, but an error in anything that the ranks would get. `needs` names the variable."""
@@ -69,6 +76,13 @@ class Command:
     """LLaMA-Factory's YAML, or its arguments, if that is what the command starts."""
     environ: Mapping[str, str] = field(default_factory=dict)
     """The variables that the command would see here."""
+
+    def here(self, path: str) -> str:
+        """A path that the command names: `cd` before the command counts."""
+        folder = self.keys.get("train.workdir")
+        if not folder or isinstance(path, Unknown) or path.startswith(("/", "~", "$")):
+            return path
+        return posixpath.normpath(posixpath.join(folder, path))
 
     def has_file(self, path: str) -> bool:
         """Whether there is a file at this path on this machine."""
@@ -299,6 +313,7 @@ def hosts(text: str) -> list[tuple[str, int | None]]:
 
 
 def hostfile(command: Command, value: str, said: str) -> None:
+    value = command.here(value)
     command.put("nodes", value if "/" in value else f"./{value}", said)
 
 

@@ -167,7 +167,7 @@ def read(command: Command) -> None:
 
 def below(command: Command, path: str) -> None:
     """What `accelerate config` has written; an option wins over it without a word, as in Accelerate."""
-    tree = parse(command.reads(path), path, Problems())
+    tree = parse(command.reads(command.here(path)), path, Problems())
     found = plain(tree) if tree is not None else None
     if not isinstance(found, dict):
         raise Wrong(f"{shown(path)}: it has no keys.", do="what `accelerate config` writes")

@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 from allranks.core import NOTE
-from allranks.spec.commands._command import Command, Form, Unknown, no_training
+from allranks.spec.commands._command import Command, Form, Home, Unknown, no_training
 from allranks.spec.problems import Wrong, shown
 
 SCRIPTS = ("train.py", "train_bash.py", "launcher.py")
@@ -57,6 +57,9 @@ def arguments(words: list[str]) -> dict[str, Any]:
         unknown = next((one for one in values if isinstance(one, Unknown)), None)
         if isinstance(word, Unknown) or unknown is not None:
             raise LookupError(unknown if unknown is not None else word)
+        for one in values:
+            if isinstance(one, Home):
+                raise LookupError(Unknown(one, "~"))
         found[name.replace("-", "_")] = True if not values else values[0] if len(values) == 1 else values
     return found
 
@@ -69,7 +72,7 @@ def train(command: Command, rest: list[str]) -> None:
         )
     first = rest[0]
     if first.endswith((".yaml", ".yml", ".json")):
-        command.trainer = first
+        command.trainer = command.here(first)
         for word in rest[1:]:
             name, equals, value = word.lstrip("-").partition("=")
             if not equals or not re.fullmatch(r"[A-Za-z_]\w*", name):

@@ -42,7 +42,7 @@ def take(command: Command) -> None:
     words = command.words
     program = words.pop(0)
     if "/" in program and "$" not in program:
-        command.put("environment.python", program, program)
+        command.put("environment.python", command.here(program), program)
     while words and words[0].startswith("-") and words[0] not in ("-m", "-"):
         word = words.pop(0)
         if word[:2] in ("-W", "-X"):

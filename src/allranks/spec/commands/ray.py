@@ -33,7 +33,7 @@ def runtime_file(command: Command, value: str, said: str) -> None:
     from allranks.spec.tree import plain
     from allranks.spec.yaml12 import parse
 
-    tree = parse(command.reads(value), value, Problems())
+    tree = parse(command.reads(command.here(value)), value, Problems())
     found = plain(tree) if tree is not None else {}
     if not isinstance(found, dict):
         raise Wrong(f"{shown(said)}: it has no keys.", do="a runtime environment of Ray")

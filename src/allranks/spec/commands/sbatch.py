@@ -30,7 +30,7 @@ class Sbatch(srun.Srun):
         if not command.words:
             raise Wrong("sbatch without a script.", do="sbatch train.slurm")
         line = Command([], command.reads, command.follow)
-        for text in LINE.findall(command.reads(command.words[0])):
+        for text in LINE.findall(command.reads(command.here(command.words[0]))):
             line.words += shlex.split(text, comments=True)
             INSIDE.take_options(line, "#SBATCH")
             if line.words:
