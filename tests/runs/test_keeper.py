@@ -66,6 +66,17 @@ def test_nothing_starts_when_a_node_does_not_join(stage) -> None:
     assert finding["where"]["node"] == "b"
 
 
+def test_the_keeper_waits_as_long_as_supervisors_come(monkeypatch) -> None:
+    """Of a thousand nodes, the last ones are started when the first have been here for minutes."""
+    now = [1000.0]
+    monkeypatch.setattr(keeper_listener, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    patience, over = keeper_listener.Patience(60.0), []
+    for joined, seconds in ((0, 0), (1, 59), (2, 59), (2, 59.9), (3, 0.05), (3, 60), (3, 0.1)):
+        now[0] += seconds
+        over.append(patience.is_over(joined))
+    assert over == [False] * 6 + [True]
+
+
 def test_a_run_that_trains_something_else_than_planned_is_stopped(stage) -> None:
     s = stage(trainable_parameters=97_006_592)
     both = s.both()

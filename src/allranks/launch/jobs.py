@@ -39,7 +39,7 @@ NOTICED = 'test -e "$1" && exit 0; shift; test $# -gt 0 || exit 1; exec "$@"'
 """The supervisors' notice command: `sh -c NOTICED sh FILE [the user's own command]`."""
 
 JOIN_SECONDS = 60.0
-"""How long the keeper waits for every supervisor. They have been started already and only have to connect."""
+"""How long the keeper waits for one more supervisor. The controller starts 64 at a time, each within 30 s."""
 
 
 @dataclass(frozen=True)

@@ -118,9 +118,8 @@ class Keeper(threading.Thread):
         self.record.phase("watch")
 
     def _start_of(self, node: str) -> ToSupervisor:
-        more = (
-            {"save": True} if self.attempt.state is State.LEAVING else {}
-        )  # none saves without this node's ranks
+        """With the order to save, if it may have missed that: without its ranks none saves."""
+        more = {"save": True} if self.attempt.state is State.LEAVING else {}
         return ToSupervisor(**self.attempt.start, **self.places.of(node), **more)
 
     def _aborted_after_the_end(self) -> Steps[bool]:
@@ -187,10 +186,11 @@ class Keeper(threading.Thread):
 
     def _gather(self) -> Steps[bool]:
         """Waits for every supervisor. False, with a finding for each one that did not come."""
-        deadline = time.monotonic() + float(self.task["join_seconds"])
-        late = False
+        patience, late = keeper_listener.Patience(float(self.task["join_seconds"])), False
         while len(self.joined) < len(self.nodes) and not late and self._goes_on():
-            late = time.monotonic() > deadline  # then one more turn: a disk may have delayed the last one
+            late = patience.is_over(
+                len(self.joined)
+            )  # then one more turn: a disk may have delayed the last one
             yield
         missing = [node for node in self.nodes if node not in self.joined]
         for node in missing if self._goes_on() else ():

@@ -85,6 +85,20 @@ class Leases(threading.Thread):
         self.join()
 
 
+class Patience:
+    """Waits for supervisors as long as they come: of a thousand nodes the controller may still start the last ones when
+    the first have been here for minutes."""
+
+    def __init__(self, seconds: float):
+        self.seconds, self.joined, self.until = seconds, -1, 0.0
+
+    def is_over(self, joined: int) -> bool:
+        """Whether none has come for so long; `joined` is how many are here."""
+        if joined > self.joined:
+            self.joined, self.until = joined, time.monotonic() + self.seconds
+        return time.monotonic() > self.until
+
+
 def did_not_join(node: str, job: Mapping[str, Any], root: str, port: int) -> Finding:
     """The finding about a node that did not join. `root` is the run directory, where a complete submission has left a
     mark."""
@@ -92,12 +106,15 @@ def did_not_join(node: str, job: Mapping[str, Any], root: str, port: int) -> Fin
     mark = task.get("submitted")
     cut = mark is not None and read_json(os.path.join(root, str(mark))) is None
     saw = (
-        f"its supervisor did not reach the keeper at {job['keeper']['host']}:{port}"
-        f" within {task['join_seconds']:.0f} s."
+        f"its supervisor did not reach the keeper at {job['keeper']['host']}:{port}:"
+        f" none came for {task['join_seconds']:.0f} s."
     )
     fix = f"allranks logs {job['run_id']} --node {node}; check that the head's port is open to it."
     if cut:
-        saw = "its supervisor was never started: the submission was interrupted before it came to this node."
+        saw = (
+            f"its supervisor did not come: none came for {task['join_seconds']:.0f} s, and the controller has not "
+            "reported that all nodes are started."
+        )
         fix = "start the run again: allranks run FILE. The controller must stay until all nodes are started."
     return Finding(
         id="submission-cut" if cut else "node-did-not-join",

@@ -10,7 +10,7 @@ PAGES: Dict[str, str] = {
     "node-did-not-join": """A node's supervisor did not reach the keeper.
 
 ## How it is found
-The connection that each supervisor opens to the head node, within 60 s of its start.
+The connection that each supervisor opens to the head node. allranks waits until none has come for 60 s.
 
 ## Why it matters
 No rank is started anywhere until all have joined: torchrun would wait for the missing node until its
@@ -67,13 +67,15 @@ Check whether the node is up. Its supervisor tries to connect again until its le
 
 Topic: start
 """,
-    "submission-cut": """The controller ended while it started the nodes.
+    "submission-cut": """The controller did not finish starting the nodes.
 
 ## How it is found
-The note that the controller writes on the head when every supervisor has been started.
+The note that the controller writes on the head when every supervisor has been started. It is not there, and no
+supervisor has come for 60 s.
 
 ## Why it matters
-Nodes that it did not reach have no supervisor: no rank is started anywhere.
+Nodes that it did not reach have no supervisor: no rank is started anywhere. The controller has ended, or a node keeps
+it waiting.
 
 ## What to do
 Start the run again. Once all nodes are started, the run does not depend on the controller.
