@@ -188,9 +188,7 @@ class Keeper(threading.Thread):
         """Waits for every supervisor. False, with a finding for each one that did not come."""
         patience, late = keeper_listener.Patience(float(self.task["join_seconds"])), False
         while len(self.joined) < len(self.nodes) and not late and self._goes_on():
-            late = patience.is_over(
-                len(self.joined)
-            )  # then one more turn: a disk may have delayed the last one
+            late = patience.is_over(len(self.joined))  # one turn more: a disk may have delayed the last one
             yield
         missing = [node for node in self.nodes if node not in self.joined]
         for node in missing if self._goes_on() else ():
