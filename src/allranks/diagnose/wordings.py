@@ -165,7 +165,7 @@ class Sentences:
             weight = self._weight(name)
             for number in holders:
                 cause, row = self._rows[number]
-                if not second or name in pairs(row):
+                if isinstance(name, str) or name in pairs(row):
                     share[cause] = share.get(cause, 0.0) + weight / self._lengths[number]
         return share
 

@@ -66,8 +66,8 @@ def read_bytes(path: str, most_bytes: int = 64 << 20, offset: int = 0) -> bytes:
 
 
 def touch(path: str) -> None:
-    """Makes a file look written anew (inode or time), if need be an empty one: a full disk often still has room for a
-    name. Raises OSError."""
+    """Gives a file another inode or time; it makes an empty one if there is no room for more. A full disk often still
+    has room for a name. Raises OSError."""
     try:
         write_text(path, f"{time.time()}\n")
     except OSError:

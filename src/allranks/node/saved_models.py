@@ -31,7 +31,7 @@ and that it has ended."""
 LINE_BYTES = 1 << 20
 
 _NOT_OURS = (errno.ENOENT, errno.ELOOP, errno.ENXIO, errno.EACCES)
-"""Errors of a file that no rank of ours has written: it is gone, a link, a socket, or another user's."""
+"""Errors of a file that no rank of the run has written: it is gone, a link, a socket, or another user's."""
 
 RESUME_COPY = "resume-copy"
 """The folder of a run directory for the checkpoint that was brought from another machine to go on from. allranks

@@ -119,7 +119,7 @@ class Keeper(threading.Thread):
 
     def _start_of(self, node: str) -> ToSupervisor:
         """With the order to save, if it may have missed that: without its ranks none saves."""
-        more = {"save": True} if self.attempt.state is State.LEAVING else {}
+        more: Dict[str, Any] = {"save": True} if self.attempt.state is State.LEAVING else {}
         return ToSupervisor(**self.attempt.start, **self.places.of(node), **more)
 
     def _aborted_after_the_end(self) -> Steps[bool]:

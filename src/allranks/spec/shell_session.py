@@ -350,7 +350,7 @@ def source(session: Session, rest: list[Word]) -> None:
 def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
     name, right, appended = assignment(word) or ("", Word(), False)
     items = array(right, session.values)
-    # `PYTHONPATH=src:$PYTHONPATH`: what it was before belongs to this machine's shell.
+    # `PYTHONPATH=src:$PYTHONPATH`: its earlier value belongs to this machine's shell.
     values = {name: "", **session.values} if name == "PYTHONPATH" else session.values
     value: str | list[str] | None = right.value(values) if items is None else items
     if name == "PYTHONPATH" and isinstance(value, str) and not appended:
