@@ -103,3 +103,14 @@ def test_a_comment_in_an_array_ends_with_its_line(here: Path, comment: str) -> N
     run = read(f'A=(\n  --lr 1e-5 {comment}\n  --bs 4\n)\ntorchrun train.py "${{A[@]}}"\n')
     kept = ("#",) if comment == r"\#" else ()
     assert run.train.command[1:] == ("--lr", "1e-5", *kept, "--bs", "4")
+
+
+@pytest.mark.parametrize(
+    "limit", ["timeout 2h", "timeout -k 10 -s TERM 2h", "timeout --kill-after=10 --foreground 2h"]
+)
+def test_a_time_limit_is_left_out_and_what_it_limits_is_the_command(here: Path, limit: str) -> None:
+    run = read(f"timeout 5 nc -z node 22\n{limit} torchrun --nproc_per_node 2 train.py --x 1\n")
+    assert (run.gpus.count, run.train.command[1:]) == (2, ("--x", "1"))
+    assert any("timeout 2h is left out" in saw for saw in left_out(run))
+    run = read(f"timeout 5 nc -z node 22\n{limit} python train.py\n")
+    assert run.train.command[0].endswith("train.py")

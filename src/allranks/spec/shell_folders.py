@@ -1,4 +1,4 @@
-"""The parts of a script that mean its own folder."""
+"""The parts of a script that mean its own folder, and the files that it writes."""
 
 from __future__ import annotations
 
@@ -23,3 +23,9 @@ def own_folders(found: list[Statement], folder: str) -> dict[str, str | list[str
         for text, match in matches.items()
         if match is not None
     }
+
+
+def files_written(redirections: list[str]) -> list[str]:
+    """The files that redirections write to, without devices."""
+    targets = [one.lstrip("0123456789&>|") for one in redirections if ">" in one and ">&" not in one]
+    return [one for one in targets if one and not one.startswith("/dev/")]

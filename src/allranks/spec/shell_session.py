@@ -14,11 +14,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from allranks.spec import commands
-from allranks.spec.commands import Home, Unknown
+from allranks.spec.commands import Home, Unknown, timeout
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.shell import Statement, Word, array, assignment, statements
 from allranks.spec.shell_branches import Branches
-from allranks.spec.shell_folders import own_folders
+from allranks.spec.shell_folders import files_written, own_folders
 from allranks.spec.shell_values import HOME, Values, readable, unresolved
 
 HARMLESS = re.compile(
@@ -147,7 +147,7 @@ def starts(session: Session, found: list[Statement]) -> list[Started]:
     return started
 
 
-PREPARING = ("env", "time", "nice", "ray")
+PREPARING = ("env", "time", "nice", "timeout", "ray")
 
 
 def evaluated(session: Session, statement: Statement) -> None:
@@ -206,6 +206,8 @@ def is_training(words: list[str], is_script: bool) -> bool:
     if not words or is_beside(words[0]):
         return False
     name = posixpath.basename(words[0])
+    if name == timeout.PROGRAM:
+        return is_training(timeout.behind(words), is_script)
     if name in TRAINS and words[1:2] != [TRAINS[name]]:
         return False
     if commands.form_of(words) is not None:
@@ -282,14 +284,9 @@ def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> N
 
 def written(session: Session, name: str, statement: Statement) -> None:
     """`cat > ds.json <<EOF`: a file that a command writes which is not run."""
-    targets = [
-        one.lstrip("0123456789&>|") for one in statement.redirections if ">" in one and ">&" not in one
-    ]
-    files = [one for one in targets if one and not one.startswith("/dev/")]
-    if files and HARMLESS.fullmatch(name):
-        session.leave(
-            f"{name} > {files[0]}", "so it does not write that file.", f"write {files[0]} before the run"
-        )
+    for file in files_written(statement.redirections)[: HARMLESS.fullmatch(name) is not None]:
+        why = "it is not run, so the file is not written."
+        session.leave(f"{name} > {file}", why, f"write {file} before the run")
 
 
 CHANGES = ("shift", "unset", "read", "let", "mapfile", "readarray", "printf", "set")
