@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import io
 import json
 import lzma
 import os
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from allranks import cli
+from allranks.cli import log_files
 from allranks.cli.log_files import encoding_of, joined, machines
 from tests.diagnose.forms import FORMS, Story
 
@@ -67,6 +69,95 @@ def test_a_damaged_archive_is_read_up_to_its_damage(tmp_path: Path, capsys) -> N
     (tmp_path / "x.log.gz").write_bytes(packed[: len(packed) - 9000])
     found = named(tmp_path, capsys)
     assert found["cause"] == "missing-python-module" and "damaged" in found["not_read"][0]
+
+
+PACKERS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+
+@pytest.mark.parametrize("lines", [0, 9000])
+@pytest.mark.parametrize("kind", ["gz", "bz2", "xz"])
+def test_an_archive_without_its_last_bytes_keeps_its_end(
+    kind: str, lines: int, tmp_path: Path, capsys
+) -> None:
+    """As `python train.py | gzip` leaves it when the job is killed. bzip2 unpacks whole blocks alone."""
+    text = "".join(f"step {n} loss {n % 7 + 0.123:.3f}\n" for n in range(lines)) + CRASH
+    packed = PACKERS[kind](text.encode())
+    (tmp_path / f"x.log.{kind}").write_bytes(packed[:-8])
+    found = named(tmp_path, capsys)
+    assert found["cause"] == "missing-python-module" and "damaged" in found["not_read"][0]
+
+
+HEALTHY = "{'loss': 1.5, 'epoch': 0.5}\n" * 20 + "{'train_runtime': 9.9, 'train_loss': 1.2, 'epoch': 3.0}\n"
+
+
+def _cut_gz(folder: Path) -> None:
+    (folder / "rank-1.log.gz").write_bytes(gzip.compress(os.urandom(9000).hex().encode())[:5000])
+
+
+def _cut_zstd(folder: Path) -> None:
+    packed = subprocess.run(
+        ["zstd", "-qc"], input=os.urandom(9000).hex().encode(), capture_output=True, check=True
+    )
+    (folder / "rank-1.log.zst").write_bytes(packed.stdout[:5000])
+
+
+def _binary(folder: Path) -> None:
+    (folder / "rank-1.log").write_bytes(bytes(range(256)) * 40)
+
+
+def _dangling(folder: Path) -> None:
+    (folder / "rank-1.log").symlink_to(folder / "gone")
+
+
+def _pipe(folder: Path) -> None:
+    os.mkfifo(folder / "rank-1.log")
+
+
+@pytest.mark.parametrize("unread", [_cut_gz, _cut_zstd, _binary, _dangling, _pipe])
+def test_nothing_is_called_right_beside_a_log_that_was_not_read(unread, tmp_path: Path, capsys) -> None:
+    (tmp_path / "rank-0.log").write_text(HEALTHY)
+    assert cli.main(["diagnose", str(tmp_path)]) == 0
+    assert "nothing is wrong" in capsys.readouterr().out
+    unread(tmp_path)
+    assert cli.main(["diagnose", str(tmp_path)]) == 3
+    said = capsys.readouterr()
+    assert "not all of these logs could be read" in said.out and "rank-1.log" in said.err
+    found = named(tmp_path, capsys, 3)
+    assert found["confidence"] == "likely" and len(found["not_read"]) == 1
+
+
+def test_a_link_to_another_folder_is_named_and_one_within_is_not(tmp_path: Path, capsys) -> None:
+    for folder in ("logs/n0", "elsewhere"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "rank-0.log").write_text(HEALTHY)
+    (tmp_path / "logs" / "latest").symlink_to("n0")
+    assert named(tmp_path / "logs", capsys, 0)["not_read"] == []
+    (tmp_path / "logs" / "n1").symlink_to(tmp_path / "elsewhere")
+    assert "n1" in named(tmp_path / "logs", capsys, 0)["not_read"][0]
+
+
+class Decompressor:
+    """As the package `zstandard` unpacks one frame."""
+
+    def __init__(self) -> None:
+        self.eof, self.unused_data = False, b""
+
+    def decompress(self, data: bytes) -> bytes:
+        if data.startswith(b"!"):
+            raise LookupError("not zstd")
+        plain, end, self.unused_data = data.partition(b"|")
+        self.eof = bool(end)
+        return plain
+
+
+@pytest.mark.parametrize(
+    ("packed", "plain", "broken"),
+    [(b"a|b|", b"ab", False), (b"a|b", b"ab", True), (b"a|!", b"a", True), (b"", b"", False)],
+)
+def test_frames_of_zstd(packed: bytes, plain: bytes, broken: bool) -> None:
+    notes: list[str] = []
+    joined = log_files._Joined(log_files._Frames(io.BytesIO(packed), Decompressor, LookupError), "x", notes)
+    assert joined.some(10) == plain and bool(notes) == broken
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-8"])

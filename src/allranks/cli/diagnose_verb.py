@@ -9,6 +9,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
@@ -18,6 +19,7 @@ from allranks.cli.common import print_json
 from allranks.cli.log_files import (
     Log,
     is_dump_file,
+    is_gap,
     is_pipe,
     joined,
     logs_below,
@@ -32,6 +34,7 @@ from allranks.core.causes import UNPROVEN
 from allranks.core.text import spelt_out
 
 NOTHING = "nothing is wrong in these logs."
+GAPS = "no line that was read names an error, but not all of these logs could be read (see above)."
 CUT_OFF = (
     "no line names an error, and none says that the training ended: these logs may be cut off.\n"
     "  a run that hangs, was killed or lost its machine looks the same; give the logs of all ranks and nodes, "
@@ -41,13 +44,15 @@ CUT_OFF = (
 
 def diagnose_command(options: argparse.Namespace) -> int:
     """Exit code 1: a cause is named; 0: the training reached its end and nothing is wrong; 3: the cause is not
-    proved."""
+    proved, or nothing is wrong in the part of the logs that could be read."""
     from allranks.diagnose import cause
 
     notes: list[str] = []
     answer = of_paths(options.paths, notes, options.run_file)
-    diagnosis = answer.diagnosis
+    diagnosis, gaps = answer.diagnosis, any(map(is_gap, notes))
     healthy = cause(diagnosis.cause).healthy
+    if healthy and gaps:  # what was not read may hold the cause
+        diagnosis = replace(diagnosis, confidence="likely")
     if options.json:
         also = [name for name, _ in answer.also]
         read = {"figures": dict(answer.figures), "disagreements": list(answer.disagreements)}
@@ -56,7 +61,7 @@ def diagnose_command(options: argparse.Namespace) -> int:
         for note in notes:
             print(spelt_out(note), file=sys.stderr)
         if healthy:
-            print(NOTHING if diagnosis.confidence == "certain" else CUT_OFF)
+            print(GAPS if gaps else NOTHING if diagnosis.confidence == "certain" else CUT_OFF)
             print_rows(figure_rows(answer))
         else:
             print_diagnosis(answer, options.paths)

@@ -48,6 +48,13 @@ BINARY_SHARE = 0.1
 """The share of control characters, which no text has, in the first bytes of a binary file. A log may contain a few."""
 
 NAMED_AT_MOST = 6
+UNREAD, DAMAGED = "not read: ", "read up to where it is damaged"
+BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError)
+
+
+def is_gap(note: str) -> bool:
+    """Whether a note says that a log was not read, or only a part of it. What it did not show may be the cause."""
+    return note.startswith(UNREAD) or DAMAGED in note
 
 
 class Log(NamedTuple):
@@ -64,10 +71,20 @@ def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> tuple[
     found: list[str] = []
     dumps: list[str] = []
     other: list[str] = []
-    for place, _, names in os.walk(folder, onerror=shut.append):
+    linked: list[str] = []
+    for place, folders, names in os.walk(folder, onerror=shut.append):
+        linked += [str(Path(place, name)) for name in folders if Path(place, name).is_symlink()]
         for file in (str(Path(place, name)) for name in sorted(names)):
+            if not Path(file).is_file() and _is_named_as_log(file):
+                notes.append(
+                    f"{UNREAD}{file}: it is a {'link to nothing' if Path(file).is_symlink() else 'pipe or a device'}"
+                )
+                continue
             kind = dumps if is_dump_file(file) else found if _is_log(file) else other
             kind.append(file)
+    linked = [path for path in linked if not Path(path).resolve().is_relative_to(Path(folder).resolve())]
+    if linked:
+        notes.append(f"not followed, because they are links to other folders: {some(linked)}")
     problems += [Problem(f"{error.filename}: {error.strerror}", do=READABLE) for error in shut]
     if not found and not dumps and not shut:
         problems.append(
@@ -95,9 +112,13 @@ def is_dump_file(file: str) -> bool:
 
 
 def _is_log(file: str) -> bool:
+    return _is_named_as_log(file) and Path(file).is_file()
+
+
+def _is_named_as_log(file: str) -> bool:
     name = Path(file).name
     known = _LOG.match(name) is not None and _NOT_LOGS.search(name) is None
-    return known and not name.lower().endswith(ARCHIVES) and Path(file).is_file()
+    return known and not name.lower().endswith(ARCHIVES)
 
 
 def some(names: list[str]) -> str:
@@ -142,8 +163,11 @@ class _Joined(io.RawIOBase):
     """The bytes that were already read, then the rest of a stream. If the end is damaged, it adds a note and stops
     there."""
 
-    def __init__(self, head: bytes, rest: IO[bytes], name: str, notes: list[str]) -> None:
-        self.head, self.rest, self.name, self.notes = head, rest, name, notes
+    def __init__(self, rest: IO[bytes], name: str, notes: list[str]) -> None:
+        self.head, self.rest, self.name, self.notes = b"", rest, name, notes
+        self.is_broken = False
+        # `read` of an archive drops what it has unpacked in the same call when it meets the damage.
+        self.read1: Callable[[int], bytes] = rest.read1  # type: ignore[attr-defined]  # all of these streams have it
 
     def readable(self) -> bool:
         return True
@@ -156,11 +180,15 @@ class _Joined(io.RawIOBase):
     def some(self, size: int) -> bytes:
         """At most so many bytes; empty at the end."""
         part, self.head = self.head[:size], self.head[size:]
-        if not part:
-            try:
-                part = self.rest.read(size) or b""
-            except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-                self.notes.append(f"{self.name}: read up to where it is damaged ({error})")
+        try:
+            while len(part) < size and not self.is_broken:
+                more = self.read1(size - len(part))
+                if not more:
+                    break
+                part += more
+        except BROKEN as error:
+            self.is_broken = True
+            self.notes.append(f"{self.name}: {DAMAGED} ({error})")
         return part
 
 
@@ -203,23 +231,63 @@ def _zstd(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes] 
     module = _module("compression.zstd")
     package = _module("zstandard")
     if module is not None:
-        yield module.ZstdFile(stream)
+        yield cast("IO[bytes]", _Frames(stream, module.ZstdDecompressor, module.ZstdError))
     elif package is not None:
-        yield package.ZstdDecompressor().stream_reader(stream, read_across_frames=True)
+        begin = lambda: package.ZstdDecompressor().decompressobj()  # noqa: E731
+        yield cast("IO[bytes]", _Frames(stream, begin, package.ZstdError))
     elif shutil.which("zstd") and name != "standard input":
         program = subprocess.Popen(
             ["zstd", "-dcq", "--", name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
         )
         try:
-            yield program.stdout
+            yield cast("IO[bytes]", _OfProgram(program))
         finally:
             if program.stdout is not None:
                 program.stdout.close()
             program.terminate()
             program.wait()
     else:
-        notes.append(f"not read: {name}: zstd is needed for it (the program, or `pip install zstandard`)")
+        notes.append(f"{UNREAD}{name}: zstd is needed for it (the program, or `pip install zstandard`)")
         yield None
+
+
+class _Frames:
+    """Unpacks the frames of zstd one after another, and notices if the last one is not whole."""
+
+    def __init__(self, stream: IO[bytes], begin: Callable, error: type[Exception]) -> None:  # type: ignore[type-arg]
+        self.stream, self.begin, self.error = stream, begin, error
+        self.frame, self.packed, self.plain = None, b"", b""
+
+    def read1(self, size: int) -> bytes:
+        while not self.plain:
+            self.packed = self.packed or self.stream.read(PEEK)
+            if not self.packed:
+                if self.frame is not None:
+                    raise EOFError("its last frame is not whole")
+                return b""
+            self.frame = self.begin() if self.frame is None else self.frame
+            try:
+                self.plain, self.packed = self.frame.decompress(self.packed), b""
+            except self.error as error:
+                raise OSError(str(error)) from None
+            if self.frame.eof:
+                self.packed, self.frame = self.frame.unused_data, None
+        part, self.plain = self.plain[:size], self.plain[size:]
+        return part
+
+
+class _OfProgram:
+    """The output of `zstd`, whose exit code says whether it was whole."""
+
+    def __init__(self, program: subprocess.Popen[bytes]) -> None:
+        self.program = program
+
+    def read1(self, size: int) -> bytes:
+        assert self.program.stdout is not None
+        part = self.program.stdout.read(size)
+        if not part and self.program.wait():
+            raise OSError("zstd could not unpack all of it")
+        return part
 
 
 def _module(name: str):  # type: ignore[no-untyped-def]  # whichever of the two there is
@@ -240,16 +308,16 @@ UNPACKERS: dict[bytes, Callable] = {
 
 
 def _text(stream: IO[bytes], name: str, notes: list[str]) -> Callable[[int], bytes] | None:
-    try:
-        head = stream.read(PEEK)
-    except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
-        notes.append(f"not read: {name}: it is damaged ({error})")
+    joined = _Joined(stream, name, notes)
+    head = joined.some(PEEK)
+    if not head and joined.is_broken:
+        notes[-1] = f"{UNREAD}{name}: it is damaged"
         return None
     encoding = encoding_of(head)
     if encoding is None:
-        notes.append(f"not read: {name}: it is not text")
+        notes.append(f"{UNREAD}{name}: it is not text")
         return None
-    joined = _Joined(head.removeprefix(codecs.BOM_UTF8), stream, name, notes)
+    joined.head = head.removeprefix(codecs.BOM_UTF8)
     if encoding == "utf-8":
         return joined.some
     text = io.TextIOWrapper(io.BufferedReader(joined, 1 << 16), encoding, errors="replace", newline="")
