@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from allranks.core import BadInput, process_from_json
-from allranks.node import paths, processes, start
+from allranks import transport
+from allranks.core import BadInput, Node, process_from_json
+from allranks.node import open_files, paths, processes
 from allranks.node.start import read_order
 
 KEY = bytes(range(32))
@@ -221,8 +222,11 @@ def test_a_start_that_was_undone_meanwhile_makes_no_folder_again(field):
 
 def test_a_head_of_a_thousand_nodes_may_open_a_thousand_files(monkeypatch):
     asked = []
-    monkeypatch.setattr(start.resource, "setrlimit", lambda what, limits: asked.append(limits))
+    monkeypatch.setattr(open_files.resource, "setrlimit", lambda what, limits: asked.append(limits))
     for soft, hard in ((1024, 524288), (1024, 1200), (1024, -1), (-1, -1), (65536, 65536)):
-        monkeypatch.setattr(start.resource, "getrlimit", lambda what, pair=(soft, hard): pair)
-        start.make_room_for(1000)
+        monkeypatch.setattr(open_files.resource, "getrlimit", lambda what, pair=(soft, hard): pair)
+        open_files.make_room_for(1000)
     assert asked == [(1512, 524288), (1200, 1200), (1512, -1)]
+    monkeypatch.setattr(open_files.resource, "getrlimit", lambda what: (1024, 524288))
+    transport.Nodes({}, {f"n{n}": Node(f"n{n}", f"n{n}", n) for n in range(1000)})
+    assert asked[-1] == (6512, 524288)

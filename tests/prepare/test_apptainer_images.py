@@ -14,7 +14,7 @@ import pytest
 from allranks.core import BadInput, Facts, Node
 from allranks.node import apptainer_image
 from allranks.node.paths import RunDirectory, write_json
-from allranks.prepare import images, readiness
+from allranks.prepare import containers, images, readiness
 from allranks.prepare.failures import NotReady
 from allranks.spec import load
 from allranks.transport import NodeProgram, Nodes
@@ -156,3 +156,6 @@ def test_the_instance_is_started_from_the_built_image(engine: Path, home: Path, 
     assert made.image == REFERENCE and Path(made.reference).read_text() == f"SIF of {REFERENCE}"
     started = next(line for line in calls(engine) if line.startswith("instance start"))
     assert started.endswith(f"{made.reference} {made.name}") and f"apptainer pull {REFERENCE}" in said
+    base = made.name.rpartition("-")[0]
+    assert made.container == made.name == containers.instance_name(base, "x-0101-aaaa")
+    assert made.name != containers.instance_name(base, "x-0102-bbbb"), "what cleans one run ends no other's"

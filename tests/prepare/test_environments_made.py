@@ -42,9 +42,11 @@ def login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def activate(modules: tuple[str, ...] = (), script: str | None = None) -> environment.Activated:
+def activate(
+    modules: tuple[str, ...] = (), script: str | None = None, python: str = "python3"
+) -> environment.Activated:
     run = replace(RUN, environment=Environment(modules=modules, activate=script))
-    return asyncio.run(environment.activate(NodeProgram(LocalTransport("here")), run, "python3"))
+    return asyncio.run(environment.activate(NodeProgram(LocalTransport("here")), run, python))
 
 
 def test_modules_and_script_are_told_as_variables(login: Path) -> None:
@@ -65,6 +67,23 @@ def test_what_looks_like_a_secret_is_kept_apart() -> None:
     assert found.plain(["HF_TOKEN"]) == {"USE_KEY": "1", "CUDA_HOME": "/opt/cuda"}
     assert found.hidden(["HF_TOKEN"]) == {"MY_API_KEY": SECRET, **by_form}
     assert found.hidden([])["HF_TOKEN"] == "of-the-cluster"
+
+
+def test_a_python_in_the_home_is_found_after_activation(login: Path) -> None:
+    (login / "venv" / "bin").mkdir(parents=True)
+    (login / "venv" / "bin" / "python").symlink_to(sys.executable)
+    assert activate(("cuda/12",), python="~/venv/bin/python").python == str(login / "venv/bin/python")
+
+
+@pytest.mark.parametrize("python", ["~/no/python", "/no/python", "no-such-python"])
+def test_a_failed_activation_never_shows_the_nodes_environment(login: Path, monkeypatch, python: str) -> None:
+    """Its variables are on standard output, in base64, where no redactor finds a secret."""
+    monkeypatch.setenv("HF_TOKEN", SECRET)
+    with pytest.raises(NotReady) as refused:
+        activate(("cuda/12",), python=python)
+    (finding,) = refused.value.findings
+    assert "there is no " in finding.saw and finding.saw.endswith("python" if "/" in python else python)
+    assert len(finding.saw) < 200
 
 
 def test_a_hostile_name_is_a_word_and_no_command(login: Path) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import resource
 import select
 import signal
 import socket
@@ -20,6 +19,7 @@ from typing import Any, Callable, Dict, Mapping, NamedTuple, Optional, Tuple
 from allranks.core import BadInput, Problem
 from allranks.core.untrusted import mapping
 from allranks.node import processes, reserved_port
+from allranks.node.open_files import make_room_for
 from allranks.node.paths import RunDirectory, read_object, read_text, write_json
 from allranks.node.redaction import SHORTEST, too_short
 from allranks.node.supervisor import Supervisor
@@ -28,8 +28,6 @@ Keep = Callable[[RunDirectory, Mapping[str, Any], bytes, Mapping[str, str]], Any
 """Starts the run's keeper in a thread of this process and returns it; it has `port` and `is_alive()`."""
 
 START_SECONDS = 30.0
-OTHER_FILES = 512
-"""Open files of a head's supervisor and keeper besides the connections to its nodes."""
 LONGEST_ANSWER_BYTES = 1 << 16
 
 
@@ -229,14 +227,6 @@ def _supervise(order: Order, keep: Optional[Keep], say: Callable[[Dict[str, Any]
     finally:
         if held is not None:
             held.close()
-
-
-def make_room_for(nodes: int) -> None:
-    """Raises the soft limit of open files, if the hard one allows it: the keeper holds a connection to each node."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = nodes + OTHER_FILES if hard == resource.RLIM_INFINITY else min(nodes + OTHER_FILES, hard)
-    if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def reserved(order: Order) -> Tuple[Optional[socket.socket], Order]:

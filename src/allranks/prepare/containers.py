@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -24,6 +25,10 @@ from allranks.spec import Run
 from allranks.transport import Completed, NodeProgram, Unreachable
 
 ASK_SECONDS = 60.0
+CREATE_SECONDS = 1800.0
+"""Rootless podman first copies a large image with the user's ids, for minutes (containers/podman, issues 20845 and
+26479)."""
+
 LATE_LOOKS, LATE_SECONDS = 5, 1.0
 """How often a container is looked for whose making was cut. An idle one ends by itself in any case."""
 
@@ -117,6 +122,8 @@ async def ready(
     await call(program, ["mkdir", "-p", "-m", "0700", *(f"{wanted.home}/{name}" for name in WRITABLE)])
     if wanted.engine == "apptainer":
         step(f"an apptainer instance of {image.reference}")
+        name = instance_name(wanted.name, run_id)
+        wanted, contained = replace(wanted, name=name), replace(contained, name=name, container=name)
         return await instance_ready(program, wanted, contained)
     found = await inspect(program, wanted.engine, wanted.name)
     if found is not None:
@@ -138,7 +145,7 @@ async def make(
 ) -> Contained:
     step(f"a {wanted.engine} container of {contained.image}")
     try:
-        done = await program.transport.run(engine.create(wanted, run_id), timeout_seconds=ASK_SECONDS)
+        done = await program.transport.run(engine.create(wanted, run_id), timeout_seconds=CREATE_SECONDS)
     except BaseException:
         # After Ctrl-C or a time-out the engine may still make the container, and no record names it yet.
         with contextlib.suppress(NotReady, Unreachable):
@@ -337,6 +344,12 @@ async def remove(program: NodeProgram, contained: Contained) -> bool:
 # ---- apptainer ----
 
 
+def instance_name(name: str, run_id: str) -> str:
+    """An instance has no label that says whose it is, so its name contains the run's id: what cleans an old run must
+    not end a new one of the same file."""
+    return f"{name}-{hashlib.sha256(run_id.encode()).hexdigest()[:8]}"
+
+
 async def instance_ready(program: NodeProgram, wanted: Description, contained: Contained) -> Contained:
     """Starts a new instance. An old one is never used again: a start takes less than a second, and an instance holds
     nothing that could be lost."""
@@ -346,10 +359,16 @@ async def instance_ready(program: NodeProgram, wanted: Description, contained: C
             wanted.node,
             f"an apptainer instance {wanted.name} runs on {wanted.node}",
             expected="none of this name",
-            why="another run of this file is in it, or one was left.",
+            why="this run is in it, or it was left.",
             fix=f"allranks ps, then allranks stop RUN; or on {wanted.node}: apptainer instance stop {wanted.name}",
         )
-    done = await program.transport.run(apptainer.create(wanted), timeout_seconds=PIP_SECONDS)
+    try:
+        done = await program.transport.run(apptainer.create(wanted), timeout_seconds=PIP_SECONDS)
+    except BaseException:
+        # After Ctrl-C or a time-out it may run, and no record names it yet.
+        with contextlib.suppress(NotReady, Unreachable):
+            await end_instance(program, contained)
+        raise
     if done.code != 0:
         raise not_made(wanted, done)
     return contained
@@ -363,7 +382,7 @@ async def instance(program: NodeProgram, name: str) -> dict[str, Any] | None:
 
 async def end_instance(program: NodeProgram, contained: Contained) -> bool:
     """Ends the instance; returns whether there was one. It cannot be another run's: the listing has only the user's own
-    instances, and the name contains a digest of this home, the run's name and the node."""
+    instances, and the name contains digests of this home, the run's id and the node."""
     if await instance(program, contained.name) is None:
         return False
     await call(program, apptainer.end(contained.name))

@@ -10,7 +10,7 @@ from pathlib import Path
 from allranks.core import Finding, Node
 from allranks.prepare.failures import NotReady, blocked, last_words
 from allranks.spec import Run
-from allranks.transport import NodeProgram, Nodes, ProgramFailed, is_hidden
+from allranks.transport import Completed, NodeProgram, Nodes, ProgramFailed, is_hidden
 
 BUILD_SECONDS = 3700.0
 ACTIVATE_SECONDS = 120.0
@@ -22,10 +22,11 @@ env -0 | base64 -w0; echo
 exec 3>&1 1>&2
 for name in "$@"; do module load "$name" || exit 3; done
 case $activate in "~/"*) activate=$HOME/${activate#"~/"} ;; esac
+case $python in "~/"*) python=$HOME/${python#"~/"} ;; esac
 if [ -n "$activate" ]; then . "$activate" || exit 3; fi
 exec 1>&3
 env -0 | base64 -w0; echo
-command -v "$python"
+command -v "$python" || { echo "there is no $python" >&2; exit 3; }
 """
 """A script for a login shell, in which `module` is a function. It gets values as arguments; they are never part of its
 text."""
@@ -89,11 +90,13 @@ async def activate(program: NodeProgram, run: Run, python: str) -> Activated:
     done = await program.transport.run(argv, timeout_seconds=ACTIVATE_SECONDS)
     lines = done.out.decode("ascii", "replace").split("\n")
     if done.code != 0 or len(lines) < 3:
+        # Standard output has the node's whole environment, and with it secrets: it is never shown.
+        shown = Completed(done.code, b"", done.err)
         named = ", ".join([*run.environment.modules, *filter(None, [run.environment.activate])])
         raise blocked(
             "activation-failed",
             program.node,
-            f"{named} fails on {program.node}: {last_words(done)}",
+            f"{named} fails on {program.node}: {last_words(shown)}",
             expected=f"an environment with {python}",
             why="libraries and programs that the ranks need would not be found there.",
             fix=f"the same in a login shell on {program.node} shows the same error",

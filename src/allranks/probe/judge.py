@@ -64,8 +64,11 @@ class Context:
         (`name-loops-back`)."""
         looping = [e for e in self.results.ears.values() if self.several_hosts and is_loopback(e.address)]
         found = set()
+        by_target: dict[str, list[Dial]] = {}
+        for pair, dial in self.data.items():
+            by_target.setdefault(pair[1], []).append(dial)
         for ear in [*self.off_route, *looping]:
-            dials = [dial for pair, dial in self.data.items() if pair[1] == ear.node]
+            dials = by_target.get(ear.node)
             if dials and all(dial.outcome != OK for dial in dials):
                 found.add(ear.node)
         return frozenset(found)

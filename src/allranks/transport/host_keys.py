@@ -68,21 +68,34 @@ class KnownHere:
     own: Path | None
     accept_new: bool
 
-    def knows(self, host: str, addr: str, port: int | None) -> bool:
-        """Whether there is a key for the host already, in any file."""
-        return bool(self.store.match(host, addr, port)[0])
+    def knows(self, host: str, port: int | None) -> bool:
+        """Whether there is a key for the host already, in any file, under the name that a new one would get. asyncssh
+        would also take one of the same host at port 22, or of another host that had this address."""
+        return bool(self.store.match(name_of(host, port), "", None)[0])
 
     def pin(self, host: str, port: int, key: asyncssh.SSHKey) -> None:
         """Appends the key; the file is made readable for its owner alone."""
-        name = host if port == 22 else f"[{host}]:{port}"
-        line = f"{name} {key.export_public_key().decode().strip()}\n"
+        line = f"{name_of(host, port)} {key.export_public_key().decode().strip()}\n"
         self.store.load(line)
         if self.own is None:
             return
         self.own.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = os.open(self.own, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         with os.fdopen(handle, "a", encoding="ascii") as file:
-            file.write(line)
+            file.write(line if ends_with_a_line(self.own) else "\n" + line)
+
+
+def name_of(host: str, port: int | None) -> str:
+    """A host as known_hosts names it."""
+    return host if port in (None, 22) else f"[{host}]:{port}"
+
+
+def ends_with_a_line(file: Path) -> bool:
+    """Whether a file is empty or its last line is whole: an entry must not be glued to another one."""
+    with open(file, "rb") as content:
+        size = content.seek(0, os.SEEK_END)
+        content.seek(max(0, size - 1))
+        return content.read(1) in (b"", b"\n")
 
 
 def files(said: Any, default: Sequence[str]) -> tuple[Path, ...]:

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from allranks.core import Node
+from allranks.node.open_files import make_room_for
 from allranks.node.redaction import SHORTEST
 from allranks.spec import Run
 from allranks.spec.launchers import HERE, find
@@ -20,6 +21,9 @@ from allranks.transport.program import NodeProgram, ProgramFailed
 
 AT_ONCE = 64
 """Calls under way at the same time: enough to hide the latency of 1,000 nodes, few enough for open files."""
+
+FILES_EACH = 6
+"""A connection or the pipes of an `ssh` for calls, the same for a stream that stays open (a probe's listener)."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class Nodes:
 
     def __init__(self, programs: Mapping[str, NodeProgram], nodes: Mapping[str, Node]):
         self.programs, self.nodes = dict(programs), dict(nodes)
+        make_room_for(len(self.nodes), FILES_EACH)
 
     def __getitem__(self, name: str) -> NodeProgram:
         return self.programs[name]

@@ -47,7 +47,7 @@ class Client(asyncssh.SSHClient):
         self.connected = True
 
     def validate_host_public_key(self, host: str, addr: str, port: int, key: asyncssh.SSHKey) -> bool:
-        self.changed = self.known.knows(host, addr, port)
+        self.changed = self.known.knows(host, port)
         if self.known.accept_new and not self.changed:
             self.known.pin(host, port, key)
             return True
