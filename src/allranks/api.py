@@ -38,8 +38,8 @@ from allranks.core import (
     Facts,
     Finding,
     Problem,
+    diagnosis_from_json,
     finding_from_json,
-    where_from_json,
 )
 from allranks.core.untrusted import integer, mapping, mappings, number, text
 from allranks.plan.result import Plan
@@ -221,8 +221,7 @@ class RunState:
 
 def state_of(raw: Mapping[str, Any]) -> RunState:
     found = mapping(raw.get("diagnosis"))
-    known = {name: value for name, value in found.items() if name in Diagnosis.__dataclass_fields__}
-    cause = Diagnosis(**{**known, "where": where_from_json(found.get("where"))}) if "cause" in known else None
+    cause = diagnosis_from_json(dict(found)) if {"cause", "confidence"} <= found.keys() else None
     return RunState(
         id=str(raw.get("id")),
         name=text(raw.get("name")),

@@ -12,6 +12,8 @@ import pytest
 
 from allranks import cli
 from allranks.cli import log_files
+from allranks.core import Diagnosis, Where
+from allranks.node import paths, processes
 from allranks.node.stall_evidence import wchan
 from tests.harness import Harness, free_port
 
@@ -158,3 +160,23 @@ def test_a_terminal_that_lacks_a_sign_gets_it_spelt_out_and_no_fault(tmp_path: P
     )  # fmt: skip
     assert done.returncode == 1 and b"\x1b" not in done.stdout + done.stderr
     assert b"Traceback" not in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize(("cause", "told"), [("cuda-oom", "cuda-oom"), ("of-a-newer-version", "unproven")])
+def test_the_verdict_of_a_lost_run_is_read_whatever_is_in_it(
+    home: Path, capsys, cause: str, told: str
+) -> None:
+    directory = paths.RunDirectory("lora-0101-aaaa")
+    directory.create(node="node-0", keeper=True)
+    gone = {**processes.record_of(processes.identify("node-0", directory.run_id)), "start_time": 1}
+    paths.write_json(directory.keeper.identity, {"process": gone, "port": 1})
+    found = Diagnosis(
+        cause, "certain", Where("node-1", 3), collateral=(Where("node-0", 0),), why="because"
+    ).as_json()
+    state = {"state": "running", "nodes": ["node-0"], "diagnosis": {**found, "new": 1}}
+    paths.write_json(directory.keeper.state, state)
+    code = cli.main(["diagnose", directory.run_id, "--json"])
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["cause"], code) == (told, 3 if told == "unproven" else 1)
+    assert answer["collateral"][0]["rank"] == 0 and cause in answer["why"] + answer["cause"]
+    assert cli.main(["diagnose", directory.run_id]) == code and "node-1" in capsys.readouterr().out

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from allranks.core import BadInput
+from allranks.core import BadInput, Diagnosis, Where
 from allranks.node import journal, paths, processes, run_reader, stop
 from allranks.output import console, table
 from tests.harness import until
@@ -89,6 +89,14 @@ def test_a_lost_run_says_that_its_keeper_died_and_whether_the_machine_did(run):
     assert run_reader.status("r1").get("diagnosis") is None, "it lives"
     keeper_is(run, boot_id="the boot before")
     assert run_reader.status("r1")["diagnosis"]["cause"] == "node-failure"
+
+
+def test_a_lost_run_is_not_blamed_on_what_ended_an_earlier_attempt(run):
+    told = Diagnosis("cuda-oom", "certain", Where(rank=3)).as_json()
+    keeper_is(run, start_time=1)
+    for of_earlier, cause in ((True, "supervisor-lost"), (False, "cuda-oom")):
+        paths.write_json(run.keeper.state, {"state": "running", "diagnosis": told, "of_earlier": of_earlier})
+        assert run_reader.status("r1")["diagnosis"]["cause"] == cause
 
 
 def test_runs_come_newest_first_and_odd_folders_are_no_runs(run, home):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
 from allranks.core import BadInput
 from allranks.output.live_page import application as served
+from allranks.output.live_page import channel as channels
 from allranks.output.live_page import log_reader
 from allranks.output.live_page.access import Guard
 from allranks.output.live_page.application import Page, application
@@ -109,6 +112,55 @@ def test_no_script_can_make_markup() -> None:
             assert word not in text, (name, word)
         if name.endswith((".html", ".js", ".css")) and not name.startswith("vendor/"):
             assert "http://www.w3.org" in text or "://" not in text, f"{name} names another host"
+
+
+# ---- the end ----
+
+
+class Head:
+    """In the place of the program on a run's head."""
+
+    def __init__(self, *states: str) -> None:
+        self.states, self.followed = list(states), 0
+
+    async def call(self, *words: str) -> dict[str, Any]:
+        if words[:2] == ("read", "chunk"):
+            return {"size_bytes": 0}
+        found = {
+            "cause": "supervisor-lost",
+            "confidence": "likely",
+            "where": {"node": "a"},
+            "evidence": ["gone"],
+        }
+        state = self.states.pop(0) if len(self.states) > 1 else self.states[0]
+        return {"state": state, "why": "its keeper is gone", "diagnosis": found, "name": "night"}
+
+    async def follow(self, *words: str) -> AsyncIterator[dict[str, Any]]:
+        self.followed += 1
+        yield {"text": json.dumps({"at": 1.0, "kind": "beat", "rank": 0, "data": {"step": 4}}) + "\n"}
+
+
+def test_a_run_whose_keeper_died_is_lost_on_its_page_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its journal has no last state. A run that only was not heard is followed again."""
+    head = Head(
+        "running", "running", "lost"
+    )  # asked before the first event, and after each end of the journal
+
+    @contextlib.asynccontextmanager
+    async def connected(run_id: str) -> AsyncIterator[Head]:
+        yield head
+
+    async def no_document(*words: object) -> dict[str, Any]:
+        return {}
+
+    monkeypatch.setattr(channels.index, "connected_head", connected)
+    monkeypatch.setattr(channels, "document", no_document)
+    monkeypatch.setattr(channels, "AGAIN_SECONDS", 0.0)
+    channel = Channel("night-1")
+    asyncio.run(asyncio.wait_for(channel.follow(), 30))
+    told = channel.record.head(1.0)
+    assert (told["state"], told["ended"], told["why"]) == ("lost", True, "its keeper is gone")
+    assert told["diagnosis"]["cause"] == "supervisor-lost" and head.followed == 2
 
 
 # ---- stopping ----

@@ -117,6 +117,22 @@ def test_bytes_a_step_come_from_the_steps_that_were_counted() -> None:
     assert summary["node_rss_bytes"] == 7
 
 
+@pytest.mark.parametrize("again", [101, 501, 1001])
+def test_what_is_loaded_between_two_attempts_is_no_traffic_of_steps(again: int) -> None:
+    collector, value, at = Collector(), 10**9, 0.0
+    for first, last in ((1, 1000), (again, again + 200)):
+        collector.add(Event(at, "start", "a", 0, {"pid": 4}).as_json())
+        for step in range(first, last + 1):
+            at, value = (
+                at + 1.0,
+                value + (1000 if step - first > 1 else 90_000),
+            )  # ZeRO-3 traces the first ones
+            data = {"phase": "training", "step": step, "carried": [step, value]}
+            collector.add(Event(at, "beat", "a", 0, data).as_json())
+        value += 5_000_000
+    assert collector.summary()["received_bytes_per_step"] == pytest.approx(1000)
+
+
 def test_a_counter_that_began_again_or_is_no_number_counts_nothing() -> None:
     collector = Collector()
     for step, value in ((4, 900), (5, 100), (6, 300), (7, None), (8, "x")):

@@ -29,7 +29,7 @@ from allranks.cli.log_files import (
 )
 from allranks.cli.log_matcher import suspects
 from allranks.cli.planned_figures import planned_figures
-from allranks.core import BadInput, Diagnosis, Problem, Where, where_from_json
+from allranks.core import BadInput, Diagnosis, Problem, Where, diagnosis_from_json
 from allranks.core.causes import UNPROVEN
 from allranks.core.text import spelt_out
 
@@ -132,6 +132,7 @@ def of_lost_run(paths: list[str]) -> Diagnosis | None:
         return None
     import asyncio
 
+    from allranks.diagnose.catalogue import ids
     from allranks.node import run_reader
     from allranks.runs.index import find
 
@@ -142,7 +143,10 @@ def of_lost_run(paths: list[str]) -> Diagnosis | None:
     found = state.get("diagnosis")
     if state.get("state") != "lost" or not isinstance(found, dict):
         return None
-    return Diagnosis(**{**found, "where": where_from_json(found["where"])})
+    told = diagnosis_from_json(found)
+    if told.cause not in ids():  # of a newer version
+        return replace(told, cause=UNPROVEN, confidence="unproven", why=f"{told.cause}: {told.why}")
+    return told
 
 
 def print_diagnosis(answer: Answer, paths: list[str]) -> None:

@@ -121,6 +121,16 @@ def finding_from_json(data: Dict[str, Any]) -> Finding:
     return Finding(**values)
 
 
+def diagnosis_from_json(data: Dict[str, Any]) -> Diagnosis:
+    """Reads a diagnosis back; keys of a newer version are ignored, not an error."""
+    known = {f.name for f in fields(Diagnosis)}
+    values = {k: v for k, v in data.items() if k in known}
+    values["where"] = where_from_json(data.get("where"))
+    values["evidence"] = tuple(data.get("evidence") or ())
+    values["collateral"] = tuple(map(where_from_json, data.get("collateral") or ()))
+    return Diagnosis(**values)
+
+
 def stopping_launch(findings: Iterable[Finding], accept: Container[str] = ()) -> List[Finding]:
     """The findings that forbid a launch, without those that the user accepts by id."""
     return [f for f in findings if f.stops_launch and f.id not in accept]

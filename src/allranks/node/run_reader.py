@@ -92,7 +92,8 @@ def _status(directory: RunDirectory) -> Dict[str, Any]:
         unwritten = why_unwritten(directory)
         why = "its keeper is gone and wrote no last state" + (f": {unwritten}" if unwritten else "")
         gone = _keeper_gone(directory, keeper.get("process") or keeper, why)
-        entry.update(state="lost", why=why, diagnosis=entry.get("diagnosis") or gone)
+        told = None if entry.get("of_earlier") else entry.get("diagnosis")
+        entry.update(state="lost", why=why, diagnosis=told or gone)
     elif entry["state"] not in FINAL and keeper_alive is None:
         entry.update(_silence(directory, keeper))
     elif entry["state"] not in FINAL:

@@ -100,6 +100,8 @@ class Collector:
         if record is None:
             return
         record["starts"] += 1
+        for name in ("carried_begun", "carried_from"):  # what was loaded since is no traffic of steps
+            record.pop(name, None)
         record.update(node=text(event.get("node")), code=None, exception=None, phase="importing", last_at=at)
         for name in ("pid", "host", "local_rank", "python", "torch", "gpu", "versions", "world_size"):
             if data.get(name) is not None:
@@ -138,10 +140,13 @@ class Collector:
         if not isinstance(carried, list) or len(carried) != 2:
             return
         step, value = integer(carried[0]), integer(carried[1])
-        if value is None or step is None or step < TRACED_STEPS:
+        if value is None or step is None:
             return
-        first = record.get("carried_from")
-        if first is None or value < first[1]:
+        begun = record.setdefault("carried_begun", step) if record["starts"] > 1 else 1
+        if step - begun + 1 < TRACED_STEPS:
+            return
+        first, last = record.get("carried_from"), record.get("carried_to")
+        if first is None or value < first[1] or (last is not None and step < last[0]):
             record["carried_from"] = (step, value)
         record["carried_to"] = (step, value)
 

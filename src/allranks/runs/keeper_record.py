@@ -60,6 +60,7 @@ class Record:
             "nodes": nodes,
             "findings": [],
             "diagnosis": None,
+            "of_earlier": False,  # the diagnosis is of an attempt before the present one
             "adapter": None,
             "can_save": False,
             "saved": None,
@@ -124,13 +125,14 @@ class Record:
         if ends is not None:
             keeper_log_ends.write(self.directory.keeper.log_ends, ends, diagnosis.where)
         self.verdict = self.state_now["diagnosis"] = diagnosis.as_json()
+        self.state_now["of_earlier"] = False
         self.note(diagnosis)
 
     def first_word(self, diagnosis: Diagnosis) -> None:
         """Writes the provisional diagnosis, before all nodes were heard. The verdict replaces it. Only the verdict
         causes an alert."""
         first = replace(diagnosis, provisional=True)
-        self.state_now["diagnosis"] = first.as_json()
+        self.state_now.update(diagnosis=first.as_json(), of_earlier=False)
         self.note(first)
 
     def forget_attempt(self) -> None:
@@ -138,13 +140,13 @@ class Record:
         again."""
         self.said.clear()
         self.drop_first_word()
-        self.state_now.update(step=None, why="", can_save=False)
+        self.state_now.update(step=None, why="", can_save=False, of_earlier=True)
 
     def drop_first_word(self) -> None:
         """Removes the provisional diagnosis if no verdict follows: the run did not fail after all, starts again, or
         the keeper failed. The verdict of an earlier attempt comes back."""
         if (self.state_now["diagnosis"] or {}).get("provisional"):
-            self.state_now["diagnosis"] = self.verdict
+            self.state_now.update(diagnosis=self.verdict, of_earlier=self.verdict is not None)
 
     def drop_verdict(self) -> None:
         """Removes the verdict of an earlier attempt, because the run has succeeded. The journal keeps it."""

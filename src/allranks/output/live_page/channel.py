@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from allranks.core import AllranksError
+from allranks.core.run_states import FINAL
 from allranks.core.untrusted import integer
 from allranks.output.json_values import finite
 from allranks.output.live_page.run_record import RunRecord
@@ -82,6 +83,16 @@ class Channel:
             if self.offset >= self.record.size_bytes:
                 self.caught_up.set()
             await asyncio.sleep(0)
+        await self.end(head)
+
+    async def end(self, head: NodeProgram) -> None:
+        """After the last line: the journal of a run whose keeper died has no last state, but the run's status has one.
+        If the run has not ended, it is followed again."""
+        if self.record.run_state not in FINAL:
+            status = await head.call("read", "status", self.id)
+            if status.get("state") not in FINAL:
+                return
+            self.record.end(status)
         self.record.ended = True
 
     async def prepare(self, head: NodeProgram) -> None:

@@ -136,6 +136,12 @@ class RunRecord:
             self.stacks[rank] = frames
             self.changed.add("stacks")
 
+    def end(self, status: Mapping[str, Any]) -> None:
+        """Takes the run's last state from its status."""
+        self.run_state, self.why = text(status.get("state")) or self.run_state, text(status.get("why")) or ""
+        self.collector.diagnosis = mapping(status.get("diagnosis")) or self.collector.diagnosis
+        self.changed.add("run")
+
     # ---- the answers ----
 
     @property

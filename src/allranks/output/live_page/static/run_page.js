@@ -124,6 +124,7 @@ export class RunPage {
     const notes = [];
     if (!this.model.connected) notes.push("The connection to the page's server is lost, and the page tries again. The values are old.");
     else if (!run.reached && !run.ended) notes.push(`The run's head does not answer: ${run.why || "no answer yet"}. The page tries again.`);
+    else if (run.ended && run.state === "lost" && run.why) notes.push(`The run is lost: ${run.why}.`);
     if (run.size_bytes > 0 && run.read_bytes < run.size_bytes * 0.98 && run.size_bytes - run.read_bytes > 65536) {
       notes.push(`Reading the journal: ${bytes(run.read_bytes)} of ${bytes(run.size_bytes)}.`);
     }
