@@ -146,3 +146,16 @@ def test_a_node_that_cannot_be_reached_is_named_once_with_its_fix(home, capsys, 
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith("nosuch.invalid: its name does not resolve") and "port 22" in said[0]
     assert said[1].startswith("  fix  correct the name") and len(said) == 2
+
+
+@pytest.mark.parametrize("words", [["explain"], ["explain", "--json"], ["explain", "cuda-oom"]])
+def test_an_output_that_is_full_is_said_and_is_no_fault_of_ours(words: list[str]) -> None:
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "allranks.cli", *words],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, "the output cannot be written: No space left on device\n")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import errno
 import importlib
 import io
 import os
@@ -112,10 +113,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # The reader (head, less) has gone: there is nothing left to print, and Python must not print an error at
         # exit.
-        with contextlib.suppress(OSError, ValueError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
+        return 1
+    except OSError as error:
+        drop_output()
+        print(f"the output cannot be written: {error.strerror or error}", file=sys.stderr)
         return 1
     return code
+
+
+def drop_output() -> None:
+    """What is still to be printed goes nowhere."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def is_of_output(error: Exception) -> bool:
+    """Whether standard output raised this error: the same happens to an empty line."""
+    if not isinstance(error, OSError) or error.filename is not None:
+        return False
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO):
+        return False
+    try:
+        print(flush=True)
+    except OSError:
+        return True
+    return False
 
 
 def split_command(words: Sequence[str]) -> tuple[Sequence[str], Sequence[str] | None]:
@@ -148,7 +171,7 @@ def unrecognized(options: argparse.Namespace, words: Sequence[str], rest: Sequen
 
 
 def called(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
-    """The verb's exit code. Prints every error except a closed pipe, and returns its exit code."""
+    """The verb's exit code. Prints every error, and returns its exit code; raises the errors of standard output."""
     if options.print_completion:
         print(completion.script(options.print_completion))
         return 0
@@ -172,6 +195,8 @@ def called(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise
     except Exception as error:
+        if is_of_output(error):
+            raise
         return say_fault(error, as_json)
 
 
