@@ -114,3 +114,38 @@ def test_a_time_limit_is_left_out_and_what_it_limits_is_the_command(here: Path, 
     assert any("timeout 2h is left out" in saw for saw in left_out(run))
     run = read(f"timeout 5 nc -z node 22\n{limit} python train.py\n")
     assert run.train.command[0].endswith("train.py")
+
+
+OWN = 'DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)\n'
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("ROOT=$(pwd)\ncd sub\ntorchrun t.py --data $ROOT/data --x=$ROOT/y\n", ("../data", "--x=../y")),
+        ("cd sub\nROOT=`pwd`\ntorchrun t.py --data $ROOT/data --x=$ROOT/y\n", ("data", "--x=../sub/y")),
+        ("ROOT=$(pwd)\ntorchrun t.py --data $ROOT/data --x=$ROOT/y\n", ("data", "--x=./y")),
+        (OWN + "cd $DIR\ntorchrun t.py --data $DIR/data --x=$DIR/../y\n", ("data", "--x=../scripts/../y")),
+        (OWN + "cd $DIR/..\ntorchrun t.py --data $DIR/data --x=${DIR%/*}/y\n", ("scripts/data", "--x=./y")),
+        (OWN + "cd sub/cfg\ntorchrun t.py --data $DIR/data\n", ("../../scripts/data",)),
+        ("cd sub\nA=$(pwd)\ncd ..\ntorchrun t.py --data $A/data\n", ("sub/data",)),
+        ("cd sub\nA=$(pwd)\ncd /x\nB=$(pwd)\ntorchrun t.py --data $B/data\n", ("/x/data",)),
+    ],
+)
+def test_what_pwd_gave_keeps_its_meaning_after_a_change_of_folder(
+    here: Path, script: str, words: tuple[str, ...]
+) -> None:
+    (here / "scripts").mkdir()
+    (here / "scripts" / "train.sh").write_text(script)
+    run = load_typed(Typed(words=("bash", "scripts/train.sh")))
+    assert tuple(word for word in run.train.command[1:] if word != "--data") == words
+
+
+def test_the_script_beside_is_found_and_a_folder_that_is_not_known_is_refused(here: Path) -> None:
+    (here / "scripts").mkdir()
+    script = OWN + "export LOGS=$DIR/logs\ncd $DIR\ntorchrun $DIR/t.py\n"
+    (here / "scripts" / "train.sh").write_text(script)
+    run = load_typed(Typed(words=("bash", "scripts/train.sh")))
+    assert run.train.command == (str(here / "scripts/t.py"),) and run.train.workdir == str(here / "scripts")
+    assert run.env["LOGS"] == "logs"
+    assert "$(pwd)" in problem("ROOT=$(pwd)\ncd /elsewhere\ntorchrun t.py --data $ROOT/data\n")

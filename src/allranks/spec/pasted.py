@@ -20,6 +20,7 @@ from allranks.spec.commands import Command, Home, Unknown
 from allranks.spec.commands._counting import settle
 from allranks.spec.problems import MAX_SHOWN_PATH, Wrong, shown
 from allranks.spec.reading import Reading
+from allranks.spec.shell_folders import placed
 from allranks.spec.shell_session import Session, follow
 from allranks.spec.start import flow
 from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree, plain, scalar_value
@@ -117,7 +118,8 @@ def follow_script(
         session.folder = posixpath.normpath(posixpath.join(folder, session.folder))
     command.keys.pop("train.workdir", None)
     session.folder = session.folder or folder or None
-    command.environ = {**command.environ, **{k: v for k, v in session.values.items() if isinstance(v, str)}}
+    values = {k: placed(v, session.folder) for k, v in session.values.items() if isinstance(v, str)}
+    command.environ = {**command.environ, **values}
     take_session(command, session)
 
 

@@ -1,11 +1,17 @@
-"""The parts of a script that mean its own folder, and the files that it writes."""
+"""The folders of a script: where it lies, is started and goes; what it sources, and what it writes."""
 
 from __future__ import annotations
 
 import posixpath
 import re
+from typing import TYPE_CHECKING
 
-from allranks.spec.shell import Statement
+from allranks.spec.commands import Unknown
+from allranks.spec.shell import Statement, Word
+from allranks.spec.shell_values import HERE, mark
+
+if TYPE_CHECKING:
+    from allranks.spec.shell_session import Session
 
 OWN_FOLDER = re.compile(
     r"""\$\(\s*(?:cd\s+(?:--\s+)?["']?)?(?:(?:\$\(|`)\s*)?dirname\s+(?:--\s+)?["']?(?:\$\(readlink -f )?["']?"""
@@ -18,14 +24,64 @@ def own_folders(found: list[Statement], folder: str) -> dict[str, str | list[str
     """Each `$(…)` of a script that means its own folder, with that folder."""
     parts = [part for one in found for word in one.words for part in word.parts if part.kind == "opaque"]
     matches = {part.text: OWN_FOLDER.fullmatch(part.text) for part in parts}
-    return {
-        text: posixpath.normpath(folder + match.group(1))
-        for text, match in matches.items()
-        if match is not None
-    }
+    places = {text: posixpath.normpath(folder + match.group(1)) for text, match in matches.items() if match}
+    return {text: from_here(place) for text, place in places.items()}
+
+
+def from_here(path: str) -> str:
+    """A path that keeps its meaning when the script changes its folder."""
+    return path if path.startswith(("/", "~", HERE)) else f"{HERE}/{path}".removesuffix("/.")
+
+
+def placed(text: str, folder: str | None) -> str:
+    """A value as it is written in `folder`, which is relative to the script's start. What is written in a folder of
+    another kind is marked as unknown."""
+    if HERE not in text:
+        return text
+    folder = folder or "."
+    if folder.startswith(("/", "~", "..")):
+        return text.replace(HERE, mark("$(pwd)"))
+    if text.startswith(HERE) and HERE not in text[1:]:
+        return posixpath.relpath(text[1:].lstrip("/") or ".", folder)
+    return text.replace(HERE, posixpath.relpath(".", folder))
+
+
+def stand(session: Session, folder: str | list[str] | None) -> None:
+    """The shell is in this folder now."""
+    session.values["$(pwd)"] = session.values["`pwd`"] = folder
 
 
 def files_written(redirections: list[str]) -> list[str]:
     """The files that redirections write to, without devices."""
     targets = [one.lstrip("0123456789&>|") for one in redirections if ">" in one and ">&" not in one]
     return [one for one in targets if one and not one.startswith("/dev/")]
+
+
+def change_folder(session: Session, target: str) -> None:
+    if isinstance(target, Unknown):
+        session.leave(f"cd {target}", f"{target.needs} is not known here.", "train: {workdir: the folder}")
+    elif target.startswith(("/", "~")):
+        session.folder = target
+    else:
+        session.folder = posixpath.normpath(posixpath.join(session.folder or "", target))
+    stand(session, None if session.folder is None else from_here(session.folder))
+
+
+def source(session: Session, rest: list[Word]) -> None:
+    """A script that is sourced; what a login shell reads anyway is passed over."""
+    path = (session.known(rest[0]) or [""])[0] if rest else ""
+    if isinstance(path, Unknown) or "/" not in path:
+        what = f"source {path}".strip()
+        session.leave(what, "its path is not known.", "environment: {activate: the script's path}")
+        return
+    if posixpath.basename(path) in ("conda.sh", ".bashrc", ".bash_profile", ".profile", "profile"):
+        return
+    path = (
+        path
+        if path.startswith(("/", "~"))
+        else posixpath.normpath(posixpath.join(session.folder or "", path))
+    )
+    if session.activate is not None and session.activate != path:
+        session.leave(f"source {path}", "one script can be sourced.", f"source it in {session.activate}")
+    else:
+        session.activate = path

@@ -18,8 +18,8 @@ from allranks.spec.commands import Home, Unknown, timeout
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.shell import Statement, Word, array, assignment, statements
 from allranks.spec.shell_branches import Branches
-from allranks.spec.shell_folders import files_written, own_folders
-from allranks.spec.shell_values import HOME, Values, readable, unresolved
+from allranks.spec.shell_folders import change_folder, files_written, own_folders, placed, source, stand
+from allranks.spec.shell_values import HERE, HOME, Values, readable, unresolved
 
 HARMLESS = re.compile(
     r"\[|\[\[|:|cat|clear|date|declare|df|du|echo|env|eval|exit|false|free|hash|head|hostname|id|let|local|logger|ls|"
@@ -90,7 +90,7 @@ class Session:
 
     def known(self, word: Word) -> list[str]:
         """The words that one word expands to. A word with an unknown value stays as it is written."""
-        return [known(text) for text in word.expanded(self.values)]
+        return [known(placed(text, self.folder)) for text in word.expanded(self.values)]
 
 
 def known(text: str) -> str:
@@ -107,7 +107,7 @@ def follow(
     script lies, `arguments` what it was given. Raises Wrong if there is no such command, or more than one."""
     is_script = script_folder is not None
     session = Session(dict(values), is_script)
-    session.values["$(pwd)"] = session.values["`pwd`"] = session.values.get("PWD", ".")
+    stand(session, session.values.get("PWD", HERE))
     given = {str(n): word for n, word in enumerate(arguments, 1)}
     session.values.update({**(dict.fromkeys("123456789", "") if is_script else {}), **given})
     session.values.update({"@": list(arguments), "*": list(arguments), "#": str(len(arguments))})
@@ -315,35 +315,6 @@ def change(session: Session, name: str, plain: list[str], certain: bool) -> None
         values.update(dict.fromkeys("123456789@*#"))
 
 
-def change_folder(session: Session, target: str) -> None:
-    if isinstance(target, Unknown):
-        session.leave(f"cd {target}", f"{target.needs} is not known here.", "train: {workdir: the folder}")
-    elif target.startswith(("/", "~")):
-        session.folder = target
-    else:
-        session.folder = posixpath.normpath(posixpath.join(session.folder or "", target))
-
-
-def source(session: Session, rest: list[Word]) -> None:
-    """A script that is sourced; what a login shell reads anyway is passed over."""
-    path = (session.known(rest[0]) or [""])[0] if rest else ""
-    if isinstance(path, Unknown) or "/" not in path:
-        what = f"source {path}".strip()
-        session.leave(what, "its path is not known.", "environment: {activate: the script's path}")
-        return
-    if posixpath.basename(path) in ("conda.sh", ".bashrc", ".bash_profile", ".profile", "profile"):
-        return
-    path = (
-        path
-        if path.startswith(("/", "~"))
-        else posixpath.normpath(posixpath.join(session.folder or "", path))
-    )
-    if session.activate is not None and session.activate != path:
-        session.leave(f"source {path}", "one script can be sourced.", f"source it in {session.activate}")
-    else:
-        session.activate = path
-
-
 def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
     name, right, appended = assignment(word) or ("", Word(), False)
     items = array(right, session.values)
@@ -385,6 +356,7 @@ def launch(session: Session, statement: Statement) -> None:
     while words and assignment(words[0]):
         assign(session, words.pop(0), exported=True, certain=True)
     session.words = [one for word in words for one in session.known(word)]
+    session.exported = {name: placed(value, session.folder) for name, value in session.exported.items()}
     if statement.redirections:
         session.left_out.append(
             (" ".join(statement.redirections), "each rank has its own log.", "allranks logs")

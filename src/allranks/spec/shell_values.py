@@ -11,6 +11,10 @@ Values = Mapping[str, "str | list[str] | None"]
 """Values by the variables' names. An array is a list; None is a value that only the shell would know."""
 
 
+HERE = "\ue003"
+"""A private character that stands for the folder in which a script is started: relative paths change their meaning
+with each `cd`, and what `$(pwd)` gave before does not."""
+
 OPEN, CLOSE, BLANK = "\ue000", "\ue001", "\ue002"
 """Private characters: two enclose an unknown part of a value, the third replaces its blanks so that the value is not
 split there."""
@@ -24,7 +28,7 @@ def unresolved(text: str) -> str | None:
 
 def readable(text: str) -> str:
     """A value with its unknown parts as they are written."""
-    return text.replace(OPEN, "").replace(CLOSE, "").replace(BLANK, " ")
+    return text.replace(OPEN, "").replace(CLOSE, "").replace(BLANK, " ").replace(HERE, ".")
 
 
 def mark(text: str) -> str:
