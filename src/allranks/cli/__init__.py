@@ -123,7 +123,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def drop_output() -> None:
-    """What is still to be printed goes nowhere."""
+    """Drops all further output."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

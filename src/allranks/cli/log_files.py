@@ -53,7 +53,7 @@ BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
 def is_gap(note: str) -> bool:
-    """Whether a note says that a log was not read, or only a part of it. What it did not show may be the cause."""
+    """Whether a note says that a log was not read, or only a part of it. The missing part may hold the cause."""
     return note.startswith(UNREAD) or DAMAGED in note
 
 

@@ -100,7 +100,7 @@ class Collector:
         if record is None:
             return
         record["starts"] += 1
-        for name in ("carried_begun", "carried_from"):  # what was loaded since is no traffic of steps
+        for name in ("carried_begun", "carried_from"):  # loading is not traffic of steps
             record.pop(name, None)
         record.update(node=text(event.get("node")), code=None, exception=None, phase="importing", last_at=at)
         for name in ("pid", "host", "local_rank", "python", "torch", "gpu", "versions", "world_size"):

@@ -26,8 +26,8 @@ from allranks.transport import Completed, NodeProgram, Unreachable
 
 ASK_SECONDS = 60.0
 CREATE_SECONDS = 1800.0
-"""Rootless podman first copies a large image with the user's ids, for minutes (containers/podman, issues 20845 and
-26479)."""
+"""Rootless podman first copies a large image with the user's ids, for minutes (see issues 20845 and 26479 of
+containers/podman)."""
 
 LATE_LOOKS, LATE_SECONDS = 5, 1.0
 """How often a container is looked for whose making was cut. An idle one ends by itself in any case."""
@@ -345,7 +345,7 @@ async def remove(program: NodeProgram, contained: Contained) -> bool:
 
 
 def instance_name(name: str, run_id: str) -> str:
-    """An instance has no label that says whose it is, so its name contains the run's id: what cleans an old run must
+    """An instance has no label that says whose it is, so its name contains the run's id: cleaning an old run must
     not end a new one of the same file."""
     return f"{name}-{hashlib.sha256(run_id.encode()).hexdigest()[:8]}"
 

@@ -34,8 +34,8 @@ def from_here(path: str) -> str:
 
 
 def placed(text: str, folder: str | None) -> str:
-    """A value as it is written in `folder`, which is relative to the script's start. What is written in a folder of
-    another kind is marked as unknown."""
+    """A value as it is written in `folder`, which is relative to the script's start. A value is marked as unknown if
+    that folder is of another kind."""
     if HERE not in text:
         return text
     folder = folder or "."

@@ -69,8 +69,9 @@ class KnownHere:
     accept_new: bool
 
     def knows(self, host: str, port: int | None) -> bool:
-        """Whether there is a key for the host already, in any file, under the name that a new one would get. asyncssh
-        would also take one of the same host at port 22, or of another host that had this address."""
+        """Whether there is a key for the host already, in any file, under the name that a new one would get.
+
+        asyncssh would also take a key of the same host at port 22, or one of a host that had this address before."""
         return bool(self.store.match(name_of(host, port), "", None)[0])
 
     def pin(self, host: str, port: int, key: asyncssh.SSHKey) -> None:

@@ -139,7 +139,7 @@ class RunRecord:
     def end(self, status: Mapping[str, Any]) -> None:
         """Takes the run's last state from its status."""
         self.run_state, self.why = text(status.get("state")) or self.run_state, text(status.get("why")) or ""
-        self.collector.diagnosis = mapping(status.get("diagnosis")) or self.collector.diagnosis
+        self.collector.diagnosis = dict(mapping(status.get("diagnosis"))) or self.collector.diagnosis
         self.changed.add("run")
 
     # ---- the answers ----
