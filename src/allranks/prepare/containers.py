@@ -26,8 +26,8 @@ from allranks.transport import Completed, NodeProgram, Unreachable
 
 ASK_SECONDS = 60.0
 CREATE_SECONDS = 1800.0
-"""Rootless podman first copies a large image with the user's ids, for minutes (see issues 20845 and 26479 of
-containers/podman)."""
+"""Rootless podman first copies a large image with the user's ids. On containers/podman, issues 20845 and 26479 report
+minutes."""
 
 LATE_LOOKS, LATE_SECONDS = 5, 1.0
 """How often a container is looked for whose making was cut. An idle one ends by itself in any case."""
