@@ -26,7 +26,7 @@ from allranks.transport import Completed, NodeProgram, Unreachable
 
 ASK_SECONDS = 60.0
 CREATE_SECONDS = 1800.0
-"""Rootless podman first copies a large image with the user's ids. On containers/podman, issues 20845 and 26479 report
+"""Rootless podman first copies a large image with the user's ids. Issues `podman#20845` and `podman#26479` report
 minutes."""
 
 LATE_LOOKS, LATE_SECONDS = 5, 1.0
