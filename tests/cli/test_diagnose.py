@@ -162,7 +162,10 @@ def test_a_terminal_that_lacks_a_sign_gets_it_spelt_out_and_no_fault(tmp_path: P
     assert b"Traceback" not in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize(("cause", "told"), [("cuda-oom", "cuda-oom"), ("of-a-newer-version", "unproven")])
+@pytest.mark.parametrize(
+    ("cause", "told"),
+    [("cuda-oom", "cuda-oom"), ("supervisor-lost", "supervisor-lost"), ("of-a-newer-version", "unproven")],
+)
 def test_the_verdict_of_a_lost_run_is_read_whatever_is_in_it(
     home: Path, capsys, cause: str, told: str
 ) -> None:

@@ -132,8 +132,8 @@ def of_lost_run(paths: list[str]) -> Diagnosis | None:
         return None
     import asyncio
 
-    from allranks.diagnose.catalogue import ids
     from allranks.node import run_reader
+    from allranks.output.pages import known
     from allranks.runs.index import find
 
     try:
@@ -144,7 +144,7 @@ def of_lost_run(paths: list[str]) -> Diagnosis | None:
     if state.get("state") != "lost" or not isinstance(found, dict):
         return None
     told = diagnosis_from_json(found)
-    if told.cause not in ids():  # of a newer version
+    if told.cause not in known():  # of a newer version
         return replace(told, cause=UNPROVEN, confidence="unproven", why=f"{told.cause}: {told.why}")
     return told
 
@@ -152,12 +152,18 @@ def of_lost_run(paths: list[str]) -> Diagnosis | None:
 def print_diagnosis(answer: Answer, paths: list[str]) -> None:
     """Prints the cause, the confidence, the place and the lines; then the reason, the fix, other possible causes, and
     the next command."""
-    from allranks.diagnose import title
-    from allranks.diagnose.catalogue import similar
+    from allranks.diagnose.catalogue import ids, similar, title
 
     diagnosis, also = answer.diagnosis, answer.also
     unproven = diagnosis.cause == UNPROVEN
-    what = "No known cause found in these logs" if unproven else title(diagnosis.cause)
+    if unproven:
+        what = "No known cause found in these logs"
+    elif diagnosis.cause in ids():
+        what = title(diagnosis.cause)
+    else:  # a statement of the keeper's own, such as a dead head
+        from allranks.output.pages import known
+
+        what = known()[diagnosis.cause].title
     print(f"{what} ({diagnosis.cause if unproven else diagnosis.confidence})")
     where = diagnosis.where
     said = ", ".join(part for part in (place(where), log_line(where)) if part)

@@ -169,7 +169,9 @@ def _fastest(run: Run, facts: Mapping[str, Facts], tcp: bool) -> Network | None:
         if ports:
             rates.append((sum(ports) / 8 * 1e9, f"{len(ports)} active ports, {sum(ports):g} Gb/s by /sys"))
             continue
-        speed = one.get(f"network.interfaces.{interface_of(run, node, facts)}.speed_mbits")
+        # Not by a path with dots: a VLAN's name has one (`bond0.100`).
+        interfaces = mapping(one.get("network.interfaces"))
+        speed = mapping(interfaces.get(interface_of(run, node, facts))).get("speed_mbits")
         if not isinstance(speed, (int, float)) or speed <= 0:
             return None
         rates.append((speed / 8 * 1e6, f"{speed / 1000:g} Gb/s by the driver"))

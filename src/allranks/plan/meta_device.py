@@ -16,6 +16,10 @@ from collections.abc import Mapping
 from typing import Any
 
 LAYER = re.compile(r"\.(\d+)\.")
+EXPERTS = ("num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts")
+EXPERTS_A_TOKEN = ("num_experts_per_tok", "moe_topk", "moe_k", "top_k_experts")
+"""The names of both counts in the families' configurations; ERNIE 4.5 and Aria have their own, Gemma 4 one."""
+
 HEADS = ("num_attention_heads", "n_head", "n_heads", "num_heads", "attention_heads")
 """The names of the number of attention heads in configurations."""
 
@@ -129,8 +133,8 @@ def model_of(answer: Mapping[str, Any]):
             attention=Attention(heads, int(config.get("num_key_value_heads") or heads), size, size),
             modules=modules,
             tied=any(module.shared for module in modules),
-            experts=int(_first(config, "num_local_experts", "num_experts", "n_routed_experts", default=0)),
-            experts_per_token=int(_first(config, "num_experts_per_tok", "moe_topk", default=0)),
+            experts=int(_first(config, *EXPERTS, default=0)),
+            experts_per_token=int(_first(config, *EXPERTS_A_TOKEN, default=0)),
             head=str(answer.get("head") or "lm_head"),
             decoder=decoder,
             images=images_of(str(answer["family"]), answer.get("images") or {}),
