@@ -116,6 +116,8 @@ def test_each_modules_parameters(name: str) -> None:
     theirs = real_sizes(config)
     assert sizes_of(model) == theirs
     assert model.total_parameters == sum(theirs.values()) and model.layers == 3
+    if any(module.expert for module in model.modules):
+        assert model.experts > 0 and model.experts_per_token > 0, "planned as dense"
 
 
 def test_there_are_at_least_forty() -> None:
