@@ -171,7 +171,7 @@ def _fastest(run: Run, facts: Mapping[str, Facts], tcp: bool) -> Network | None:
             continue
         # Not by a path with dots: a VLAN's name has one (`bond0.100`).
         interfaces = mapping(one.get("network.interfaces"))
-        speed = mapping(interfaces.get(interface_of(run, node, facts))).get("speed_mbits")
+        speed = mapping(interfaces.get(interface_of(run, node, facts) or "")).get("speed_mbits")
         if not isinstance(speed, (int, float)) or speed <= 0:
             return None
         rates.append((speed / 8 * 1e6, f"{speed / 1000:g} Gb/s by the driver"))
