@@ -148,4 +148,6 @@ def test_the_script_beside_is_found_and_a_folder_that_is_not_known_is_refused(he
     run = load_typed(Typed(words=("bash", "scripts/train.sh")))
     assert run.train.command == (str(here / "scripts/t.py"),) and run.train.workdir == str(here / "scripts")
     assert run.env["LOGS"] == "logs"
+    run = read("export LOGS=$(pwd)/logs\ncd /elsewhere\ntorchrun t.py\n")
+    assert "LOGS" not in run.env and any("LOGS is left out" in saw for saw in left_out(run))
     assert "$(pwd)" in problem("ROOT=$(pwd)\ncd /elsewhere\ntorchrun t.py --data $ROOT/data\n")

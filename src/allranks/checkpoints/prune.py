@@ -222,7 +222,7 @@ class _Pruning:
         final = os.path.realpath(report.path) == self.directory
         needed = _resume_needs if for_resume else _use_needs
         if final:
-            needed = _final_needs if _is_of_a_trainer(report.path) else _loop_needs
+            needed = _final_needs if _is_of_a_trainer(report.path) else _is_loaded_or_newer
         name = os.path.relpath(report.path, self.directory)
         try:
             fd = os.dup(self.home.fd) if final else self.home.enter(self.home.fd, name)
@@ -310,10 +310,6 @@ def _is_of_a_trainer(path: str) -> bool:
     return any(
         os.path.lexists(os.path.join(path, name)) for name in ("training_args.bin", manifests.TRAINER_STATE)
     )
-
-
-def _loop_needs(name: str, tag: Optional[str]) -> bool:
-    return _is_loaded_or_newer(name, tag)
 
 
 def _use_needs(name: str, tag: Optional[str]) -> bool:

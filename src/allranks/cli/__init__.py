@@ -116,6 +116,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         drop_output()
         return 1
     except OSError as error:
+        if not is_of_output(error):
+            raise
         drop_output()
         print(f"the output cannot be written: {error.strerror or error}", file=sys.stderr)
         return 1

@@ -18,7 +18,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, Any, NamedTuple, cast
 
 from allranks.core import Problem
 
@@ -167,7 +167,7 @@ class _Joined(io.RawIOBase):
         self.head, self.rest, self.name, self.notes = b"", rest, name, notes
         self.is_broken = False
         # `read` of an archive drops what it has unpacked in the same call when it meets the damage.
-        self.read1: Callable[[int], bytes] = rest.read1  # type: ignore[attr-defined]  # all of these streams have it
+        self.read1 = cast("io.BufferedReader", rest).read1
 
     def readable(self) -> bool:
         return True
@@ -233,8 +233,8 @@ def _zstd(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes] 
     if module is not None:
         yield cast("IO[bytes]", _Frames(stream, module.ZstdDecompressor, module.ZstdError))
     elif package is not None:
-        begin = lambda: package.ZstdDecompressor().decompressobj()  # noqa: E731
-        yield cast("IO[bytes]", _Frames(stream, begin, package.ZstdError))
+        frames = _Frames(stream, lambda: package.ZstdDecompressor().decompressobj(), package.ZstdError)
+        yield cast("IO[bytes]", frames)
     elif shutil.which("zstd") and name != "standard input":
         program = subprocess.Popen(
             ["zstd", "-dcq", "--", name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
@@ -254,7 +254,7 @@ def _zstd(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes] 
 class _Frames:
     """Unpacks the frames of zstd one after another, and notices if the last one is not whole."""
 
-    def __init__(self, stream: IO[bytes], begin: Callable, error: type[Exception]) -> None:  # type: ignore[type-arg]
+    def __init__(self, stream: IO[bytes], begin: Callable[[], Any], error: type[Exception]) -> None:
         self.stream, self.begin, self.error = stream, begin, error
         self.frame, self.packed, self.plain = None, b"", b""
 

@@ -66,8 +66,8 @@ def read_bytes(path: str, most_bytes: int = 64 << 20, offset: int = 0) -> bytes:
 
 
 def touch(path: str) -> None:
-    """Gives a file another inode or time; it makes an empty one if there is no room for more. A full disk often still
-    has room for a name. Raises OSError."""
+    """Writes the time into a file. If the disk is full, it only sets the file's own time, or makes an empty file.
+    Raises OSError."""
     try:
         write_text(path, f"{time.time()}\n")
     except OSError:

@@ -68,14 +68,8 @@ def spared(directory: RunDirectory, found: List[Dict[str, Any]]) -> Set[str]:
 
 def _files(root: str) -> Iterator[Tuple[str, int]]:
     """Every file below `root` with its size, by its path below that; through no link. Raises OSError if a folder
-    cannot be read, unless its owner is another user: then its files cannot be removed either."""
-
-    def refuse(error: OSError) -> None:
-        foreign = isinstance(error, PermissionError) and os.lstat(error.filename).st_uid != os.geteuid()
-        if not foreign:
-            unless_gone(error)
-
-    for folder, _, names in os.walk(root, onerror=refuse, followlinks=False):
+    cannot be read."""
+    for folder, _, names in os.walk(root, onerror=_unless_foreign, followlinks=False):
         for name in names:
             path = os.path.join(folder, name)
             try:
@@ -83,6 +77,13 @@ def _files(root: str) -> Iterator[Tuple[str, int]]:
             except FileNotFoundError:
                 continue
             yield os.path.relpath(path, root), found.st_size if stat.S_ISREG(found.st_mode) else 0
+
+
+def _unless_foreign(error: OSError) -> None:
+    """Raises the error of a folder unless it is gone or another user's: then nothing in it can be removed."""
+    foreign = isinstance(error, PermissionError) and os.lstat(error.filename).st_uid != os.geteuid()
+    if not foreign:
+        unless_gone(error)
 
 
 def _unit(path: str) -> str:
@@ -104,7 +105,10 @@ def _saved(directory: RunDirectory, files: Dict[str, int]) -> Set[str]:
         folder = directory.node(name).ranks
         try:
             names = [one for one in os.listdir(folder) if one.startswith("rank-") and one.endswith(".jsonl")]
-        except (FileNotFoundError, NotADirectoryError):
+        except NotADirectoryError:
+            continue
+        except OSError as error:
+            _unless_foreign(error)
             continue
         for one in names:
             for path in _saves_in(os.path.join(folder, one)):

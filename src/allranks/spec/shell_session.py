@@ -356,7 +356,11 @@ def launch(session: Session, statement: Statement) -> None:
     while words and assignment(words[0]):
         assign(session, words.pop(0), exported=True, certain=True)
     session.words = [one for word in words for one in session.known(word)]
-    session.exported = {name: placed(value, session.folder) for name, value in session.exported.items()}
+    for name, value in [*session.exported.items()]:
+        session.exported[name] = placed(value, session.folder)
+        if needs := unresolved(session.exported[name]):
+            del session.exported[name]
+            session.left_out.append((name, f"{needs} is not known here.", f"env: {{{name}: its value}}"))
     if statement.redirections:
         session.left_out.append(
             (" ".join(statement.redirections), "each rank has its own log.", "allranks logs")

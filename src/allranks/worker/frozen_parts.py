@@ -61,7 +61,8 @@ def _places(model: Any, folder: str, wanted: List[str]) -> Dict[str, Tuple[str, 
         if path not in shapes:
             try:
                 with safe_open(path, framework="pt") as file:
-                    shapes[path] = {key: tuple(file.get_slice(key).get_shape()) for key in file.keys()}  # noqa: SIM118
+                    held = list(file.keys())
+                    shapes[path] = {key: tuple(file.get_slice(key).get_shape()) for key in held}
             except Exception as error:
                 raise CannotResume(
                     "%s cannot be read: %s: %s" % (path, type(error).__name__, error)

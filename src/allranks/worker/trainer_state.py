@@ -142,8 +142,8 @@ def load(engine: Any, folder: str) -> Dict[str, Any]:
     zero = engine.optimizer
     if hasattr(zero, "checkpoint_event_prologue"):
         zero.checkpoint_event_prologue()  # also what ZeRO-3 keeps whole goes back to its parts first
+    frozen_parts.restore(unwrap(engine)[0], folder)  # the last that may refuse
     _load_tensors(engine, held, folder, names)
-    frozen_parts.restore(unwrap(engine)[0], folder)
     _load_numbers(engine, held, data)
     if hasattr(zero, "checkpoint_event_epilogue"):
         zero.checkpoint_event_epilogue()
