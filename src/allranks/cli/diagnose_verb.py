@@ -145,7 +145,7 @@ def of_lost_run(paths: list[str]) -> Diagnosis | None:
         return None
     told = diagnosis_from_json(found)
     if told.cause not in known():  # of a newer version
-        return replace(told, cause=UNPROVEN, confidence="unproven", why=f"{told.cause}: {told.why}")
+        return replace(told, cause=UNPROVEN, confidence=UNPROVEN, why=f"{told.cause}: {told.why}")
     return told
 
 

@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import posixpath
 import re
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from allranks.spec.commands import Unknown
 from allranks.spec.shell import Statement, Word
 from allranks.spec.shell_values import HERE, mark
 
-if TYPE_CHECKING:
-    from allranks.spec.shell_session import Session
+
+class Shell(Protocol):
+    """The shell that runs a command: the part of it that a command reads and changes."""
+
+    values: dict[str, str | list[str] | None]
+    folder: str | None
+    activate: str | None
+
+    def known(self, word: Word) -> list[str]: ...
+
+    def leave(self, what: str, why: str, fix: str) -> None: ...
+
 
 OWN_FOLDER = re.compile(
     r"""\$\(\s*(?:cd\s+(?:--\s+)?["']?)?(?:(?:\$\(|`)\s*)?dirname\s+(?:--\s+)?["']?(?:\$\(readlink -f )?["']?"""
@@ -46,9 +56,9 @@ def placed(text: str, folder: str | None) -> str:
     return text.replace(HERE, posixpath.relpath(".", folder))
 
 
-def stand(session: Session, folder: str | list[str] | None) -> None:
+def stand(shell: Shell, folder: str | list[str] | None) -> None:
     """The shell is in this folder now."""
-    session.values["$(pwd)"] = session.values["`pwd`"] = folder
+    shell.values["$(pwd)"] = shell.values["`pwd`"] = folder
 
 
 def files_written(redirections: list[str]) -> list[str]:
@@ -57,31 +67,29 @@ def files_written(redirections: list[str]) -> list[str]:
     return [one for one in targets if one and not one.startswith("/dev/")]
 
 
-def change_folder(session: Session, target: str) -> None:
+def change_folder(shell: Shell, target: str) -> None:
     if isinstance(target, Unknown):
-        session.leave(f"cd {target}", f"{target.needs} is not known here.", "train: {workdir: the folder}")
+        shell.leave(f"cd {target}", f"{target.needs} is not known here.", "train: {workdir: the folder}")
     elif target.startswith(("/", "~")):
-        session.folder = target
+        shell.folder = target
     else:
-        session.folder = posixpath.normpath(posixpath.join(session.folder or "", target))
-    stand(session, None if session.folder is None else from_here(session.folder))
+        shell.folder = posixpath.normpath(posixpath.join(shell.folder or "", target))
+    stand(shell, None if shell.folder is None else from_here(shell.folder))
 
 
-def source(session: Session, rest: list[Word]) -> None:
+def source(shell: Shell, rest: list[Word]) -> None:
     """A script that is sourced; what a login shell reads anyway is passed over."""
-    path = (session.known(rest[0]) or [""])[0] if rest else ""
+    path = (shell.known(rest[0]) or [""])[0] if rest else ""
     if isinstance(path, Unknown) or "/" not in path:
         what = f"source {path}".strip()
-        session.leave(what, "its path is not known.", "environment: {activate: the script's path}")
+        shell.leave(what, "its path is not known.", "environment: {activate: the script's path}")
         return
     if posixpath.basename(path) in ("conda.sh", ".bashrc", ".bash_profile", ".profile", "profile"):
         return
     path = (
-        path
-        if path.startswith(("/", "~"))
-        else posixpath.normpath(posixpath.join(session.folder or "", path))
+        path if path.startswith(("/", "~")) else posixpath.normpath(posixpath.join(shell.folder or "", path))
     )
-    if session.activate is not None and session.activate != path:
-        session.leave(f"source {path}", "one script can be sourced.", f"source it in {session.activate}")
+    if shell.activate is not None and shell.activate != path:
+        shell.leave(f"source {path}", "one script can be sourced.", f"source it in {shell.activate}")
     else:
-        session.activate = path
+        shell.activate = path
