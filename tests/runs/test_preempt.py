@@ -22,7 +22,7 @@ def test_sigterm_to_a_supervisor_saves_and_auto_goes_on(root: Path, runner: Desk
     tiny = root / ".cache" / "tiny-deepseek-v3"
     subprocess.run([sys.executable, str(root / "examples" / "make_tiny.py"), str(tiny)], check=True)
     file = root / "examples" / "tiny-deepseek-v3.yaml"
-    sets = ["--set", f"network.port={free_port()}"]
+    sets = ["--set", f"network.port={free_port()}", "--set", "nodes=node-[0-1]"]
     first = runner.start("run", file, *sets, "--set", f"train.llamafactory.max_steps={STEPS}")
     run = Path(runner.at_step(2)["directory"])
     os.kill(json.loads((run / "nodes" / "node-1" / "supervisor.json").read_text())["pid"], signal.SIGTERM)

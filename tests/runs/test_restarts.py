@@ -321,6 +321,10 @@ def test_a_killed_rank_costs_a_restart_and_the_run_succeeds(runner: Desk, tmp_pa
     assert runner.left() == []
 
 
+STEPS = 30
+"""Enough for a rank to die after its successor has begun to wait, which it does seconds after the first step."""
+
+
 @pytest.mark.training
 def test_a_restart_goes_on_from_the_newest_verified_checkpoint(runner: Desk, root: Path) -> None:
     """With allranks' own loader, the experts in slices, and the next attempt's ranks on standby."""
@@ -328,15 +332,24 @@ def test_a_restart_goes_on_from_the_newest_verified_checkpoint(runner: Desk, roo
     subprocess.run([sys.executable, str(root / "examples" / "make_tiny.py"), str(tiny)], check=True)
     settings = [f"network.port={free_port()}", "launch.restarts=1", "environment.loader=own"]
     settings += ["train.experts=lockstep", "train.experts_at_once=3", "launch.standby=true"]
+    settings += ["nodes=node-[0-1]", "save.every=6", f"train.llamafactory.max_steps={STEPS}"]
     words = [word for setting in settings for word in ("--set", setting)]
     controller = runner.start("run", root / "examples" / "tiny-deepseek-v3.yaml", *words)
-    run = runner.at_step(13)
+    run = runner.at_step(7)
+
+    def stand_by() -> bool:
+        """Whether the next attempt's ranks have begun: then four processes run the program, and each torchrun names it
+        too."""
+        programs = [line for line in runner.ours() if "llamafactory.launcher" in line]
+        return sum("torch.distributed" not in line for line in programs) >= 4
+
+    until(stand_by)
     start = next(e for e in runner.events(run["id"]) if e["kind"] == "start" and e["rank"] == 1)
     os.kill(start["data"]["pid"], signal.SIGKILL)
     out, _ = controller.communicate(timeout=300)
     assert controller.returncode == 0, out[-3000:]
     state = runner.runs()[0]
-    assert (state["state"], state["step"], state["adapter"]["whole"]) == ("succeeded", 36, True)
+    assert (state["state"], state["step"], state["adapter"]["whole"]) == ("succeeded", STEPS, True)
     events = runner.events(run["id"])
     restart_at = next(e["at"] for e in events if e["kind"] == "restart")
     notes = [set(e["data"].get("notes", ())) for e in events if e["kind"] == "settings"]
@@ -344,12 +357,12 @@ def test_a_restart_goes_on_from_the_newest_verified_checkpoint(runner: Desk, roo
     assert all(any(note.startswith("loader own: read ") for note in told) for told in notes)
     later = [e for e in events if e["kind"] == "settings" and e["at"] > restart_at]
     stood_by = {e["rank"] for e in later if any(n.startswith("standby: ") for n in e["data"]["notes"])}
-    assert stood_by == {0, 1, 2}
+    assert stood_by == {0, 1}
     assert not any(e["data"].get("trouble") for e in events if e["kind"] == "beat")
     said = next(e["data"]["saw"] for e in events if e["kind"] == "finding" and e["data"]["id"] == "restarted")
-    # one every tenth step: which was the newest depends on when the signal came
+    # one every sixth step: which was the newest depends on when the signal came
     looked = [e["data"] for e in events if e["kind"] == "checkpoint" and e["at"] < restart_at]
-    newest = next(step for step in (30, 20, 10) if f"checkpoint-{step} (step {step})" in said)
+    newest = next(step for step in range(STEPS - 6, 0, -6) if f"checkpoint-{step} (step {step})" in said)
     assert newest >= max(one["step"] for one in looked if one["whole"])
     beats = [e for e in events if e["kind"] == "beat" and e["at"] > restart_at + 1 and e["data"].get("steps")]
     assert min(step[0] for beat in beats for step in beat["data"]["steps"]) == newest + 1
