@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 import socket
 import struct
@@ -296,6 +297,22 @@ def test_requirements_and_cuda_of_the_answer():
     assert software.parse_nvcc("Cuda compilation tools, release 12.8, V12.8.93") == "12.8"
 
 
+@pytest.mark.rig
+def test_each_address_of_an_interface_has_its_own_mask():
+    """In a network namespace of its own."""
+    told = (
+        "import json; from allranks.node.facts import network; print(json.dumps(network.read_interfaces()))"
+    )
+    script = (
+        "ip link set lo up; ip addr add 10.1.2.3/24 dev lo; ip addr add 10.9.0.1/16 dev lo; "
+        f"ip addr add 10.7.0.1/30 dev lo label lo:b; exec {shlex.quote(sys.executable)} -c {shlex.quote(told)}"
+    )
+    done = subprocess.run(["unshare", "-n", "sh", "-c", script], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    found = [one for one in json.loads(done.stdout)["lo"]["addresses"] if "." in one]
+    assert sorted(found) == ["10.1.2.3/24", "10.7.0.1/30", "10.9.0.1/16", "127.0.0.1/8"]
+
+
 def test_iptables_rules():
     text = (
         "-P INPUT DROP\n-A INPUT -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT\n-A INPUT -i lo -j ACCEPT\n"
@@ -304,9 +321,41 @@ def test_iptables_rules():
         "-A INPUT -s 10.0.0.0/24 -j ACCEPT\n-A INPUT -j ufw-before-input\n"
     )
     found = firewall.parse_iptables(text)
-    assert found["policy"] == "drop" and found["everything_from"] == ["10.0.0.0/24"]
+    assert found["policy"] == "drop" and found["everything_from"] == ["interface lo", "10.0.0.0/24"]
     assert found["ports"] == ["22", "39500", "29500:29600", "chain ufw-before-input"]
     assert firewall.parse_iptables("-P INPUT ACCEPT\n-A INPUT -j REJECT\n")["rejects"] is True
+
+
+@pytest.mark.parametrize(
+    ("rule", "expected"),
+    [
+        ("-j DROP", {"rejects": True}),
+        ("-j REJECT --reject-with icmp-port-unreachable", {"rejects": True}),
+        ("-m conntrack --ctstate NEW -j DROP", {"rejects": True}),
+        ('-m comment --comment "the -s 10.0.0.1 of old" -j DROP', {"rejects": True}),
+        ("-p tcp -m tcp --tcp-flags SYN,RST SYN,RST -j DROP", {}),
+        ("-p udp -j DROP", {}),
+        ("! -s 10.0.0.0/8 -j DROP", {}),
+        ("-m conntrack --ctstate INVALID -j DROP", {}),
+        ("-m limit --limit 5/min -j DROP", {}),
+        ("-p udp -j ACCEPT", {}),
+        ("-p icmp -j ACCEPT", {}),
+        ("-p udp -m udp --dport 39500 -j ACCEPT", {}),
+        ("-m pkttype --pkt-type multicast -j ACCEPT", {}),
+        ("-d 224.0.0.251/32 -j ACCEPT", {}),
+        ("-j ACCEPT", {"everything_from": ["anywhere"]}),
+        ("-p tcp -j ACCEPT", {"everything_from": ["anywhere"]}),
+        ('-s 10.0.0.0/24 -m comment --comment "my nodes" -j ACCEPT', {"everything_from": ["10.0.0.0/24"]}),
+        ("-i ib0 -j ACCEPT", {"everything_from": ["interface ib0"]}),
+        ("-s 10.0.0.0/24 -i ib0 -j ACCEPT", {}),
+        ("-p tcp -m state --state NEW -m tcp --dport 22 -j ACCEPT", {"ports": ["22"]}),
+        ('-m comment --comment "an open quote -j DROP', {}),
+        ("-g IN_public", {"ports": ["chain IN_public"]}),
+    ],
+)
+def test_what_an_iptables_rule_says_of_a_new_tcp_connection(rule, expected):
+    found = firewall.parse_iptables(f"-P INPUT ACCEPT\n-A INPUT {rule}\n")
+    assert found == {**firewall.unfiltered(), "chains": 1, **expected}
 
 
 def test_nft_rules():
@@ -343,6 +392,8 @@ def test_nft_rules():
             {"match": {"left": saddr, "right": "10.5.0.1"}},
             {"accept": None},
         ),
+        rule({"match": {"left": {"meta": {"key": "iifname"}}, "op": "==", "right": "ib*"}}, {"accept": None}),
+        rule({"match": {"left": {"meta": {"key": "iifname"}}, "op": "!=", "right": "ib1"}}, {"accept": None}),
         rule({"xt": {"type": "match", "name": "addrtype"}}, {"jump": {"target": "KUBE"}}),
         rule({"drop": None}),
     ]
@@ -352,7 +403,10 @@ def test_nft_rules():
         "chains": 1,
         "rejects": True,
         "ports": ["22", "29500:29600", "chain"],
-        "everything_from": ["10.0.0.5", "10.1.0.0/24", "10.2.0.1", "10.3.0.0/16", "10.5.0.1"],
+        "everything_from": [
+            *("10.0.0.5", "10.1.0.0/24", "10.2.0.1", "10.3.0.0/16", "10.5.0.1"),
+            "interface ib*",
+        ],
     }
     with pytest.raises(Unreadable):
         firewall.parse_nft("table inet filter {")

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from allranks.checks import fact_request
 from allranks.core import BLOCK, NOTE, WARN, Facts, Finding, Node, Where
 from allranks.core.untrusted import listing, mapping, mappings, number, text
+from allranks.plan import hardware
 from allranks.spec import Run
 
 _MISSING = object()
@@ -174,18 +175,10 @@ class Context:
         found = []
         for group in self.hosts:
             gpus = group[0].maps("gpus.list")
-            found += [UsedGpu(group[0], index, gpus[index]) for index in sorted(self._indices(group, gpus))]
-        return found
-
-    def _indices(self, group: tuple[View, ...], gpus: Sequence[Mapping[str, Any]]) -> set[int]:
-        """The plan's GPUs of these nodes, by index or UUID, as far as they are there."""
-        by_uuid = {text(gpu.get("uuid")): index for index, gpu in enumerate(gpus)}
-        found: set[int] = set()
-        for row in (row for view in group for row in self.ranks.get(view.name, ())):
-            gpu = row.get("gpu")
-            index = gpu if isinstance(gpu, int) else by_uuid.get(gpu, row.get("local_rank"))
-            if isinstance(index, int) and 0 <= index < len(gpus):
-                found.add(index)
+            places: set[int] = set()
+            for view in group:
+                places |= hardware.used_gpus(self.run, view.node, self.ranks.get(view.name, ()), gpus)
+            found += [UsedGpu(group[0], place, gpus[place]) for place in sorted(places)]
         return found
 
     # ---- the run ----

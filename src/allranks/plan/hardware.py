@@ -6,14 +6,15 @@ allranks measures nothing here. A number from a table is marked `assumed`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from allranks.core import Facts
+from allranks.core import Facts, Node
 from allranks.core.net import is_loopback
-from allranks.core.untrusted import integer, mapping, mappings, number
+from allranks.core.untrusted import integer, mapping, mappings, number, text
 from allranks.plan.environment import TCP_FABRICS, interface_of
+from allranks.plan.ranks import rank_map
 from allranks.spec import Run
 
 GIB = 2**30
@@ -112,9 +113,49 @@ def _words(name: str) -> set[str]:
     return set(re.findall(r"[a-z0-9]+", name.lower().replace(" gb", "gb")))
 
 
+def used_gpus(
+    run: Run, node: Node, rows: Iterable[Mapping[str, Any]], gpus: Sequence[Mapping[str, Any]]
+) -> set[int]:
+    """The places in nvidia-smi's list `gpus` of this node's GPUs that ranks use. `rows` are the rank map's rows of the
+    node, or of all nodes of its machine. A device that CUDA_VISIBLE_DEVICES names by a UUID that is not in the list (a
+    MIG device) counts as the GPU of its local rank."""
+    names = [str(gpu.get("uuid") or "") for gpu in gpus]
+    order = cuda_order(gpus, dict(node.env).get("CUDA_DEVICE_ORDER", run.env.get("CUDA_DEVICE_ORDER")))
+    found: set[int] = set()
+    for row in rows:
+        device = row.get("gpu")
+        if isinstance(device, str) and device:  # CUDA takes the beginning of a UUID too
+            alike = [place for place, name in enumerate(names) if name.startswith(device)]
+            if len(alike) == 1:
+                found.add(alike[0])
+                continue
+        index = device if isinstance(device, int) else row.get("local_rank")
+        if isinstance(index, int) and 0 <= index < len(order):
+            found.add(order[index])
+    return found
+
+
+def cuda_order(gpus: Sequence[Mapping[str, Any]], setting: str | None) -> list[int]:
+    """The places of the GPUs in the order in which CUDA numbers them: that of the PCI bus, as in nvidia-smi, if
+    CUDA_DEVICE_ORDER says so; otherwise the fastest first (CUDA programming guide, environment variables). CUDA does
+    not say how it compares GPUs. This compares peaks, then memory."""
+    places = list(range(len(gpus)))
+    if setting == "PCI_BUS_ID" or len({str(gpu.get("name")) for gpu in gpus}) < 2:
+        return places
+
+    def speed(place: int) -> tuple[float, int]:
+        known = gpu_named(text(gpus[place].get("name")))
+        return (
+            known.flops if known else 0.0,
+            integer(mapping(gpus[place].get("memory")).get("total_bytes")) or 0,
+        )
+
+    return sorted(places, key=speed, reverse=True)
+
+
 def hardware_of(run: Run, uses_gpu: bool, facts: Mapping[str, Facts] | None = None) -> Hardware:
     known = [facts[node.name] for node in run.cluster.nodes if facts and node.name in facts]
-    gpu_name, gpu = _gpu(run, known) if uses_gpu else (None, None)
+    gpu_name, gpu = _gpu(run, facts or {}) if uses_gpu else (None, None)
     totals = [_host_bytes(one) for one in known]
     hosts = [total for total in totals if total]
     return Hardware(
@@ -126,8 +167,14 @@ def hardware_of(run: Run, uses_gpu: bool, facts: Mapping[str, Facts] | None = No
     )
 
 
-def _gpu(run: Run, known: list[Facts]) -> tuple[str | None, Gpu | None]:
-    seen = [gpu for one in known for gpu in mappings(one.get("gpus.list"))]
+def _gpu(run: Run, facts: Mapping[str, Facts]) -> tuple[str | None, Gpu | None]:
+    """The GPU of the run's ranks with the least memory: a display's small card beside them does not count."""
+    rows, seen = rank_map(run, uses_gpu=True), []
+    for node in run.cluster.nodes:
+        if node.name in facts:
+            gpus = mappings(facts[node.name].get("gpus.list"))
+            places = used_gpus(run, node, (row for row in rows if row["node"] == node.name), gpus)
+            seen += [gpus[place] for place in sorted(places)]
     name = str(seen[0].get("name")) if seen and seen[0].get("name") else run.gpus.model
     gpu = gpu_named(name)
     sizes = [integer(mapping(one.get("memory")).get("total_bytes")) for one in seen]

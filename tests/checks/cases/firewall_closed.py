@@ -13,6 +13,16 @@ CASES = (
     fires(
         "a100", {"*/firewall/input": {**DROPS, "everything_from": ["10.18.121.0/24", "odd", "10.18.122.0"]}}
     ),
+    silent("a100", {"*/firewall/input": {**DROPS, "everything_from": ["interface eth0"]}}),
+    silent("a100", {"*/firewall/input": {**DROPS, "everything_from": ["interface eth+"]}}),
+    fires("a100", {"*/firewall/input": {**DROPS, "everything_from": ["interface lo", "interface ib0"]}}),
+    silent(
+        "a100",  # the interface of the nodes' addresses, while the ranks use another one
+        {
+            "*/firewall/input": {**DROPS, "everything_from": ["interface eth0"]},
+            "*/network/interface_to_head": "ib0",
+        },
+    ),
     silent("demo", {"*/firewall/input": DROPS}),
     silent("a100", {"node-1/firewall/input": Unreadable("iptables: Permission denied")}),
 )

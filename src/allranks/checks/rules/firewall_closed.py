@@ -29,7 +29,7 @@ from typing import Any
 from allranks.checks import fabric
 from allranks.checks.context import Context, Findings, View
 from allranks.checks.phrases import listed
-from allranks.core.untrusted import listing
+from allranks.core.untrusted import listing, mapping
 
 NEEDS = ("firewall.input",)
 UNKNOWN_BLOCKS = False
@@ -42,7 +42,7 @@ def check(context: Context) -> Findings:
         shut = rules.get("policy") == "drop" or rules.get("rejects") is True
         if not shut:
             continue
-        lets_in = sources_of(listing(rules.get("everything_from")))
+        lets_in = sources_of(expanded(context, view, listing(rules.get("everything_from"))))
         closed = [other for other in others(context, view) if not lets_in(other)]
         if not closed:
             continue
@@ -68,6 +68,26 @@ def others(context: Context, view: View) -> list[str]:
         for node in context.run.cluster.nodes
         if node.name != view.name and fabric.address_of(node.address) is not None
     ]
+
+
+def expanded(context: Context, view: View, sources: list[Any]) -> list[Any]:
+    """The sources, with the networks of each interface that lets everything in; `anywhere` if the run uses it."""
+    found: list[Any] = []
+    for source in sources:
+        name = str(source).partition("interface ")[2]
+        if not name:
+            found.append(source)
+            continue
+        begins, wild = name.rstrip("+*"), name[-1:] in "+*"
+        alike = [one for one in fabric.interfaces(view) if one == name or (wild and one.startswith(begins))]
+        if fabric.interface_of_ranks(context, view) in alike:
+            found.append("anywhere")
+        found += [
+            address
+            for one in alike
+            for address in listing(mapping(fabric.interfaces(view)[one]).get("addresses"))
+        ]
+    return found
 
 
 def sources_of(sources: list[Any]) -> Callable[[str], bool]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-import re
-from typing import Any, Dict, List, Mapping
+import shlex
+from typing import Any, Dict, List, Mapping, Tuple
 
 from allranks.core.untrusted import mapping, mappings
 from allranks.node.facts import _commands
@@ -63,7 +63,8 @@ def unfiltered() -> Dict[str, Any]:
 
 
 def parse_iptables(output: str) -> Dict[str, Any]:
-    """`iptables -S INPUT`: policy, accepted ports (as `39500` or `29500:29600`), sources let in altogether."""
+    """`iptables -S INPUT`: policy, accepted ports (as `39500` or `29500:29600`), and what is let in altogether: a
+    network, `interface ib0`, or `anywhere`."""
     found = unfiltered()
     for row in output.splitlines():
         words = row.split()
@@ -75,21 +76,45 @@ def parse_iptables(output: str) -> Dict[str, Any]:
     return found
 
 
+_SILENT = ("-A", "-m", "-j", "--comment", "--reject-with")
+"""Options of a rule that are no condition, each with one value."""
+_EVERY_PROTOCOL = ("tcp", "all", "6", "0")
+
+
 def _iptables_rule(row: str, found: Dict[str, Any]) -> None:
-    target = re.search(r"-j (\S+)", row)
-    ports = re.search(r"--dports? (\S+)", row)
-    source = re.search(r"-s (\S+)", row)
-    interface = re.search(r"-i (\S+)", row)
-    conditions = re.search(r"--(?:ctstate|state)\b", row)
-    verdict = target.group(1) if target else ""
-    if verdict in ("DROP", "REJECT") and not (ports or source or interface or conditions):
-        found["rejects"] = True
+    options, conditional = _options(row)
+    verdict = options.get("-j", options.get("-g", ""))
+    ports = options.get("--dport") or options.get("--dports")
+    state = options.get("--ctstate") or options.get("--state")
+    if options.get("-p", "all") not in _EVERY_PROTOCOL or (state and "NEW" not in state.split(",")):
+        return  # nothing about a new TCP connection
+    source, interface = options.get("-s"), options.get("-i")
+    if verdict in ("DROP", "REJECT"):
+        found["rejects"] |= not (ports or source or interface or conditional)
     elif verdict == "ACCEPT" and ports:
-        found["ports"] += ports.group(1).split(",")
-    elif verdict == "ACCEPT" and not conditions and interface is None and "-p icmp" not in row:
-        found["everything_from"].append(source.group(1) if source else "anywhere")
-    elif verdict not in ("ACCEPT", "DROP", "REJECT", "LOG", "RETURN", ""):
+        found["ports"] += ports.split(",")
+    elif verdict == "ACCEPT" and not conditional and (source is None or interface is None):
+        found["everything_from"].append(source or (f"interface {interface}" if interface else "anywhere"))
+    elif verdict not in ("ACCEPT", "LOG", "RETURN", ""):
         found["ports"].append(f"chain {verdict}")  # rules of its own, which are not followed here
+
+
+def _options(row: str) -> Tuple[Dict[str, str], bool]:
+    """The options of a rule that are understood here, and whether it has other conditions too."""
+    try:
+        words = shlex.split(row)
+    except ValueError:
+        return {}, True
+    known = ("-p", "-s", "-i", "-g", "--dport", "--dports", "--ctstate", "--state", *_SILENT)
+    options: Dict[str, str] = {}
+    conditional, place = False, 0
+    while place < len(words):
+        if words[place] in known and place + 1 < len(words):
+            options[words[place]] = words[place + 1]
+            place += 2
+        else:
+            conditional, place = True, place + 1
+    return options, conditional
 
 
 def parse_nft(output: str) -> Dict[str, Any]:
@@ -128,8 +153,12 @@ def _nft_rule(expressions: Any, found: Dict[str, Any]) -> None:
         found["ports"] += _nft_ports(ports)
     elif verdict == "accept" and matches:
         left = json.dumps(matches[0].get("left"))
-        if len(matches) == 1 and '"saddr"' in left and matches[0].get("op", "==") in ("==", "in"):
-            found["everything_from"] += _nft_sources(matches[0].get("right"))
+        if len(matches) == 1 and matches[0].get("op", "==") in ("==", "in"):
+            told = _nft_sources(matches[0].get("right"))
+            if '"saddr"' in left:
+                found["everything_from"] += told
+            elif '"iifname"' in left or '"iif"' in left:
+                found["everything_from"] += [f"interface {one}" for one in told]
     elif verdict == "accept" and not matches:
         found["everything_from"].append("anywhere")
     elif verdict in ("jump", "goto"):
@@ -137,7 +166,7 @@ def _nft_rule(expressions: Any, found: Dict[str, Any]) -> None:
 
 
 def _nft_sources(right: Any) -> List[str]:
-    """Addresses and networks: one, or a set of them."""
+    """Addresses, networks or names: one, or a set of them."""
     items = right.get("set", [right]) if isinstance(right, dict) else [right]
     found = []
     for item in items if isinstance(items, list) else []:

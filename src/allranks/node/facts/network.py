@@ -67,7 +67,7 @@ def read_interfaces() -> Dict[str, Dict[str, Any]]:
         for label, address in parse_ifconf(_ifconf(descriptor)):
             name = label.partition(":")[0]
             if name in found:
-                found[name]["addresses"].append(f"{address}/{_prefix(descriptor, label)}")
+                found[name]["addresses"].append(f"{address}/{_prefix(descriptor, label, address)}")
     if os.path.exists("/proc/net/if_inet6"):
         for name, address in parse_if_inet6(text("/proc/net/if_inet6")):
             if name in found:
@@ -90,9 +90,12 @@ def _flags(descriptor: int, name: str) -> int:
     return _number(descriptor, _SIOCGIFFLAGS, name, "H") or 0
 
 
-def _prefix(descriptor: int, label: str) -> int:
+def _prefix(descriptor: int, label: str, address: str) -> int:
+    """Of this address: an interface may have several. The kernel compares both if the request has an address
+    (devinet_ioctl in net/ipv4/devinet.c)."""
+    request = struct.pack("16sHH4s", os.fsencode(label)[:15], socket.AF_INET, 0, socket.inet_aton(address))
     try:
-        mask = fcntl.ioctl(descriptor, _SIOCGIFNETMASK, _ifreq(label))[20:24]
+        mask = fcntl.ioctl(descriptor, _SIOCGIFNETMASK, request.ljust(_IFREQ_BYTES, b"\0"))[20:24]
     except OSError:
         return 32
     return bin(int.from_bytes(mask, "big")).count("1")
