@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from allranks.node.facts import _pci, driver, infiniband, topology
-from allranks.node.facts._reading import Unreadable
+from allranks.node.facts._reading import Reading, Unreadable
 
 CLOSED = (
     "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.161.08  Sat Feb 24 2024\nGCC version:  gcc 11.4.0\n"
@@ -86,6 +86,37 @@ def test_the_pci_bus(tmp_path):
     assert [one["kind"] for one in found] == ["gpu", "nvswitch", "network"]
     assert found[0]["numa"] == -1 and found[0]["driver"] is None and found[0]["width"] is None
     assert _pci.devices(str(tmp_path / "nowhere")) == []
+
+
+@pytest.mark.parametrize(
+    ("by", "count"), [("nvidia", 3), ("nouveau", 3), (None, 3), ("vfio-pci", 2), ("pci-stub", 2)]
+)
+def test_a_gpu_that_a_guest_has_is_none_of_the_machines(monkeypatch, by, count):
+    devices = [
+        {"kind": "gpu", "driver": "nvidia"},
+        {"kind": "gpu", "driver": "nvidia"},
+        {"kind": "gpu", "driver": by},
+    ]
+    devices += [{"kind": "network", "driver": "vfio-pci"}]
+    monkeypatch.setattr(driver._pci, "devices", lambda: devices)
+    sent = []
+    driver.read({}, Reading(sent.append))
+    assert {"fact": "gpus_on_bus", "value": count} in sent
+
+
+@pytest.mark.parametrize(
+    ("cgroups", "job"),
+    [
+        ("0::/system.slice/slurmstepd.scope/job_417/step_0/user/task_0\n", "417"),
+        ("12:devices:/slurm/uid_1000/job_9/step_batch\n3:cpuset:/slurm/uid_1000/job_9\n", "9"),
+        ("0::/system.slice/node1_slurmstepd.scope/job_417/step_0\n", "417"),
+        ("0::/user.slice/user-0.slice/session-3.scope\n", None),
+        ("0::/builds/job_12/run\n", None),
+        ("", None),
+    ],
+)
+def test_the_slurm_job_of_a_control_group(cgroups, job):
+    assert driver.parse_job(cgroups) == job
 
 
 MATRIX = (

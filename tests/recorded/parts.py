@@ -328,6 +328,7 @@ def driver(gpus: dict | None) -> dict[str, Any]:
     return {
         "devices": [],
         "gpus_on_bus": len(gpus["list"]) if gpus else 0,
+        "scheduler_job": None,
         "nvswitches": 0,
         "modules": ["nvidia", "nvidia_uvm"] if there else [],
         "module": {"version": version, "open": True} if there else None,

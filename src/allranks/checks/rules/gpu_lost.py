@@ -1,7 +1,9 @@
 """The PCI bus holds more GPUs than the driver shows.
 
 ## How it is found
-The NVIDIA display devices on the PCI bus against the list of nvidia-smi.
+The NVIDIA display devices on the PCI bus against the list of nvidia-smi. Those that a driver keeps for virtual
+machines (`vfio-pci`) are left out. A container and a SLURM job may have been given some of the GPUs, so nothing is
+compared there.
 
 ## Why it matters
 A GPU that fell off the bus (Xid 79) or failed to initialize is still in the machine, but ranks are numbered
@@ -29,8 +31,9 @@ applies = on_gpus
 def check(context: Context) -> Findings:
     for view in context.machines:
         on_bus, shown = view.number("driver.gpus_on_bus"), len(view.list("gpus.list"))
-        # None at all is `gpus-missing`; a container that was given some of them is meant so.
-        if on_bus and shown and on_bus > shown and not view.text("system.container"):
+        given = view.text("system.container") or view.text("driver.scheduler_job")
+        # None at all is `gpus-missing`.
+        if on_bus and shown and on_bus > shown and not given:
             yield context.warn(
                 view,
                 saw=f"{view.name} holds {on_bus:.0f} GPUs on its PCI bus, nvidia-smi lists {shown}",

@@ -12,12 +12,16 @@ from allranks.node.facts._reading import Reading, Unreadable
 
 _VERSION = r"(\d{3,4}\.\d{1,3}(?:\.\d{1,3})?)"
 MODULES = ("nvidia", "nvidia_uvm", "nvidia_peermem", "nv_peer_mem", "gdrdrv", "nvidia_fs", "nouveau")
+FOR_GUESTS = ("vfio-pci", "pci-stub", "xen-pciback")
+"""Drivers that keep a device for a virtual machine."""
 MOST_LOG_BYTES = 4 << 20
 
 
 def read(request: Mapping[str, Any], reading: Reading) -> None:
     devices = reading.fact("devices", _pci.devices) or []
-    reading.put("gpus_on_bus", sum(one["kind"] == "gpu" for one in devices))
+    given_away = [one for one in devices if one["kind"] == "gpu" and one["driver"] in FOR_GUESTS]
+    reading.put("gpus_on_bus", sum(one["kind"] == "gpu" for one in devices) - len(given_away))
+    reading.fact("scheduler_job", scheduler_job)
     reading.put("nvswitches", sum(one["kind"] == "nvswitch" for one in devices))
     modules = reading.fact("modules", loaded)
     reading.fact("module", module_version)
@@ -44,6 +48,17 @@ def read(request: Mapping[str, Any], reading: Reading) -> None:
         "iommu", lambda: bool(os.listdir("/sys/class/iommu")) if os.path.isdir("/sys/class/iommu") else False
     )
     reading.fact("kernel_arguments", kernel_arguments)
+
+
+def scheduler_job() -> Optional[str]:
+    """The SLURM job that this process is in, by its control group. SLURM shows a job the GPUs that it gave it, and no
+    others (ConstrainDevices in cgroup.conf)."""
+    return parse_job(text("/proc/self/cgroup"))
+
+
+def parse_job(cgroups: str) -> Optional[str]:
+    found = re.search(r"slurm.*/job_(\d+)(?:/|$)", cgroups, re.MULTILINE)
+    return found.group(1) if found else None
 
 
 def loaded() -> List[str]:

@@ -77,7 +77,7 @@ def parse_iptables(output: str) -> Dict[str, Any]:
 
 
 _SILENT = ("-A", "-m", "-j", "--comment", "--reject-with")
-"""Options of a rule that are no condition, each with one value."""
+"""Options, each with one value, that do not limit what a rule applies to."""
 _EVERY_PROTOCOL = ("tcp", "all", "6", "0")
 
 
