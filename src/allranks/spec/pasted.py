@@ -16,7 +16,7 @@ from allranks.core import NOTE, BadInput
 from allranks.spec import commands
 from allranks.spec import text as files
 from allranks.spec import train as training
-from allranks.spec.commands import Command, Home, Unknown
+from allranks.spec.commands import Command, Home, Unknown, conda
 from allranks.spec.commands._counting import settle
 from allranks.spec.problems import MAX_SHOWN_PATH, Wrong, shown
 from allranks.spec.reading import Reading
@@ -159,6 +159,8 @@ def take_session(command: Command, session: Session) -> None:
         command.put("environment.modules", session.modules, "module load")
     if session.activate:
         command.put("environment.activate", session.activate, f"source {session.activate}")
+    if session.conda:
+        conda.use(command, session.conda, f"conda activate {session.conda}")
     if session.folder:
         command.put("train.workdir", session.folder, f"cd {session.folder}")
 
@@ -244,6 +246,7 @@ def unknown(word: Unknown) -> Wrong:
 def write_back(tree: Table, train: Table, entry: Entry, command: Command, reading: Reading) -> None:
     """Puts the script in place of the command, and the launchers' settings into keys that the file does not have."""
     node = entry.node
+    conda.settle(command, lambda key: at(tree, key))
     needed = Table(entry.file, entry.line)  # what the run file would have to hold
     settings = [(key, value, command.said[key]) for key, value in command.keys.items()]
     settings += [(f"env.{name}", value, f"{name}={value}") for name, value in command.env.items()]

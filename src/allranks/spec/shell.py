@@ -33,6 +33,8 @@ class Part:
     """Of `${NAME:-default}`."""
     all: bool = False
     """`${NAME[@]}` and `$@`: every word of a list."""
+    assigns: bool = False
+    """`${NAME:=default}`: the variable keeps the default."""
 
 
 @dataclass
@@ -295,7 +297,8 @@ class Lexer:
             if match is None or (match.group(3) or "-").lstrip(":") not in ("-", "="):
                 return Part("opaque", f"${{{inner}}}", quoted)
             name = match.group(1)
-            return Part("variable", name, quoted, match.group(4), bool(match.group(2)) or name in "@*")
+            every, assigns = bool(match.group(2)) or name in "@*", (match.group(3) or "").endswith("=")
+            return Part("variable", name, quoted, match.group(4), every, assigns)
         if match := NAME.match(text, at + 1):
             self.move(1 + len(match.group()))
             return Part("variable", match.group(), quoted)

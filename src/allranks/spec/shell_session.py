@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from allranks.spec import commands
-from allranks.spec.commands import Home, Unknown, timeout
+from allranks.spec.commands import Home, Unknown, conda, timeout
 from allranks.spec.problems import Wrong, shown
-from allranks.spec.shell import Statement, Word, array, assignment, statements
+from allranks.spec.shell import Statement, Word, array, assignment, resolved, statements
 from allranks.spec.shell_branches import Branches
 from allranks.spec.shell_folders import change_folder, files_written, own_folders, placed, source, stand
 from allranks.spec.shell_values import HERE, HOME, Values, readable, unresolved
@@ -42,6 +42,9 @@ TRAINS = {
     "accelerate": "launch",
     "axolotl": "train",
     "llamafactory-cli": "train",
+    "conda": "run",
+    "mamba": "run",
+    "micromamba": "run",
     "ray": "job",
     "tune": "run",
 }
@@ -67,6 +70,8 @@ class Session:
     folder: str | None = None
     modules: list[str] = field(default_factory=list)
     activate: str | None = None
+    conda: str | None = None
+    """The conda environment that is active: its name, or its folder."""
     left_out: list[tuple[str, str, str]] = field(default_factory=list)
     """Parts of the script that allranks does not execute: (the part, why, the fix)."""
     line: int | None = None
@@ -152,9 +157,8 @@ PREPARING = ("env", "time", "nice", "timeout", "ray")
 
 def evaluated(session: Session, statement: Statement) -> None:
     """`eval $CMD`: the words of the command if it is one."""
-    inner = statements(
-        " ".join(text for word in statement.words[1:] for text in word.expanded(session.values))
-    )
+    text = " ".join(text for word in statement.words[1:] for text in word.expanded(session.values))
+    inner = statements(text) if unresolved(text) is None else []
     if len(inner) == 1 and inner[0].words and not inner[0].keywords:
         statement.words = inner[0].words
 
@@ -197,7 +201,7 @@ def chosen(started: list[Started], end: Session) -> Session:
 
 
 def is_beside(name: str) -> bool:
-    others = ("cd", "source", ".", "module", "ml", "conda")
+    others = ("cd", "source", ".", "module", "ml")
     return bool(HARMLESS.fullmatch(name)) or name in (*DECLARING, *others)
 
 
@@ -219,6 +223,7 @@ def is_training(words: list[str], is_script: bool) -> bool:
 
 def follow_one(session: Session, statement: Statement, certain: bool) -> None:
     """One command that does not train; `certain` says that it runs."""
+    keep_defaults(session, statement.words, certain)
     words = list(statement.words)
     if all(assignment(word) for word in words):
         for word in words:
@@ -243,6 +248,13 @@ def follow_one(session: Session, statement: Statement, certain: bool) -> None:
         )
 
 
+def keep_defaults(session: Session, words: list[Word], certain: bool) -> None:
+    """`: "${GPUS:=8}"` sets the variable, unless it has a value."""
+    for part in (part for word in words for part in word.parts if part.assigns):
+        if session.values.get(part.text, "") in ("", []):
+            session.values[part.text] = " ".join(resolved(part, session.values)) if certain else None
+
+
 def declare(session: Session, name: str, rest: list[Word], certain: bool) -> None:
     """`export A=1 B`, `declare -x A=1`, `local a=1`."""
     export = name == "export" or any(word.plain == "-x" for word in rest)
@@ -265,21 +277,33 @@ def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> N
         )
     elif name in ("cd", "pushd") and rest:
         change_folder(session, (session.known(rest[-1]) or [""])[0])
+    elif name == "source" and plain[:1] in (["activate"], ["deactivate"]):  # as conda 4.3 did it
+        activate_conda(session, name, rest)
     elif name in ("source", "."):
         source(session, rest)
     elif name in ("module", "ml"):
         loaded = [word for word in plain if word not in ("load", "add", "purge") and not word.startswith("-")]
         session.modules += loaded if "purge" not in plain else []
-    elif name in ("conda", "mamba", "micromamba") and plain[:1] == ["activate"]:
-        session.leave(
-            " ".join([name, *plain]),
-            "which Python it brings is not known here.",
-            "environment: {python: the environment's bin/python}",
-        )
+    elif name in conda.PROGRAMS and plain[:1] in (["activate"], ["deactivate"]):
+        activate_conda(session, name, rest)
     elif not HARMLESS.fullmatch(name):
         session.leave(
             " ".join([name, *plain]), "it is not a part of the training.", "do it by hand before the run"
         )
+
+
+def activate_conda(session: Session, name: str, rest: list[Word]) -> None:
+    """`conda activate NAME`; `base` without a name."""
+    told, *words = [text for word in rest for text in session.known(word)]
+    given = [word for word in words if not word.startswith("-")]
+    target = given[0] if given else "base"
+    if told == "deactivate":
+        session.conda = None
+    elif isinstance(target, Unknown):
+        what = " ".join([name, *(word.plain for word in rest)])
+        session.leave(what, f"{target.needs} is not known here.", "environment: {conda: its name}")
+    else:
+        session.conda = target
 
 
 def written(session: Session, name: str, statement: Statement) -> None:

@@ -24,10 +24,7 @@ BESIDE = frozenset(key.name for key in declared(Train) if key.read is not None)
 STARTS_RANKS = ("horovodrun", "pdsh", "ssh", "sbatch", "salloc", "qsub", "bsub", "flux", "kubectl")
 """Programs that start ranks or jobs and whose options are not known here (`spec/commands/` holds the known ones)."""
 
-NO_SCRIPTS = (
-    *("zsh", "dash", "sudo", "docker", "podman", "singularity", "apptainer", "poetry", "pdm"),
-    *("pixi", "conda"),
-)
+NO_SCRIPTS = (*("zsh", "dash", "docker", "podman", "singularity", "apptainer", "poetry", "pdm", "pixi"),)
 
 
 def splice(train: Tree | None, reading: Reading) -> str | None:
