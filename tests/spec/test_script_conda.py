@@ -40,6 +40,8 @@ def left_out(run: Run) -> list[str]:
         ("conda activate one\nconda deactivate\ntorchrun t.py\n", None),
         ("conda run -n sft --no-capture-output torchrun t.py\n", "sft"),
         ("mamba run --name=sft python -m torch.distributed.run t.py\n", "sft"),
+        ("source /opt/miniconda3/bin/activate sft\ntorchrun t.py\n", "sft"),
+        (". /opt/anaconda/bin/activate\nconda activate ${ENV:-sft}\ntorchrun t.py\n", "sft"),
         ("conda activate one\nsudo -E conda run -n one python t.py\n", "one"),
     ],
 )
@@ -55,6 +57,7 @@ def test_an_environment_of_conda_is_the_runs(script: str, name: str | None) -> N
     [
         ("conda activate /opt/envs/sft\ntorchrun t.py\n", "/opt/envs/sft/bin/python"),
         ("conda run -p /opt/envs/sft torchrun t.py\n", "/opt/envs/sft/bin/python"),
+        ("source /opt/miniconda3/bin/activate\ntorchrun t.py\n", "/opt/miniconda3/bin/python"),
     ],
 )
 def test_one_that_is_named_by_its_folder_is_its_python(script: str, python: str) -> None:
@@ -71,6 +74,7 @@ def test_one_that_is_named_by_its_folder_is_its_python(script: str, python: str)
             "ray starts the environment's Python by its path.",
         ),
         ("conda activate $NOBODY_KNOWS\ntorchrun t.py\n", "$NOBODY_KNOWS is not known here."),
+        ("source /opt/conda/bin/activate $NOBODY_KNOWS\ntorchrun t.py\n", "$NOBODY_KNOWS is not known here."),
         (
             'if [ -n "$X" ]; then\nconda activate sft\nfi\ntorchrun t.py\n',
             "it is in an `if`, a loop or a function.",

@@ -18,7 +18,15 @@ from allranks.spec.commands import Home, Unknown, conda, timeout
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.shell import Statement, Word, array, assignment, resolved, statements
 from allranks.spec.shell_branches import Branches
-from allranks.spec.shell_folders import change_folder, files_written, own_folders, placed, source, stand
+from allranks.spec.shell_folders import (
+    change_folder,
+    files_written,
+    own_folders,
+    placed,
+    source,
+    stand,
+    use_conda,
+)
 from allranks.spec.shell_values import HERE, HOME, Values, readable, unresolved
 
 HARMLESS = re.compile(
@@ -296,14 +304,10 @@ def activate_conda(session: Session, name: str, rest: list[Word]) -> None:
     """`conda activate NAME`; `base` without a name."""
     told, *words = [text for word in rest for text in session.known(word)]
     given = [word for word in words if not word.startswith("-")]
-    target = given[0] if given else "base"
     if told == "deactivate":
         session.conda = None
-    elif isinstance(target, Unknown):
-        what = " ".join([name, *(word.plain for word in rest)])
-        session.leave(what, f"{target.needs} is not known here.", "environment: {conda: its name}")
     else:
-        session.conda = target
+        use_conda(session, f"{name} {told}", given[0] if given else "base")
 
 
 def written(session: Session, name: str, statement: Statement) -> None:
