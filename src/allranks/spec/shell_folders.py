@@ -1,4 +1,4 @@
-"""The folders of a script: where it lies, is started and goes; what it sources, and what it writes."""
+"""The folders of a script: where it lies, is started and goes, and which files it writes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import posixpath
 import re
 from typing import Protocol
 
-from allranks.node import conda
 from allranks.spec.commands import Unknown
 from allranks.spec.shell import Statement, Word
 from allranks.spec.shell_values import HERE, mark
@@ -77,43 +76,3 @@ def change_folder(shell: Shell, target: str) -> None:
     else:
         shell.folder = posixpath.normpath(posixpath.join(shell.folder or "", target))
     stand(shell, None if shell.folder is None else from_here(shell.folder))
-
-
-def use_conda(shell: Shell, said: str, target: str) -> None:
-    """This environment of conda is active now: its name, or its folder."""
-    if isinstance(target, Unknown):
-        shell.leave(
-            f"{said} {target}", f"{target.needs} is not known here.", "environment: {conda: its name}"
-        )
-    else:
-        shell.conda = target
-
-
-def installation(path: str) -> str | None:
-    """conda's folder, if this is the `bin/activate` of one."""
-    folder, end = posixpath.split(path)
-    root, binaries = posixpath.split(folder)
-    is_conda = posixpath.basename(root).rstrip("0123456789.") in {name.rstrip("3") for name in conda.ROOTS}
-    return root if (end, binaries) == ("activate", "bin") and is_conda else None
-
-
-def source(shell: Shell, rest: list[Word]) -> None:
-    """A script that is sourced; what a login shell reads anyway is passed over."""
-    path = (shell.known(rest[0]) or [""])[0] if rest else ""
-    if isinstance(path, Unknown) or "/" not in path:
-        what = f"source {path}".strip()
-        shell.leave(what, "its path is not known.", "environment: {activate: the script's path}")
-        return
-    if posixpath.basename(path) in ("conda.sh", ".bashrc", ".bash_profile", ".profile", "profile"):
-        return
-    if (installed := installation(path)) is not None:
-        named = [one for word in rest[1:] for one in shell.known(word)]
-        use_conda(shell, f"source {path}", named[0] if named else installed)
-        return
-    path = (
-        path if path.startswith(("/", "~")) else posixpath.normpath(posixpath.join(shell.folder or "", path))
-    )
-    if shell.activate is not None and shell.activate != path:
-        shell.leave(f"source {path}", "one script can be sourced.", f"source it in {shell.activate}")
-    else:
-        shell.activate = path

@@ -18,15 +18,8 @@ from allranks.spec.commands import Home, Unknown, conda, timeout
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.shell import Statement, Word, array, assignment, resolved, statements
 from allranks.spec.shell_branches import Branches
-from allranks.spec.shell_folders import (
-    change_folder,
-    files_written,
-    own_folders,
-    placed,
-    source,
-    stand,
-    use_conda,
-)
+from allranks.spec.shell_environment import activate_conda, source
+from allranks.spec.shell_folders import change_folder, files_written, own_folders, placed, stand
 from allranks.spec.shell_values import HERE, HOME, Values, readable, unresolved
 
 HARMLESS = re.compile(
@@ -298,16 +291,6 @@ def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> N
         session.leave(
             " ".join([name, *plain]), "it is not a part of the training.", "do it by hand before the run"
         )
-
-
-def activate_conda(session: Session, name: str, rest: list[Word]) -> None:
-    """`conda activate NAME`; `base` without a name."""
-    told, *words = [text for word in rest for text in session.known(word)]
-    given = [word for word in words if not word.startswith("-")]
-    if told == "deactivate":
-        session.conda = None
-    else:
-        use_conda(session, f"{name} {told}", given[0] if given else "base")
 
 
 def written(session: Session, name: str, statement: Statement) -> None:
