@@ -332,7 +332,9 @@ def test_conditions_that_can_be_known_are(tmp_path: Path, arguments: str, words:
     path.write_text(BRANCHES)
     assert typed(f"bash {path} {arguments}").train.command[1:] == words
     path.write_text(BRANCHES.replace("$MORE", "$LOOP"))
-    assert problem(f"bash {path} {arguments}") == "train.command: $LOOP: $LOOP is not set."
+    assert problem(f"bash {path} {arguments}") == (
+        "train.command: $LOOP: $LOOP is set in an `if`, a loop or a function."
+    )
 
 
 def test_a_command_for_eval_is_followed(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ SCRIPTS = [
     '! [ "$MODE" = lora ] && X=1',
     "export X=1; unset X",
     "X=$1; shift; X=$X-$1-$#",
-    "shift 2; X=$1-$#-$9",
+    "shift 2; X=$1-$#",
     "A=1; B=2; [ $A -lt $B ] && [ $B -gt 1 ] && X=$A$B || X=none",
 ]
 UNSURE = [

@@ -421,7 +421,7 @@ WRONG_COMMANDS = {
     "[]": "it names no script.",
     "python": "it names no script.",
     "torchrun --nnodes 2": "it names no script.",
-    "sudo -E": "it names no script.",
+    "sudo -E": "the command contains sudo -E.",
     "conda run -n sft": "it names no script.",
     "conda install torch": "the command contains conda install torch.",
     "horovodrun -np 2 train.py": "horovodrun starts ranks itself.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Any
 
 from allranks.core import NOTE, BadInput
@@ -151,6 +151,7 @@ def protected(word: str) -> str:
 def take_session(command: Command, session: Session) -> None:
     """Puts the settings that a shell made before the command into `command`, and the command's words."""
     command.words = list(session.words)
+    command.undecided |= {name for name, value in session.values.items() if value is None}
     for name, value in session.exported.items():
         command.variable(name, value)
     for what, why, fix in session.left_out:
@@ -171,13 +172,13 @@ def finish(command: Command, values: Mapping[str, str]) -> None:
         commands.reduce(command)
     except LookupError as error:
         if error.args and isinstance(error.args[0], Unknown):
-            raise unknown(error.args[0]) from None
+            raise unknown(error.args[0], command.undecided) from None
         raise
     for name in [name for name in command.env if PLACES.fullmatch(name)]:
         place(command, name, command.env.pop(name))
     for number, word in enumerate(command.words):
         if isinstance(word, Unknown):
-            raise unknown(word)
+            raise unknown(word, command.undecided)
         if number and isinstance(word, Home):
             raise unknown(Unknown(word, "~"))
     refuse_wrapper(command.words)
@@ -216,8 +217,22 @@ def place(command: Command, name: str, value: str) -> None:
         command.put("network.port", int(value), said)
 
 
-def unknown(word: Unknown) -> Wrong:
-    """The error for a word that the ranks would get as it is written."""
+def unknown(word: Unknown, undecided: Container[str] = ()) -> Wrong:
+    """The error for a word that the ranks would get as it is written. `undecided` are variables that a script sets in
+    an `if`, a loop or a function."""
+    if word.needs[1:] in undecided:
+        return Wrong(
+            f"{shown(word)}: {word.needs} is set in an `if`, a loop or a function.",
+            "only a shell knows which value it gets.",
+            "its value in the script",
+        )
+    if re.fullmatch(r"\$[1-9]", word.needs):
+        return Wrong(
+            f"{shown(word)}: {word.needs} is an argument of the script, and it is not given.",
+            "no shell runs on the nodes.",
+            "allranks run --save-as run.yaml -- bash SCRIPT ARGUMENTS, or a default: ${"
+            f"{word.needs[1:]}:-value}}",
+        )
     if word.needs == "$ALLRANKS_OUTPUT_DIR":
         return Wrong(
             f"{shown(word)}: no shell runs on the nodes.",
@@ -278,7 +293,7 @@ def write_back(tree: Table, train: Table, entry: Entry, command: Command, readin
         train.entries["command"] = Entry(entry.file, entry.line, tree_of(list(command.words), node))
         words = [protected(word) for word in command.words]
         put(needed, "train.command", tree_of(words, node), entry)
-    reading.counts = dict(command.counts)
+    reading.counts, reading.uncounted = dict(command.counts), dict(command.uncounted)
     reading.head = command.said.get("head")
     for one in command.notes:
         say = reading.note if one.verdict == NOTE else reading.warn

@@ -57,6 +57,7 @@ class Reading:
         self.problems = problems
         self.notes: list[Finding] = []
         self.counts: dict[str, tuple[int, str]] = {}
+        self.uncounted: dict[str, str] = {}
         """The numbers of machines and ranks that a launcher in `train.command` names, each with the option that gives
         it (`pasted.count_ranks`)."""
         self.trainer_words = False

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from allranks.spec.problems import Wrong
-from allranks.spec.shell_values import HOME, Values, computed, mark
+from allranks.spec.shell_values import HOME, NOT_GIVEN, Values, computed, mark
 
 OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")")
 REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|<<<|<<-|<<|>>|>&|<&|>\||<>|>|<)|\{[A-Za-z_]\w*\}>")
@@ -35,6 +35,8 @@ class Part:
     """`${NAME[@]}` and `$@`: every word of a list."""
     assigns: bool = False
     """`${NAME:=default}`: the variable keeps the default."""
+    instead: bool = False
+    """`${NAME:+text}`: the text if the variable has a value, else nothing."""
 
 
 @dataclass
@@ -47,7 +49,10 @@ class Word:
         return "".join(p.text if p.kind == "text" else f"${{{p.text}}}" for p in self.parts)
 
     def expanded(self, values: Values) -> list[str]:
-        """The words that a shell makes of it: none for an empty variable without quotes."""
+        """The words that a shell makes of it: none for an empty variable without quotes, nor for `"$@"` without
+        arguments."""
+        if self.is_empty_list(values):
+            return []
         words: list[str] = []
         current, exists = (HOME, True) if self.is_at_home else ("", False)
         for part in self.parts[exists:]:
@@ -62,6 +67,12 @@ class Word:
                     current = ""
                 current, exists = current + piece, True
         return [*words, current] if exists else words
+
+    def is_empty_list(self, values: Values) -> bool:
+        """Whether it is `"$@"` or `"${LIST[@]}"` alone, and there is nothing in it."""
+        lists = [part for part in self.parts if part.all]
+        rest = "".join(part.text for part in self.parts if not part.all)
+        return bool(lists) and not rest and all(resolved(part, values) == [] for part in lists)
 
     def value(self, values: Values) -> str:
         """As the right side of an assignment: nothing is split."""
@@ -84,7 +95,14 @@ def resolved(part: Part, values: Values) -> list[str]:
         found = computed(part.text, values)
     if isinstance(found, str):
         found = [found]
-    if found is not None and (part.default is None or found not in ([], [""])):
+    empty = found in ([], [""]) or (
+        found is not None and len(found) == 1 and bool(NOT_GIVEN.fullmatch(found[0]))
+    )
+    if part.instead:
+        if part.text in values and found is None:
+            return [mark(f"${{{part.text}:+{part.default}}}")]
+        return [""] if found is None or empty else [unquoted(part.default or "", values)]
+    if found is not None and (part.default is None or not empty):
         return found
     if part.default is not None and (part.text not in values or found is not None):
         return [unquoted(part.default, values)]
@@ -294,11 +312,12 @@ class Lexer:
         if text.startswith("${", at):
             inner = self.move(self.matching(at + 1, "{", "}") - at)[2:-1]
             match = BRACED.fullmatch(inner)
-            if match is None or (match.group(3) or "-").lstrip(":") not in ("-", "="):
+            if match is None or (match.group(3) or "-").lstrip(":") not in ("-", "=", "+"):
                 return Part("opaque", f"${{{inner}}}", quoted)
             name = match.group(1)
             every, assigns = bool(match.group(2)) or name in "@*", (match.group(3) or "").endswith("=")
-            return Part("variable", name, quoted, match.group(4), every, assigns)
+            instead = (match.group(3) or "").endswith("+")
+            return Part("variable", name, quoted, match.group(4), every, assigns, instead)
         if match := NAME.match(text, at + 1):
             self.move(1 + len(match.group()))
             return Part("variable", match.group(), quoted)

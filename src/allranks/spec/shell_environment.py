@@ -22,6 +22,7 @@ def activate_conda(shell: Shell, name: str, rest: list[Word]) -> None:
 
 def use_conda(shell: Shell, said: str, target: str) -> None:
     """This environment of conda is active now: its name, or its folder."""
+    shell.conda = None
     if isinstance(target, Unknown):
         shell.leave(
             f"{said} {target}", f"{target.needs} is not known here.", "environment: {conda: its name}"
@@ -41,7 +42,9 @@ def installation(path: str) -> str | None:
 def source(shell: Shell, rest: list[Word]) -> None:
     """A script that is sourced; what a login shell reads anyway is passed over."""
     path = (shell.known(rest[0]) or [""])[0] if rest else ""
-    if isinstance(path, Unknown) or "/" not in path:
+    if path.endswith("/etc/profile.d/conda.sh"):
+        return
+    if isinstance(path, Unknown) or not path:
         what = f"source {path}".strip()
         shell.leave(what, "its path is not known.", "environment: {activate: the script's path}")
         return

@@ -14,50 +14,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from allranks.spec import commands
-from allranks.spec.commands import Home, Unknown, conda, timeout
+from allranks.spec.commands import Home, Unknown, conda
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.shell import Statement, Word, array, assignment, resolved, statements
 from allranks.spec.shell_branches import Branches
 from allranks.spec.shell_environment import activate_conda, source
-from allranks.spec.shell_folders import change_folder, files_written, own_folders, placed, stand
-from allranks.spec.shell_values import HERE, HOME, Values, readable, unresolved
-
-HARMLESS = re.compile(
-    r"\[|\[\[|:|cat|clear|date|declare|df|du|echo|env|eval|exit|false|free|hash|head|hostname|id|let|local|logger|ls|"
-    r"lscpu|nproc|nvidia-smi|nvcc|popd|printenv|printf|pushd|pwd|read|return|set|shift|shopt|sleep|tail|test|trap|true|"
-    r"type|typeset|ulimit|umask|uname|unset|uptime|wait|whereis|which|whoami"
-)
-"""Commands that print, look, or change only the shell itself. The training does not need them."""
+from allranks.spec.shell_folders import change_folder, files_written, from_here, own_folders, placed, stand
+from allranks.spec.shell_training import DECLARING, HARMLESS, is_training
+from allranks.spec.shell_values import HERE, HOME, NOT_GIVEN, Values, readable, unresolved
 
 PIPES = ("|", "|&")
 PRINTING = ("tee", "grep", "cat", "ts", "sed", "less", "tail", "head", "awk")
 """Programs that, after a pipe, only show the output."""
 
-NEVER = (
-    *("pip", "pip3", "rm", "cp", "mv", "mkdir", "ln", "git", "wget", "curl", "apt", "apt-get"),
-    *("chmod", "kill"),
-)
-"""Commands that never train."""
-
-TRAINS = {
-    "accelerate": "launch",
-    "axolotl": "train",
-    "llamafactory-cli": "train",
-    "conda": "run",
-    "mamba": "run",
-    "micromamba": "run",
-    "ray": "job",
-    "tune": "run",
-}
-"""Programs with several commands, each with the one command that trains."""
-
-DECLARING = ("export", "declare", "typeset", "readonly", "local")
 SETS_PLACE = re.compile(
-    r"MASTER_(ADDR|PORT)|(NODE_|LOCAL_|)RANK|WORLD_SIZE|N?NODES|NPROC_PER_NODE|(NUM_|N)(NODES|GPUS)|GPUS_PER_NODE|"
-    r"(LD_LIBRARY_|PYTHON|)PATH"
+    r"MASTER_(ADDR|PORT)|(NODE_|LOCAL_|)RANK|WORLD_SIZE|N?NODES|NPROC_PER_NODE|(NUM_|N)(NODES|GPUS)|GPUS_PER_NODE|PATH"
 )
 """Variables for which no note is needed if a script exports them with the output of a command: allranks places the
-ranks itself, and the environment brings its own search paths."""
+ranks itself, and the environment brings its own programs."""
 
 
 @dataclass
@@ -73,6 +47,10 @@ class Session:
     activate: str | None = None
     conda: str | None = None
     """The conda environment that is active: its name, or its folder."""
+    pushed: tuple[str | None, ...] = ()
+    """The folders that `pushd` left."""
+    lost: tuple[int, str, str] | None = None
+    """The first command whose program only a shell knows: its line, the command, and what it needs."""
     left_out: list[tuple[str, str, str]] = field(default_factory=list)
     """Parts of the script that allranks does not execute: (the part, why, the fix)."""
     line: int | None = None
@@ -114,14 +92,20 @@ def follow(
     is_script = script_folder is not None
     session = Session(dict(values), is_script)
     stand(session, session.values.get("PWD", HERE))
-    given = {str(n): word for n, word in enumerate(arguments, 1)}
-    session.values.update({**(dict.fromkeys("123456789", "") if is_script else {}), **given})
-    session.values.update({"@": list(arguments), "*": list(arguments), "#": str(len(arguments))})
+    session.values.setdefault("HOME", HOME)
+    place_arguments(session, list(arguments))
     found = statements(text)
     if script_folder is not None:
         session.values.update(own_folders(found, script_folder))
     started = starts(session, found)
     return chosen(started, session)
+
+
+def place_arguments(session: Session, arguments: list[str]) -> None:
+    for number in range(1, 10):
+        session.values.pop(str(number), None)
+    session.values.update({str(n): word for n, word in enumerate(arguments, 1)})
+    session.values.update({"@": arguments, "*": arguments, "#": str(len(arguments))})
 
 
 Started = tuple[Statement, "bool | None", "Session"]
@@ -130,7 +114,7 @@ Started = tuple[Statement, "bool | None", "Session"]
 
 def starts(session: Session, found: list[Statement]) -> list[Started]:
     """Follows all commands; those that train, each with what was set before it."""
-    branches = Branches(lambda word: word.expanded(session.values))
+    branches = Branches(lambda word: [NOT_GIVEN.sub("", text) for text in word.expanded(session.values)])
     started: list[Started] = []
     before: Statement | None = None
     for statement in found:
@@ -148,9 +132,20 @@ def starts(session: Session, found: list[Statement]) -> list[Started]:
                 )
         elif is_training(session.program(statement), session.is_script):
             started.append((statement, runs, session.copy()))
+        elif session.lost is None and (needs := unknown_program(session, statement)):
+            session.lost = (statement.line, " ".join(word.plain for word in statement.words), needs)
         else:
             follow_one(session, statement, runs is True)
     return started
+
+
+def unknown_program(session: Session, statement: Statement) -> str | None:
+    """The unknown value in a command's program, or in the words of `eval`; None if all are known."""
+    words = [word for word in statement.words if not assignment(word)]
+    if statement.first != "eval":
+        words = words[:1]
+    found = (unresolved(text) for word in words for text in word.expanded(session.values))
+    return next((needs for needs in found if needs and needs != "~"), None)
 
 
 PREPARING = ("env", "time", "nice", "timeout", "ray")
@@ -180,6 +175,13 @@ def chosen(started: list[Started], end: Session) -> Session:
                     end.leave(what, "one command trains.", "run it by hand, before or after the run")
             started = strong
             break
+    if not started and end.lost is not None:
+        line, said, needs = end.lost
+        raise Wrong(
+            f"line {line}: {shown(needs)} in {shown(said, 200)} is not known here.",
+            "only a shell knows which command that is.",
+            "the training command itself after `--`",
+        )
     if not started:
         raise commands.no_script()
     if len(started) > 1:
@@ -199,27 +201,6 @@ def chosen(started: list[Started], end: Session) -> Session:
     session.left_out = end.left_out
     launch(session, statement)
     return session
-
-
-def is_beside(name: str) -> bool:
-    others = ("cd", "source", ".", "module", "ml")
-    return bool(HARMLESS.fullmatch(name)) or name in (*DECLARING, *others)
-
-
-def is_training(words: list[str], is_script: bool) -> bool:
-    """Whether a command trains: one of a launcher, Python, or in a single line whatever is nothing else."""
-    if not words or is_beside(words[0]):
-        return False
-    name = posixpath.basename(words[0])
-    if name == timeout.PROGRAM:
-        return is_training(timeout.behind(words), is_script)
-    if name in TRAINS and words[1:2] != [TRAINS[name]]:
-        return False
-    if commands.form_of(words) is not None:
-        return True
-    if name.startswith("python") or name.endswith(".py"):
-        return not (is_script and (words[1:3] == ["-m", "pip"] or "-c" in words[1:2]))
-    return not is_script and name not in NEVER
 
 
 def follow_one(session: Session, statement: Statement, certain: bool) -> None:
@@ -270,6 +251,10 @@ def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> N
     """One command that prepares the training's environment, or does not."""
     if name in CHANGES:
         change(session, name, plain, certain=True)
+    elif name == "popd" and session.pushed:
+        *pushed, session.folder = session.pushed
+        session.pushed = tuple(pushed)
+        stand(session, None if session.folder is None else from_here(session.folder))
     elif name in ("popd", "cd") and (name == "popd" or plain == ["-"]):
         session.leave(
             " ".join([name, *plain]),
@@ -277,6 +262,7 @@ def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> N
             "train: {workdir: the folder}",
         )
     elif name in ("cd", "pushd") and rest:
+        session.pushed += (session.folder,) if name == "pushd" else ()
         change_folder(session, (session.known(rest[-1]) or [""])[0])
     elif name == "source" and plain[:1] in (["activate"], ["deactivate"]):  # as conda 4.3 did it
         activate_conda(session, name, rest)
@@ -309,11 +295,7 @@ def change(session: Session, name: str, plain: list[str], certain: bool) -> None
     if name == "shift":
         given, count = values.get("@"), plain[0] if plain else "1"
         if certain and isinstance(given, list) and count.isdigit():
-            left = given[int(count) :]
-            values.update(
-                {**dict.fromkeys("123456789", ""), **{str(n): one for n, one in enumerate(left, 1)}}
-            )
-            values.update({"@": left, "*": left, "#": str(len(left))})
+            place_arguments(session, given[int(count) :])
         else:
             values.update(dict.fromkeys("123456789@*#"))
     elif name == "unset":

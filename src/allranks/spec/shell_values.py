@@ -35,6 +35,10 @@ def mark(text: str) -> str:
     return f"{OPEN}{text.replace(' ', BLANK)}{CLOSE}"
 
 
+NOT_GIVEN = re.compile(rf"{OPEN}\$[1-9]{CLOSE}")
+"""An argument of the script that is not given. A shell takes it for empty; here it is asked for where it would reach
+the ranks, since the script was written for one."""
+
 HOME = mark("~")
 """A `~` without quotes at the beginning of a word: the home of whoever runs the shell."""
 

@@ -169,14 +169,26 @@ def complete(
     nodes = tree.get("nodes")
     local = isinstance(nodes, Scalar) and is_loopback(nodes.raw)
     if tree.get("gpus") is None and "gpus" not in said and local:
-        tree.entries.update(mapping({"gpus": gpus_here() or 1}).entries)
+        here = gpus_here()
+        tree.entries.update(mapping({"gpus": here or 1}).entries)
+        told = reading.uncounted.get("ranks") or reading.uncounted.get("total")
+        if told is not None:
+            reading.warn(
+                "gpus-not-said",
+                Scalar(LABEL, None, "", None),
+                f"only a shell knows the number in {shown(told, 200)}: the run gets {here or 1} on this machine.",
+                "that is the number of GPUs of this machine."
+                if here
+                else "no GPU was found on this machine.",
+                "--gpus and the number",
+            )
     elif tree.get("gpus") is None and "gpus" not in said and not counts_ranks(nodes, reading):
         reading.warn(
             "gpus-not-said",
             Scalar(LABEL, None, "", None),
             "the number of GPUs per node is not given: each node gets 1 rank, unless a hostfile gives more.",
             "the other GPUs would stay idle.",
-            "--gpus 8",
+            "--gpus and the number, such as --gpus 8",
         )
     train = tree.get("train")
     if isinstance(train, Table) and not tree.get("code") and "code" not in said:

@@ -13,6 +13,7 @@ from allranks.core import NOTE, WARN, BadInput
 from allranks.spec.problems import Wrong, nearest, shown
 
 OWN = "allranks does it itself"
+ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=[\s\S]*")
 
 
 class Home(str):
@@ -63,6 +64,10 @@ class Command:
     keys: dict[str, Any] = field(default_factory=dict)
     said: dict[str, str] = field(default_factory=dict)
     counts: dict[str, tuple[int, str]] = field(default_factory=dict)
+    uncounted: dict[str, str] = field(default_factory=dict)
+    """The option by what it counts, if only a shell knows its number."""
+    undecided: frozenset[str] = frozenset()
+    """Variables that a script sets in an `if`, a loop or a function."""
     launchers: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     module: bool = False
@@ -102,6 +107,10 @@ class Command:
             self.contradicts(said, f"{self.said[key]} says {key}: {shown(self.keys[key])}")
 
     def variable(self, name: str, value: str, said: str = "") -> None:
+        if isinstance(value, Unknown):
+            why = f"{value.needs} is not known here."
+            self.left_out(f"{name}={value}", why, f"env: {{{name}: its value}}")
+            return
         if name in self.env and self.env[name] != value:
             self.contradicts(said or f"{name}={value}", f"{name} is {shown(self.env[name])} before it")
             return
@@ -109,6 +118,8 @@ class Command:
 
     def count(self, what: str, text: str | int, said: str) -> None:
         """`what` is `nodes`, `ranks` (of a node), `total`, `tasks` (of a node) or `all tasks`."""
+        if isinstance(text, Unknown):
+            self.uncounted.setdefault(what, said)
         if isinstance(text, Unknown) or text in ("", "gpu", "auto", "cpu"):
             return
         if not (str(text).isascii() and str(text).isdigit() and 0 < int(text) < 1_000_000):
@@ -194,6 +205,11 @@ def port(text: str) -> int:
     return int(text)
 
 
+def port_or_any(text: str) -> int | Unknown:
+    """A launcher takes any free port for 0; that of the run file stays."""
+    return Unknown(text, text) if text in ("", "0") else port(text)
+
+
 def whole(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
         raise Wrong(f"{shown(text)} is not a number.", do="a whole number")
@@ -219,6 +235,25 @@ class Form:
     ranks: bool = False
     prefixes: bool = True
     """Whether a long option may be cut short, as argparse takes it."""
+    before: int = 0
+    """How many words, besides options, stand before the command that it starts."""
+
+    def behind(self, words: Sequence[str]) -> list[str]:
+        """The command that this program starts: the words behind its options and the variables that it sets."""
+        rest = list(words[1 + len(self.task) :])
+        while rest and rest[0].startswith("-") and rest[0] != "-":
+            word = rest.pop(0)
+            if word == "--":
+                break
+            name, equals, _ = self.split(word)
+            try:
+                takes = self.find(name, word, words[0]).takes
+            except Wrong:
+                continue  # the launch says that it is not known
+            del rest[: takes - equals]
+        while rest and ASSIGNED.fullmatch(rest[0]):
+            rest.pop(0)
+        return rest[self.before :]
 
     def take(self, command: Command) -> None:
         """Takes the program and its options from the front of the command."""
@@ -292,9 +327,10 @@ def no_script() -> Wrong:
 
 def take_variables(command: Command) -> None:
     """`A=1 B=2 train.py`: takes the variables before the program."""
-    while command.words and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*=[\s\S]*", command.words[0]):
-        name, _, value = command.words.pop(0).partition("=")
-        command.variable(name, value)
+    while command.words and ASSIGNED.fullmatch(command.words[0]):
+        word = command.words.pop(0)
+        name, _, value = word.partition("=")
+        command.variable(name, str_like(word, value))
 
 
 def str_like(word: str, text: str) -> str:

@@ -13,6 +13,7 @@ CPUS = re.compile(r"^(--cpus-per-task=|-c)(\d{1,6})$")
 
 def settle(command: Command) -> None:
     """`gpus` and `nodes` from what launchers count: machines, ranks of a machine, tasks of an outer launcher."""
+    settle_gpus(command)
     settle_tasks(command)
     counts = command.counts
     if "ranks" not in counts:
@@ -30,6 +31,18 @@ def settle(command: Command) -> None:
         command.said["gpus"] = "training on processors"
     elif "ranks" in counts:
         command.put("gpus", *counts["ranks"])
+
+
+def settle_gpus(command: Command) -> None:
+    """The GPUs of a node, if SLURM was told those of a task or of the whole job."""
+    counts, machines = command.counts, command.number("nodes") or 1
+    if "gpus of a node" in counts:
+        return
+    if "gpus of all" in counts and counts["gpus of all"][0] % machines == 0:
+        counts["gpus of a node"] = counts["gpus of all"][0] // machines, counts["gpus of all"][1]
+    elif "gpus of a task" in counts:
+        tasks = command.number("tasks") or (command.number("all tasks") or machines) // machines
+        counts["gpus of a node"] = counts["gpus of a task"][0] * tasks, counts["gpus of a task"][1]
 
 
 def settle_tasks(command: Command) -> None:

@@ -18,8 +18,9 @@ from allranks.spec.commands._command import (
     count,
     each,
     hostfile,
+    key,
     own,
-    port,
+    port_or_any,
     refused,
 )
 from allranks.spec.commands.torchrun import head, restarts
@@ -115,7 +116,7 @@ OPTIONS: dict[str, Option] = {
     "enable-cpu-affinity": Option(0, lambda c, v, s: c.variable("ACCELERATE_CPU_AFFINITY", "1", s)),
     "gpu-ids": setting("gpu_ids"),
     "main-process-ip": Option(1, head),
-    "main-process-port": Option(1, lambda c, v, s: v in ("0", "") or c.put("network.port", port(v), s)),
+    "main-process-port": key("network.port", port_or_any),
     "max-restarts": Option(1, restarts),
     "no-python": NOT_PYTHON,
     "deepspeed-hostfile": Option(1, hostfile),
@@ -198,7 +199,7 @@ def below(command: Command, path: str) -> None:
     if command.counts.get("nodes", (1, ""))[0] > 1 and found.get("main_process_ip"):
         head(command, str(found["main_process_ip"]), said)
     if found.get("main_process_port") and "network.port" not in command.keys:
-        command.put("network.port", port(str(found["main_process_port"])), f"{said} main_process_port")
+        command.put("network.port", port_or_any(str(found["main_process_port"])), f"{said} main_process_port")
     for name, value in flattened(found).items():
         settings.setdefault(name, value)
 

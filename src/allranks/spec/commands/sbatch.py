@@ -8,6 +8,7 @@ import shlex
 from allranks.core import WARN
 from allranks.spec.commands import srun
 from allranks.spec.commands._command import Command, each, own, refused
+from allranks.spec.commands._counting import settle_gpus
 from allranks.spec.problems import Wrong, shown
 
 LINE = re.compile(r"^#SBATCH[ \t]+(.*)$", re.MULTILINE)
@@ -50,6 +51,7 @@ class Sbatch(srun.Srun):
 def read(command: Command) -> None:
     path, *arguments = command.words
     command.put("launch.with", "slurm", "sbatch")
+    settle_gpus(command)
     asked = dict(command.counts)
     command.follow(command, path, arguments, variables(command))
     is_srun = any(name == "srun" for name in command.words)

@@ -14,6 +14,7 @@ from allranks.spec.commands._command import (
     key,
     own,
     refused,
+    str_like,
 )
 from allranks.spec.names import expanded
 from allranks.spec.problems import Wrong, nearest
@@ -29,12 +30,16 @@ def nodes(command: Command, value: str, said: str) -> None:
     command.count("nodes", high or low if not isinstance(value, Unknown) else value, said)
 
 
-def gpus(command: Command, value: str, said: str) -> None:
-    """`8`, `a100:8`, and of `--gres` `gpu:a100:8`: the GPUs of a node, not yet the ranks."""
+def gpus(command: Command, value: str, said: str, of: str = "a node") -> None:
+    """`8`, `a100:8`, and of `--gres` `gpu:a100:8`: the GPUs of a node, of a task or of all, not yet the ranks."""
     number = value.rpartition(":")[2]
     if isinstance(value, Unknown) or not number.isdigit():
         return
-    command.counts.setdefault("gpus of a node", (int(number), said))
+    command.counts.setdefault(f"gpus of {of}", (int(number), said))
+
+
+def gpus_of(what: str) -> Option:
+    return Option(1, lambda command, value, said: gpus(command, value, said, what))
 
 
 def hand_on(command: Command, word: str) -> None:
@@ -69,7 +74,7 @@ def exported(command: Command, value: str, said: str) -> None:
     for one in value.split(","):
         name, equals, given = one.partition("=")
         if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
-            command.variable(name, given, said)
+            command.variable(name, str_like(value, given), said)
 
 
 PYXIS = "the run file has keys for the container."
@@ -88,12 +93,17 @@ OPTIONS = {
     "export": Option(1, exported),
     "exclusive": extra(0),
     **each("q qos C constraint x exclude c cpus-per-task cpus-per-gpu", extra()),
-    **each("mem mem-per-cpu mem-per-gpu reservation begin", extra()),
-    **each("ntasks-per-gpu gpus-per-task gpus G signal comment o output e error i input jobid", own()),
+    **each("mem mem-per-cpu mem-per-gpu reservation begin gres-flags time-min tmp wckey prefer", extra()),
+    **each("ntasks-per-core ntasks-per-socket threads-per-core licenses L core-spec S switches", extra()),
+    "contiguous": extra(0),
+    **each("prolog epilog task-prolog task-epilog propagate gpu-freq profile relative r export-file", own()),
+    "gpus-per-task": gpus_of("a task"),
+    **each("gpus G", gpus_of("all")),
+    **each("ntasks-per-gpu signal comment o output e error i input jobid", own()),
     **each("K kill-on-bad-exit W wait cpu-bind gpu-bind mem-bind distribution m hint mpi accel-bind", own()),
     **each("network mail-type mail-user", own()),
     **each("l label u unbuffered overlap immediate I pty v verbose quiet Q no-kill", own(0)),
-    **each("container-image container-name", refused(PYXIS, "container: {image: …}", takes=1)),
+    **each("container-image container-name image", refused(PYXIS, "container: {image: …}", takes=1)),
     "container-mounts": refused(PYXIS, "container: {mounts: […]}", takes=1),
     "container-workdir": refused(PYXIS, "train: {workdir: …}", takes=1),
 }

@@ -2,20 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 from allranks.spec.commands._command import Command, Form, each, no_script, own
 
 PROGRAM = "timeout"
-WITH_VALUE = re.compile(r"-[ks]|--(kill-after|signal)")
-
-
-def behind(words: list[str]) -> list[str]:
-    """The command that gets the limit: the words behind the options and the duration."""
-    rest = words[1:]
-    while rest and rest[0].startswith("-"):
-        del rest[: 2 if WITH_VALUE.fullmatch(rest[0]) else 1]
-    return rest[1:]
 
 
 def read(command: Command) -> None:
@@ -37,4 +26,5 @@ FORM = Form(
     },
     short=True,
     read=read,
+    before=1,
 )

@@ -15,6 +15,7 @@ from allranks.spec.commands._command import (
     local_rank_note,
     own,
     port,
+    port_or_any,
     whole,
 )
 
@@ -31,7 +32,7 @@ def nodes(command: Command, value: str, said: str) -> None:
 def endpoint(command: Command, value: str, said: str) -> None:
     """`head:29500`: the first node leads, and the port is the run's."""
     host, colon, number = value.rpartition(":")
-    if colon and number.isdigit():
+    if colon and number.isdigit() and int(number):
         command.put("network.port", port(number), said)
     head(command, host if colon else value, said)
 
@@ -55,7 +56,7 @@ OPTIONS = {
     **each("m module", MODULE),
     **each("no-python run-path", NOT_PYTHON),
     "master-addr": Option(1, head),
-    "master-port": key("network.port", port),
+    "master-port": key("network.port", port_or_any),
     **each("rdzv-backend rdzv-id rdzv-conf monitor-interval start-method event-log-handler role", own()),
     **each("log-dir r redirects t tee local-ranks-filter duplicate-stdout-filters", own()),
     **each("duplicate-stderr-filters node-rank local-addr logs-specs numa-binding", own()),

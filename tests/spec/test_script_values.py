@@ -1,0 +1,213 @@
+"""What public training scripts do with arguments, variables, folders and helpers, and how it is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from allranks.core import BadInput
+from allranks.spec import Run, Typed, load_typed
+
+TORCHRUN = "torchrun --nproc_per_node 8 train.py"
+SBATCH = "#!/bin/bash\n"
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def read(script: str, *arguments: str, program: str = "bash", gpus: int | None = None) -> Run:
+    Path("train.sh").write_text(script + "\n")
+    return load_typed(Typed(words=(program, "train.sh", *arguments)), gpus_here=lambda: gpus)
+
+
+def words(script: str, *arguments: str) -> tuple[str, ...]:
+    return read(script, *arguments).train.command[1:]
+
+
+def notes(run: Run) -> dict[str, str]:
+    return {note.saw.removeprefix("train.command: "): note.why for note in run.notes}
+
+
+def problem(script: str, *arguments: str) -> str:
+    with pytest.raises(BadInput) as caught:
+        read(script, *arguments)
+    (found,) = caught.value.problems
+    return found.saw
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (f'{TORCHRUN} --lr 1 "$@"', ("--lr", "1")),
+        (f'EXTRA=()\n{TORCHRUN} "${{EXTRA[@]}}" --lr 1', ("--lr", "1")),
+        (f'{TORCHRUN} "a$@" ""', ("a", "")),
+        (f'RESUME=latest\n{TORCHRUN} ${{RESUME:+--resume "$RESUME"}}', ("--resume", "latest")),
+        (f'NO=\n{TORCHRUN} ${{NO:+--no "$NO"}} ${{NEITHER+--x}}', ()),
+        (f'A=1\n{TORCHRUN} "${{A:+--a $A}}"', ("--a 1",)),
+        (f"{TORCHRUN} ${{1:-x}} $#", ("x", "0")),
+        (f"OUT=$1\n{TORCHRUN} ${{OUT:-out}}", ("out",)),
+        (f'OUT=$1\nif [ "$OUT" = "" ]; then OUT=o; fi\n{TORCHRUN} $OUT', ("o",)),
+    ],
+)
+def test_words_are_what_bash_makes_of_them(script: str, expected: tuple[str, ...]) -> None:
+    assert words(script) == expected
+
+
+def test_an_argument_that_is_not_given_is_asked_for() -> None:
+    assert (
+        problem(f"{TORCHRUN} --out $1")
+        == "train.command: $1: $1 is an argument of the script, and it is not given."
+    )
+    assert "$2 is an argument of the script" in problem(f'{TORCHRUN} --out $1 --name="$2"', "one")
+    assert words(f'{TORCHRUN} --out $1 --name="$2"', "one", "two") == ("--out", "one", "--name=two")
+    assert "$1 is an argument" in problem(f"shift\n{TORCHRUN} $1", "one")
+    assert words(f"shift\n{TORCHRUN} $1", "one", "two") == ("two",)
+
+
+def test_a_variable_that_an_if_sets_is_named_as_such() -> None:
+    said = problem(f"if [ -f /x/y ]; then A=3; fi\n{TORCHRUN} --a $A")
+    assert said == "train.command: $A: $A is set in an `if`, a loop or a function."
+
+
+@pytest.mark.parametrize("option", ["torchrun --nproc_per_node $N", "accelerate launch --num_processes $N"])
+@pytest.mark.parametrize("gpus", [None, 4])
+def test_a_number_of_ranks_that_only_a_shell_knows_is_told(option: str, gpus: int | None) -> None:
+    run = read(f"N=$(nvidia-smi -L | wc -l)\n{option} train.py", gpus=gpus)
+    (note,) = [note for note in run.notes if note.id == "gpus-not-said"]
+    assert run.gpus.count == (gpus or 1) and "$(nvidia-smi -L | wc -l)" in note.saw
+    assert note.why == (
+        "that is the number of GPUs of this machine." if gpus else "no GPU was found on this machine."
+    )
+    assert not [note for note in read(TORCHRUN).notes if note.id == "gpus-not-said"]
+
+
+def test_search_paths_of_libraries_are_kept_or_named() -> None:
+    run = read(
+        'export PYTHONPATH="/work/x${PYTHONPATH:+:$PYTHONPATH}"\n'
+        f"export LD_LIBRARY_PATH=/efa/lib:$LD_LIBRARY_PATH PATH=/x/bin:$PATH\n{TORCHRUN}"
+    )
+    assert run.env["PYTHONPATH"] == "/work/x" and not {"LD_LIBRARY_PATH", "PATH"} & set(run.env)
+    assert (
+        notes(run)["LD_LIBRARY_PATH=/efa/lib:$LD_LIBRARY_PATH is left out."]
+        == "$LD_LIBRARY_PATH is not known here."
+    )
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        f"sudo -E env A=$X {TORCHRUN}",
+        f"nohup env A=$X {TORCHRUN}",
+        f"srun --export=ALL,A=$X {TORCHRUN}",
+        f"A=$X {TORCHRUN}",
+    ],
+)
+def test_no_variable_is_the_text_of_another(script: str) -> None:
+    run = read(script)
+    assert "A" not in run.env
+    assert "$X is not known here." in notes(run).values()
+
+
+@pytest.mark.parametrize(
+    ("lines", "gpus"),
+    [
+        ("#SBATCH --nodes=1\n#SBATCH --gpus=4\ntorchrun --standalone --nproc_per_node=gpu train.py", 4),
+        ("#SBATCH -N 2\n#SBATCH -G a100:8\nsrun torchrun --nproc_per_node=$SLURM_GPUS_ON_NODE train.py", 4),
+        ("#SBATCH -N 2\n#SBATCH --gpus-per-task=4\n#SBATCH --ntasks-per-node=1\nsrun torchrun train.py", 4),
+        ("#SBATCH -N 2\n#SBATCH -n 4\n#SBATCH --gpus-per-task=2\nsrun python train.py", 2),
+        ("#SBATCH --gpus-per-node=2\n#SBATCH --gpus=8\nsrun torchrun train.py", 2),
+    ],
+)
+def test_the_gpus_of_a_job_or_a_task_are_those_of_its_nodes(lines: str, gpus: int) -> None:
+    assert read(SBATCH + lines, program="sbatch").gpus.count == gpus
+
+
+def test_folders_are_left_again(here: Path) -> None:
+    run = read(f"cd sub\npushd /data\npushd more\npopd\npopd\n{TORCHRUN}")
+    assert run.train.workdir == str(here / "sub")
+    assert read(f"cd $HOME/proj\n{TORCHRUN}").train.workdir == "~/proj"
+    assert read("torchrun --nproc_per_node 8 ${HOME}/proj/train.py").train.command[0] == "~/proj/train.py"
+    assert "which home ~ is" in problem(f"{TORCHRUN} --data $HOME/d")
+
+
+@pytest.mark.parametrize(
+    "helper",
+    [
+        "srun hostname",
+        "srun --ntasks=2 mkdir -p x",
+        "srun bash -c 'mkdir x && cp a b'",
+        "nohup nvidia-smi dmon &",
+        "sudo apt-get install x",
+        "time make",
+        "exec > log",
+        "command -v torchrun",
+        "env",
+        "env A=1 hostname",
+    ],
+)
+def test_a_helper_is_no_training(helper: str) -> None:
+    run = read(f"{helper}\nsrun torchrun --nnodes 2 --nproc_per_node 4 train.py --x 1")
+    assert (run.gpus.count, run.train.command[1:]) == (4, ("--x", "1"))
+
+
+@pytest.mark.parametrize(
+    "before", ["env OMP_NUM_THREADS=3", "exec env OMP_NUM_THREADS=3", "OMP_NUM_THREADS=3 time"]
+)
+def test_a_program_that_starts_the_training_is_taken_off(before: str) -> None:
+    run = read(f"{before} {TORCHRUN} --x 1")
+    assert (run.gpus.count, run.train.command[1:], run.env["OMP_NUM_THREADS"]) == (8, ("--x", "1"), "3")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        "torchrun --rdzv_backend c10d --rdzv_endpoint=localhost:0",
+        "torchrun --master_port 0",
+        "accelerate launch --main_process_port 0",
+        "accelerate launch --main_process_port $MASTER_PORT",
+        "accelerate launch --main_process_port $((RANDOM % 1000 + 29000))",
+    ],
+)
+def test_any_free_port_is_none_of_the_run(options: str) -> None:
+    other = read("torchrun train.py").network.rendezvous_port
+    assert read(f"{options} train.py").network.rendezvous_port == other
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (
+            f'CMD="{TORCHRUN} --seed $(date +%s)"\neval $CMD',
+            "line 2: $(date +%s) in eval ${CMD} is not known here.",
+        ),
+        (
+            'if [ -n "$Q" ]; then L=torchrun; fi\n$L train.py',
+            "line 2: $L in ${L} train.py is not known here.",
+        ),
+    ],
+)
+def test_a_training_that_nobody_can_read_is_named(script: str, said: str) -> None:
+    assert problem(script).endswith(said)
+
+
+def test_options_of_srun_that_a_site_has() -> None:
+    run = read("srun --gres-flags=enforce-binding --contiguous -L lic:2 python main.py")
+    assert run.launch.extra == ("--gres-flags=enforce-binding", "--contiguous", "-Llic:2")
+    with pytest.raises(BadInput, match="container"):
+        read(SBATCH + "#SBATCH --image=foo\nsrun python main.py", program="sbatch")
+
+
+@pytest.mark.parametrize("path", ["$(conda info --base)", "$HOME/miniconda3", "~/miniconda3"])
+def test_condas_own_script_needs_no_note(path: str) -> None:
+    run = read(f'source "{path}/etc/profile.d/conda.sh"\nconda activate sft\nsource .env\n{TORCHRUN}')
+    assert run.environment.conda == "sft" and str(run.environment.activate).endswith("/.env")
+    assert not [saw for saw in notes(run) if "conda" in saw]
+
+
+def test_an_environment_that_is_not_known_replaces_the_one_before() -> None:
+    run = read(f"source /opt/miniconda3/bin/activate\nconda activate $WHICH\n{TORCHRUN}")
+    assert (run.environment.conda, run.environment.python) == (None, None)
