@@ -10,7 +10,7 @@ import subprocess
 from typing import Any, List, Mapping, Optional
 
 WARNINGS = (signal.SIGUSR1, signal.SIGUSR2)
-"""What SLURM is asked to send before a job's end (`--signal=USR1@120`), besides SIGTERM itself."""
+"""The signals, besides SIGTERM, that a scheduler sends to a supervisor before it takes a node away."""
 
 ASK_SECONDS = 5.0
 """Between two questions to the provider: AWS gives a spot instance 120 s and asks for a look every 5 s."""

@@ -236,7 +236,7 @@ class Form:
     prefixes: bool = True
     """Whether a long option may be cut short, as argparse takes it."""
     before: int = 0
-    """How many words, besides options, stand before the command that it starts."""
+    """How many words come between the options and the command that it starts."""
 
     def behind(self, words: Sequence[str]) -> list[str]:
         """The command that this program starts: the words behind its options and the variables that it sets."""
