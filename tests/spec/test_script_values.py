@@ -70,7 +70,7 @@ def test_an_argument_that_is_not_given_is_asked_for() -> None:
 
 def test_a_variable_that_an_if_sets_is_named_as_such() -> None:
     said = problem(f"if [ -f /x/y ]; then A=3; fi\n{TORCHRUN} --a $A")
-    assert said == "train.command: $A: $A is set in an `if`, a loop or a function."
+    assert said == "train.command: $A: only a shell knows what the script sets $A to."
 
 
 @pytest.mark.parametrize("option", ["torchrun --nproc_per_node $N", "accelerate launch --num_processes $N"])
@@ -131,7 +131,7 @@ def test_folders_are_left_again(here: Path) -> None:
     assert run.train.workdir == str(here / "sub")
     assert read(f"cd $HOME/proj\n{TORCHRUN}").train.workdir == "~/proj"
     assert read("torchrun --nproc_per_node 8 ${HOME}/proj/train.py").train.command[0] == "~/proj/train.py"
-    assert "which home ~ is" in problem(f"{TORCHRUN} --data $HOME/d")
+    assert "which home ~ (or $HOME) is" in problem(f"{TORCHRUN} --data $HOME/d")
 
 
 @pytest.mark.parametrize(
@@ -211,3 +211,92 @@ def test_condas_own_script_needs_no_note(path: str) -> None:
 def test_an_environment_that_is_not_known_replaces_the_one_before() -> None:
     run = read(f"source /opt/miniconda3/bin/activate\nconda activate $WHICH\n{TORCHRUN}")
     assert (run.environment.conda, run.environment.python) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("script", "told"),
+    [
+        ("torchrun --nnodes=$NNODES --nproc_per_node=8 train.py", "the run gets this machine alone"),
+        ("accelerate launch --num_machines $M --num_processes 8 train.py", "the run gets this machine alone"),
+        ("deepspeed train.py", "the number in deepspeed is not known here: the run gets 1."),
+        ("accelerate launch train.py", "the number in accelerate is not known here: the run gets 1."),
+    ],
+)
+def test_a_number_that_is_guessed_is_told(script: str, told: str) -> None:
+    (note,) = [note for note in read(script).notes if note.id == "gpus-not-said"]
+    assert told in note.saw
+    if "$" not in script:
+        assert not [note for note in read(script, gpus=8).notes if note.id == "gpus-not-said"]
+
+
+@pytest.mark.parametrize(
+    ("words_of_script", "expected"),
+    [
+        ("${@:3}", ("c", "d e")),
+        ('"${@:2}"', ("b", "c", "d e")),
+        ("${*:4}", ("d e",)),
+        ("${@:9}", ()),
+        ("$2 ${@: 3}", ("b", "c", "d e")),
+    ],
+)
+def test_a_part_of_the_arguments(words_of_script: str, expected: tuple[str, ...]) -> None:
+    given = ("a", "b", "c", "d e")
+    found = words(f"{TORCHRUN} {words_of_script}", *given)
+    assert found == expected or (" ".join(found) == " ".join(expected) and '"' not in words_of_script)
+    assert words(f"L=(x y z)\n{TORCHRUN} " + '"${L[@]:1}"') == ("y", "z")
+
+
+@pytest.mark.parametrize("condition", ['[[ "$1" != "" ]]', "[[ $# -gt 0 ]]", "[ $# -gt 0 ]"])
+def test_the_loop_over_options_does_not_run_without_any(condition: str) -> None:
+    script = f"M=a\nwhile {condition}; do case $1 in -m) shift; M=$1;; esac; shift; done\n{TORCHRUN} --m $M"
+    assert words(script) == ("--m", "a")
+    assert "only a shell knows what the script sets $M to" in problem(script, "-m", "b")
+
+
+def test_what_read_gets_only_a_shell_knows() -> None:
+    assert "what the script sets $C to" in problem(f'read -r -d "" C <<EOF\nx\nEOF\n{TORCHRUN} $C')
+
+
+@pytest.mark.parametrize(
+    ("lines", "modules"),
+    [
+        ("module purge\nmodule load gcc cuda/12.4\nmodule list", ("gcc", "cuda/12.4")),
+        ("module load a b/1 c\nmodule unload b\nmodule swap c d", ("a", "d")),
+        ("ml gcc cuda\nml avail\nml -gcc", ("gcc", "cuda")),
+        ("module load old\nmodule purge\nV=12\nmodule add cuda/$V", ("cuda/12",)),
+    ],
+)
+def test_modules_are_those_that_are_loaded_in_the_end(lines: str, modules: tuple[str, ...]) -> None:
+    assert tuple(read(f"{lines}\n{TORCHRUN}").environment.modules) == modules
+
+
+def test_a_folder_of_modules_and_a_module_that_nobody_knows_are_named() -> None:
+    told = notes(read(f"module use /appl/x\nmodule load cuda/$V\n{TORCHRUN}"))
+    assert told["module use /appl/x is left out."] == "the ranks load modules by their names alone."
+    assert told["module load cuda/$V is left out."] == "$V is not known here."
+
+
+def test_no_private_character_reaches_the_ranks() -> None:
+    said = problem(f"C=$(cat <<EOF\n--a 1\nEOF\n)\n{TORCHRUN} $C")
+    assert "only a shell knows the value" in said and not set(said) & set("\ue000\ue001\ue002")
+
+
+@pytest.mark.parametrize("name", ["account", "partition"])
+def test_what_slurm_sets_from_the_jobs_options_is_known(name: str) -> None:
+    lines = f"#SBATCH --{name}=p1\nsrun {TORCHRUN} --o /s/$SLURM_JOB_{name.upper()}/x"
+    assert read(SBATCH + lines, program="sbatch").train.command[1:] == ("--o", "/s/p1/x")
+
+
+@pytest.mark.parametrize("line", ["#PBS -l select=2:ngpus=4", "#BSUB -n 4", "#$ -pe mpi 4"])
+def test_lines_to_another_scheduler_are_named(line: str) -> None:
+    assert notes(read(f"{line}\n{TORCHRUN}"))[f"{line} is left out."].startswith(
+        "the options of this scheduler"
+    )
+    assert notes(read(f"#PBSX\n#$HOME\n{TORCHRUN}")).keys() == notes(read(TORCHRUN)).keys()
+
+
+def test_a_launcher_that_is_not_known_is_named() -> None:
+    assert problem("echo a\naprun -n 8 python t.py").endswith(
+        "line 2: aprun in aprun -n 8 python t.py is not known here."
+    )
+    assert "singularity is not a Python script" in problem("srun singularity exec i.sif python t.py")

@@ -98,7 +98,8 @@ Topic: settings
 
 ## How it is found
 A command or LLaMA-Factory YAML on the command line that names other machines, without --gpus, and without a launcher
-that counts ranks.
+that counts ranks. Or a launcher counts machines or ranks by a value that only a shell knows (`$NNODES`, the output of
+`nvidia-smi -L | wc -l`), or by the GPUs that it finds, and this machine has none.
 
 ## Why it matters
 The other GPUs of the nodes would stay idle.

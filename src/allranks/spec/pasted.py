@@ -222,9 +222,9 @@ def unknown(word: Unknown, undecided: Container[str] = ()) -> Wrong:
     an `if`, a loop or a function."""
     if word.needs[1:] in undecided:
         return Wrong(
-            f"{shown(word)}: {word.needs} is set in an `if`, a loop or a function.",
-            "only a shell knows which value it gets.",
-            "its value in the script",
+            f"{shown(word)}: only a shell knows what the script sets {word.needs} to.",
+            "it is set by `read`, or in an `if`, a loop or a function.",
+            f"its value: {word.needs[1:]}=… before the training command",
         )
     if re.fullmatch(r"\$[1-9]", word.needs):
         return Wrong(
@@ -241,7 +241,7 @@ def unknown(word: Unknown, undecided: Container[str] = ()) -> Wrong:
         )
     if word.needs == "~":
         return Wrong(
-            f"{shown(word)}: which home ~ is, only a shell knows.",
+            f"{shown(word)}: which home ~ (or $HOME) is, only a shell knows.",
             "no shell runs on the nodes: the ranks would get it as text, and make a folder of that name.",
             "the whole path",
         )

@@ -16,6 +16,8 @@ OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")")
 REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|<<<|<<-|<<|>>|>&|<&|>\||<>|>|<)|\{[A-Za-z_]\w*\}>")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 BRACED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9@*#?])(?:\[([@*])\])?(?:(:?[-+=?])(.*))?", re.DOTALL)
+SLICE = re.compile(r"([@*]|[A-Za-z_]\w*\[[@*]\]):\s*([0-9]+)")
+"""`${@:3}`: the arguments from the third on; `${LIST[@]:3}`: the items behind the first three."""
 SPECIAL = "0123456789@*#?$!"
 OPENS = ("if", "for", "while", "until", "case", "select", "{", "(")
 CLOSES = ("fi", "done", "esac", "}", ")")
@@ -37,6 +39,8 @@ class Part:
     """`${NAME:=default}`: the variable keeps the default."""
     instead: bool = False
     """`${NAME:+text}`: the text if the variable has a value, else nothing."""
+    start: int = 0
+    """How many words of a list are left out."""
 
 
 @dataclass
@@ -103,7 +107,7 @@ def resolved(part: Part, values: Values) -> list[str]:
             return [mark(f"${{{part.text}:+{part.default}}}")]
         return [""] if found is None or empty else [unquoted(part.default or "", values)]
     if found is not None and (part.default is None or not empty):
-        return found
+        return found[part.start :]
     if part.default is not None and (part.text not in values or found is not None):
         return [unquoted(part.default, values)]
     return [mark(part.text if part.kind == "opaque" else f"${part.text}")]
@@ -311,6 +315,9 @@ class Lexer:
             return Part("opaque", self.move(self.matching(at + 1, "(", ")") - at), quoted)
         if text.startswith("${", at):
             inner = self.move(self.matching(at + 1, "{", "}") - at)[2:-1]
+            if slice_ := SLICE.fullmatch(inner):
+                name, start = slice_.group(1).partition("[")[0], int(slice_.group(2))
+                return Part("variable", name, quoted, all=True, start=start - (name in "@*" and start > 0))
             match = BRACED.fullmatch(inner)
             if match is None or (match.group(3) or "-").lstrip(":") not in ("-", "=", "+"):
                 return Part("opaque", f"${{{inner}}}", quoted)

@@ -90,7 +90,9 @@ class Branches:
             self.open.append(Frame("if", None if statement.end in ("&&", "||") else self.test(statement)))
             self.open[-1].before = False
         elif keyword in BEGINS:
-            self.open.append(Frame(BEGINS[keyword]))
+            known = self.test(statement) if statement.end not in ("&&", "||") else None
+            never = keyword in ("while", "until") and known == (keyword == "until") and known is not None
+            self.open.append(Frame(BEGINS[keyword], False if never else None))
         elif keyword in ENDS:
             if self.open and self.open[-1].kind == ENDS[keyword]:
                 self.open.pop()

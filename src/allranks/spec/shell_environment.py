@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 
 from allranks.node import conda
 from allranks.spec.commands import Unknown
@@ -61,3 +62,42 @@ def source(shell: Shell, rest: list[Word]) -> None:
         shell.leave(f"source {path}", "one script can be sourced.", f"source it in {shell.activate}")
     else:
         shell.activate = path
+
+
+MODULE_VERBS = (
+    *("load", "add", "purge", "use", "unuse", "restore", "unload", "rm", "del", "swap", "switch"),
+    *("list", "avail", "av", "spider", "show", "display", "help", "whatis", "keyword", "save", "reset"),
+)
+
+
+def load_modules(shell: Shell, name: str, words: list[str]) -> None:
+    """`module load A B`, and `ml A B`. `module list` and its like change nothing."""
+    told = words[0] if words else ""
+    begin = 1 if name == "module" or told in MODULE_VERBS else 0
+    names = [word for word in words[begin:] if not word.startswith("-")]
+    if told == "purge":
+        shell.modules = []
+    elif told in ("use", "unuse", "restore"):
+        why = "the ranks load modules by their names alone."
+        shell.leave(" ".join((name, *words)), why, "environment: {activate: a script with it}")
+    elif told in ("unload", "rm", "del", "swap", "switch"):
+        *gone, new = names if told in ("swap", "switch") and names else (*names, "")
+        shell.modules = [one for one in shell.modules if not {one, one.partition("/")[0]} & set(gone)]
+        shell.modules += [new] if new else []
+    elif told in ("load", "add") or (name == "ml" and told not in MODULE_VERBS):
+        for one in names:
+            if isinstance(one, Unknown):
+                why = f"{one.needs} is not known here."
+                shell.leave(f"{name} load {one}", why, "environment: {modules: [its name]}")
+            else:
+                shell.modules.append(one)
+
+
+OTHER_SCHEDULER = re.compile(r"^#(?:PBS|BSUB|COBALT|OAR|FLUX|\$)[ \t:].*$", re.MULTILINE)
+
+
+def other_schedulers(text: str) -> list[tuple[str, str, str]]:
+    """The lines of a script to a scheduler whose options are not known here, as one part that is left out."""
+    lines = OTHER_SCHEDULER.findall(text)
+    fix = "nodes and gpus: what these lines ask for"
+    return [("; ".join(lines), "the options of this scheduler are not known here.", fix)] if lines else []

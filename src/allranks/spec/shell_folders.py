@@ -18,6 +18,7 @@ class Shell(Protocol):
     folder: str | None
     activate: str | None
     conda: str | None
+    modules: list[str]
 
     def known(self, word: Word) -> list[str]: ...
 

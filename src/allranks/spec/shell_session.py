@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 
 from allranks.spec import commands
 from allranks.spec.commands import Home, Unknown, conda
+from allranks.spec.commands.python import is_python
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.shell import Statement, Word, array, assignment, resolved, statements
 from allranks.spec.shell_branches import Branches
-from allranks.spec.shell_environment import activate_conda, source
+from allranks.spec.shell_environment import activate_conda, load_modules, other_schedulers, source
 from allranks.spec.shell_folders import change_folder, files_written, from_here, own_folders, placed, stand
-from allranks.spec.shell_training import DECLARING, HARMLESS, is_training
+from allranks.spec.shell_training import DECLARING, HARMLESS, is_beside, is_training
 from allranks.spec.shell_values import HERE, HOME, NOT_GIVEN, Values, readable, unresolved
 
 PIPES = ("|", "|&")
@@ -49,8 +50,8 @@ class Session:
     """The conda environment that is active: its name, or its folder."""
     pushed: tuple[str | None, ...] = ()
     """The folders that `pushd` left."""
-    lost: tuple[int, str, str] | None = None
-    """The first command whose program only a shell knows: its line, the command, and what it needs."""
+    lost: str | None = None
+    """The first command whose program is not known, and that may train."""
     left_out: list[tuple[str, str, str]] = field(default_factory=list)
     """Parts of the script that allranks does not execute: (the part, why, the fix)."""
     line: int | None = None
@@ -94,6 +95,7 @@ def follow(
     stand(session, session.values.get("PWD", HERE))
     session.values.setdefault("HOME", HOME)
     place_arguments(session, list(arguments))
+    session.left_out += other_schedulers(text)
     found = statements(text)
     if script_folder is not None:
         session.values.update(own_folders(found, script_folder))
@@ -132,20 +134,24 @@ def starts(session: Session, found: list[Statement]) -> list[Started]:
                 )
         elif is_training(session.program(statement), session.is_script):
             started.append((statement, runs, session.copy()))
-        elif session.lost is None and (needs := unknown_program(session, statement)):
-            session.lost = (statement.line, " ".join(word.plain for word in statement.words), needs)
+        elif session.lost is None and (unknown := unknown_program(session, statement)):
+            said = shown(" ".join(word.plain for word in statement.words), 200)
+            session.lost = f"line {statement.line}: {shown(unknown)} in {said} is not known here."
         else:
             follow_one(session, statement, runs is True)
     return started
 
 
 def unknown_program(session: Session, statement: Statement) -> str | None:
-    """The unknown value in a command's program, or in the words of `eval`; None if all are known."""
+    """The unknown value in a command's program, or in the words of `eval`, or a program that is not known and starts
+    Python; None if all are known."""
     words = [word for word in statement.words if not assignment(word)]
     if statement.first != "eval":
         words = words[:1]
     found = (unresolved(text) for word in words for text in word.expanded(session.values))
-    return next((needs for needs in found if needs and needs != "~"), None)
+    program, *rest = session.program(statement) or [""]
+    starts_python = not is_beside(program) and any(is_python(word) or word.endswith(".py") for word in rest)
+    return next((needs for needs in found if needs and needs != "~"), program if starts_python else None)
 
 
 PREPARING = ("env", "time", "nice", "timeout", "ray")
@@ -176,12 +182,7 @@ def chosen(started: list[Started], end: Session) -> Session:
             started = strong
             break
     if not started and end.lost is not None:
-        line, said, needs = end.lost
-        raise Wrong(
-            f"line {line}: {shown(needs)} in {shown(said, 200)} is not known here.",
-            "only a shell knows which command that is.",
-            "the training command itself after `--`",
-        )
+        raise Wrong(end.lost, "it may start the training.", "the training command itself after `--`")
     if not started:
         raise commands.no_script()
     if len(started) > 1:
@@ -269,8 +270,7 @@ def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> N
     elif name in ("source", "."):
         source(session, rest)
     elif name in ("module", "ml"):
-        loaded = [word for word in plain if word not in ("load", "add", "purge") and not word.startswith("-")]
-        session.modules += loaded if "purge" not in plain else []
+        load_modules(session, name, [text for word in rest for text in session.known(word)])
     elif name in conda.PROGRAMS and plain[:1] in (["activate"], ["deactivate"]):
         activate_conda(session, name, rest)
     elif not HARMLESS.fullmatch(name):

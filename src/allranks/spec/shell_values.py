@@ -20,6 +20,9 @@ OPEN, CLOSE, BLANK = "\ue000", "\ue001", "\ue002"
 split there."""
 
 
+BLANKS = re.compile(r"\s")
+
+
 def unresolved(text: str) -> str | None:
     """The first unknown part of a value, as it is written; None if the whole value is known."""
     inside, closed, _ = text.partition(OPEN)[2].partition(CLOSE)
@@ -32,7 +35,7 @@ def readable(text: str) -> str:
 
 
 def mark(text: str) -> str:
-    return f"{OPEN}{text.replace(' ', BLANK)}{CLOSE}"
+    return f"{OPEN}{BLANKS.sub(BLANK, text)}{CLOSE}"
 
 
 NOT_GIVEN = re.compile(rf"{OPEN}\$[1-9]{CLOSE}")

@@ -24,7 +24,8 @@ BESIDE = frozenset(key.name for key in declared(Train) if key.read is not None)
 STARTS_RANKS = ("horovodrun", "pdsh", "ssh", "sbatch", "salloc", "qsub", "bsub", "flux", "kubectl")
 """Programs that start ranks or jobs and whose options are not known here (`spec/commands/` holds the known ones)."""
 
-NO_SCRIPTS = (*("zsh", "dash", "docker", "podman", "singularity", "apptainer", "poetry", "pdm", "pixi"),)
+CONTAINERS = ("docker", "podman", "singularity", "apptainer", "shifter", "enroot")
+NO_SCRIPTS = ("zsh", "dash", "poetry", "pdm", "pixi", *CONTAINERS)
 
 
 def splice(train: Tree | None, reading: Reading) -> str | None:
@@ -176,9 +177,9 @@ def check_script(command: Sequence[str]) -> None:
             "the script and its arguments alone",
         )
     if first in NO_SCRIPTS:
-        raise Wrong(
-            f"{first} is not a Python script.", "torchrun runs Python.", "the script and its arguments alone"
-        )
+        fix = "the script and its arguments alone"
+        fix += "; container: {image: …} for its image" if first in CONTAINERS else ""
+        raise Wrong(f"{first} is not a Python script.", "torchrun runs Python.", fix)
     if command[0] == "-m" and (len(command) < 2 or not re.fullmatch(r"[A-Za-z_][\w.]*", command[1])):
         raise Wrong("-m without a module's name.", do="command: [-m, package.train]")
     if command[0].startswith("-") and command[0] != "-m":

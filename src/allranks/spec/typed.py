@@ -172,15 +172,15 @@ def complete(
         here = gpus_here()
         tree.entries.update(mapping({"gpus": here or 1}).entries)
         told = reading.uncounted.get("ranks") or reading.uncounted.get("total")
+        told = told or (reading.uncounted.get("every") if not here else None)
         if told is not None:
-            reading.warn(
-                "gpus-not-said",
-                Scalar(LABEL, None, "", None),
-                f"only a shell knows the number in {shown(told, 200)}: the run gets {here or 1} on this machine.",
-                "that is the number of GPUs of this machine."
-                if here
-                else "no GPU was found on this machine.",
+            guessed(
+                reading,
+                told,
+                f"{here or 1}",
+                "no GPU was found on this machine.",
                 "--gpus and the number",
+                here,
             )
     elif tree.get("gpus") is None and "gpus" not in said and not counts_ranks(nodes, reading):
         reading.warn(
@@ -226,13 +226,27 @@ def machines(tree: Table, reading: Reading, environ: Mapping[str, str]) -> dict[
         reading.problems.add(
             f"{shown(said)}: {wanted} machines, and none is named.",
             "allranks starts the ranks on all of them from here.",
-            f"--nodes node[1-{wanted}], or --nodes HOSTFILE",
+            f"--nodes node[1-{wanted}], or --nodes HOSTFILE; allranks init node[1-{wanted}] --from SCRIPT",
             LABEL,
         )
     launch = at(tree, "launch.with")
     if isinstance(launch, Scalar) and launchers.find(launch.raw).chooses_nodes:
         return {"nodes": wanted}
+    if "nodes" in reading.uncounted and "nodes" not in reading.counts:
+        told, fix = reading.uncounted["nodes"], "nodes: their names (--nodes node[1-2], except with init)"
+        guessed(reading, told, "this machine alone", "only a shell knows it.", fix, None)
     return {"nodes": "localhost"}
+
+
+def guessed(reading: Reading, told: str, taken: str, why: str, fix: str, here: int | None) -> None:
+    """Warns about a number of machines or ranks that only a shell knows."""
+    reading.warn(
+        "gpus-not-said",
+        Scalar(LABEL, None, "", None),
+        f"the number in {shown(told, 200)} is not known here: the run gets {taken}.",
+        "that is the number of GPUs of this machine." if here else why,
+        fix,
+    )
 
 
 def place(train: Table) -> None:

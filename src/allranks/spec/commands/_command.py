@@ -65,7 +65,8 @@ class Command:
     said: dict[str, str] = field(default_factory=dict)
     counts: dict[str, tuple[int, str]] = field(default_factory=dict)
     uncounted: dict[str, str] = field(default_factory=dict)
-    """The option by what it counts, if only a shell knows its number."""
+    """The option by what it counts, if only a shell knows its number; under `every`, what starts a rank for each GPU
+    that it finds."""
     undecided: frozenset[str] = frozenset()
     """Variables that a script sets in an `if`, a loop or a function."""
     launchers: list[str] = field(default_factory=list)
@@ -120,6 +121,8 @@ class Command:
         """`what` is `nodes`, `ranks` (of a node), `total`, `tasks` (of a node) or `all tasks`."""
         if isinstance(text, Unknown):
             self.uncounted.setdefault(what, said)
+        if text in ("gpu", "auto"):
+            self.uncounted.setdefault("every", said)
         if isinstance(text, Unknown) or text in ("", "gpu", "auto", "cpu"):
             return
         if not (str(text).isascii() and str(text).isdigit() and 0 < int(text) < 1_000_000):

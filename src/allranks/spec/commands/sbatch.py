@@ -78,6 +78,12 @@ def variables(command: Command) -> dict[str, str]:
     for what, names in pairs:
         if (number := command.number(what)) is not None:
             found.update(dict.fromkeys(names, str(number)))
+    named = {
+        "launch.account": "SLURM_JOB_ACCOUNT",
+        "launch.partition": "SLURM_JOB_PARTITION",
+        "name": "SLURM_JOB_NAME",
+    }
+    found.update({name: str(command.keys[key]) for key, name in named.items() if key in command.keys})
     for word in command.keys.get("launch.extra", []):
         if match := re.fullmatch(r"(?:--cpus-per-task=|-c)([0-9]+)", word):
             found["SLURM_CPUS_PER_TASK"] = match.group(1)
