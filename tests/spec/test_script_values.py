@@ -253,8 +253,28 @@ def test_the_loop_over_options_does_not_run_without_any(condition: str) -> None:
     assert "only a shell knows what the script sets $M to" in problem(script, "-m", "b")
 
 
-def test_what_read_gets_only_a_shell_knows() -> None:
-    assert "what the script sets $C to" in problem(f'read -r -d "" C <<EOF\nx\nEOF\n{TORCHRUN} $C')
+READ = 'read -r -d "" C <<EOF'
+"""How a script takes several lines into a variable."""
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (
+            f'A=\n{READ}\n  train.py --a 1 \\\n   --b "$A"\n --c\nEOF\ntorchrun $C',
+            ("--a", "1", "--b", '""', "--c"),
+        ),
+        (f"A=2\n{READ}\ntrain.py --a $A\nEOF\n\nif [ ${{1}} != slurm ]; then\ntorchrun $C\nfi", ("--a", "2")),
+        ("read C <<EOF\ntrain.py --x\nmore\nEOF\ntorchrun $C", ("--x",)),
+        ("A=2\nread -d '' C <<'EOF'\ntrain.py --a \\$A\nEOF\ntorchrun $C", ("--a", "\\$A")),
+    ],
+)
+def test_a_here_document_is_what_read_gets(script: str, expected: tuple[str, ...]) -> None:
+    assert words(script) == expected
+
+
+def test_what_read_gets_from_elsewhere_only_a_shell_knows() -> None:
+    assert "what the script sets $C to" in problem(f"read -r C < file\n{TORCHRUN} $C")
 
 
 @pytest.mark.parametrize(

@@ -129,6 +129,8 @@ class Statement:
     end: str = ""
     keywords: list[str] = field(default_factory=list)
     """The words of a compound command before it: `if`, `then`, `fi`."""
+    document: Word | None = None
+    """The text of its here-document (`<<EOF`)."""
 
     @property
     def first(self) -> str:
@@ -146,7 +148,8 @@ class Lexer:
         self.at, self.line = 0, 1
         self.done: list[Statement] = []
         self.current = Statement(1)
-        self.documents: list[str] = []
+        self.documents: list[tuple[Word, Statement]] = []
+        """The words that end the here-documents of this line, with their commands."""
 
     def read(self) -> list[Statement]:
         while self.at < len(self.text):
@@ -159,7 +162,7 @@ class Lexer:
         if rest == "\n":
             self.move(1)
             self.finish("\n")
-            self.skip_documents()
+            self.take_documents()
         elif rest in " \t" or self.text.startswith("\\\n", self.at):
             self.move(1 if rest in " \t" else 2)
         elif rest == "#":
@@ -210,20 +213,28 @@ class Lexer:
         self.move(len(operator))
         while self.at < len(self.text) and self.text[self.at] in " \t":
             self.move(1)
-        target = self.word().plain
-        self.current.redirections.append(operator + target)
+        target = self.word()
+        self.current.redirections.append(operator + target.plain)
         if operator.lstrip("0123456789") in ("<<", "<<-"):
-            self.documents.append(target)
+            self.documents.append((target, self.current))
 
-    def skip_documents(self) -> None:
+    def take_documents(self) -> None:
         while self.documents:
-            end = self.documents.pop(0)
+            end, statement = self.documents.pop(0)
+            lines: list[str] = []
             while self.at < len(self.text):
                 line_end = self.text.find("\n", self.at)
                 line_end = len(self.text) if line_end < 0 else line_end
                 line = self.move(line_end + 1 - self.at).rstrip("\n")
-                if line.strip() == end:
+                if line.strip() == end.plain:
                     break
+                lines.append(line)
+            text = "\n".join(lines)
+            statement.document = Word()
+            if any(part.quoted for part in end.parts):
+                statement.document.parts.append(Part("text", text, True))
+            else:
+                Lexer(text).double(statement.document, ends=False)
 
     def word(self) -> Word:
         word = Word()
@@ -281,14 +292,17 @@ class Lexer:
             raise never_closed(line)
         return self.move(end + 1 - self.at)[1:-1]
 
-    def double(self, word: Word) -> None:
+    def double(self, word: Word, ends: bool = True) -> None:
+        """Reads a text in double quotes, or to the end of all text if no quote `ends` it."""
         line, text = self.line, ""
         word.parts.append(Part("text", "", True))
         while True:
             if self.at >= len(self.text):
-                raise never_closed(line)
+                if ends:
+                    raise never_closed(line)
+                break
             letter = self.text[self.at]
-            if letter == '"':
+            if letter == '"' and ends:
                 self.move(1)
                 break
             if letter in "$`":

@@ -218,6 +218,8 @@ def follow_one(session: Session, statement: Statement, certain: bool) -> None:
     plain = [word.plain for word in rest]
     if name in DECLARING:
         declare(session, name, rest, certain)
+    elif certain and name == "read" and statement.document is not None:
+        read_document(session, plain, statement.document)
     elif certain:
         before(session, name, rest, plain)
         written(session, name, statement)
@@ -277,6 +279,22 @@ def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> N
         session.leave(
             " ".join([name, *plain]), "it is not a part of the training.", "do it by hand before the run"
         )
+
+
+def read_document(session: Session, words: list[str], document: Word) -> None:
+    """`read -r -d '' NAME <<EOF`: the whole document; without `-d ''` its first line."""
+    names, whole = [], False
+    while words:
+        word = words.pop(0)
+        if word.startswith("-") and word[-1] in "adinNptu":
+            value = words.pop(0) if words else ""
+            whole = whole or (word[-1] == "d" and value == "")
+        elif not word.startswith("-"):
+            names.append(word)
+    text = document.value(session.values).strip()
+    session.values.update(dict.fromkeys(names))
+    if len(names) == 1:
+        session.values[names[0]] = text if whole else text.partition("\n")[0]
 
 
 def written(session: Session, name: str, statement: Statement) -> None:
