@@ -57,9 +57,10 @@ class Reading:
         self.problems = problems
         self.notes: list[Finding] = []
         self.counts: dict[str, tuple[int, str]] = {}
-        self.uncounted: dict[str, str] = {}
         """The numbers of machines and ranks that a launcher in `train.command` names, each with the option that gives
         it (`pasted.count_ranks`)."""
+        self.uncounted: dict[str, str] = {}
+        """Those that only a shell knows, with the option (`commands.Command.uncounted`)."""
         self.trainer_words = False
         """Whether `train.command` was LLaMA-Factory with its arguments as words, and not with a file."""
         self.head: str | None = None
