@@ -123,6 +123,7 @@ OWN = 'DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)\n'
     ("script", "words"),
     [
         ("ROOT=$(pwd)\ncd sub\ntorchrun t.py --data $ROOT/data --x=$ROOT/y\n", ("../data", "--x=../y")),
+        ("cd sub\ntorchrun t.py --data $PWD/data --x=$PWD/y\n", ("data", "--x=../sub/y")),
         ("cd sub\nROOT=`pwd`\ntorchrun t.py --data $ROOT/data --x=$ROOT/y\n", ("data", "--x=../sub/y")),
         ("ROOT=$(pwd)\ntorchrun t.py --data $ROOT/data --x=$ROOT/y\n", ("data", "--x=./y")),
         (OWN + "cd $DIR\ntorchrun t.py --data $DIR/data --x=$DIR/../y\n", ("data", "--x=../scripts/../y")),

@@ -320,3 +320,8 @@ def test_a_launcher_that_is_not_known_is_named() -> None:
         "line 2: aprun in aprun -n 8 python t.py is not known here."
     )
     assert "singularity is not a Python script" in problem("srun singularity exec i.sif python t.py")
+
+
+def test_a_configuration_that_an_argument_names_is_asked_for() -> None:
+    said = problem("accelerate launch --config_file $1 train.py")
+    assert said == "train.command: $1: $1 is an argument of the script, and it is not given."

@@ -60,7 +60,7 @@ def placed(text: str, folder: str | None) -> str:
 
 def stand(shell: Shell, folder: str | list[str] | None) -> None:
     """The shell is in this folder now."""
-    shell.values["$(pwd)"] = shell.values["`pwd`"] = folder
+    shell.values.update(dict.fromkeys(("$(pwd)", "`pwd`", "PWD"), folder))
 
 
 def files_written(redirections: list[str]) -> list[str]:

@@ -35,6 +35,13 @@ class Unknown(str):
         return word
 
 
+def known(word: str) -> str:
+    """The word. Raises LookupError, with the word, if only a shell knows it."""
+    if isinstance(word, Unknown):
+        raise LookupError(word)
+    return word
+
+
 @dataclass(frozen=True)
 class Note:
     """A remark on the command, as the parts of a finding."""

@@ -19,6 +19,7 @@ from allranks.spec.commands._command import (
     each,
     hostfile,
     key,
+    known,
     own,
     port_or_any,
     refused,
@@ -168,7 +169,7 @@ def read(command: Command) -> None:
 
 def below(command: Command, path: str) -> None:
     """What `accelerate config` has written; an option wins over it without a word, as in Accelerate."""
-    tree = parse(command.reads(command.here(path)), path, Problems())
+    tree = parse(command.reads(command.here(known(path))), path, Problems())
     found = plain(tree) if tree is not None else None
     if not isinstance(found, dict):
         raise Wrong(f"{shown(path)}: it has no keys.", do="what `accelerate config` writes")
