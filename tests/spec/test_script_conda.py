@@ -19,9 +19,9 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def read(script: str, **keys: object) -> Run:
+def read(script: str) -> Run:
     Path("train.sh").write_text(script)
-    return load_typed(Typed(words=("bash", "train.sh"), **keys))  # type: ignore[arg-type]  # as they are typed
+    return load_typed(Typed(words=("bash", "train.sh")))
 
 
 def left_out(run: Run) -> list[str]:

@@ -75,7 +75,7 @@ class Command:
     """The option by what it counts, if only a shell knows its number; under `every`, what starts a rank for each GPU
     that it finds."""
     undecided: frozenset[str] = frozenset()
-    """Variables that a script sets in an `if`, a loop or a function."""
+    """Variables that a script sets by `read`, or in an `if`, a loop or a function."""
     launchers: list[str] = field(default_factory=list)
     notes: list[Note] = field(default_factory=list)
     module: bool = False
@@ -245,6 +245,8 @@ class Form:
     ranks: bool = False
     prefixes: bool = True
     """Whether a long option may be cut short, as argparse takes it."""
+    every_gpu: bool = False
+    """Whether it starts a rank for each GPU that it finds, unless it is told a number."""
     before: int = 0
     """How many words come between the options and the command that it starts."""
 
@@ -271,6 +273,8 @@ class Form:
         self.take_task(command, posixpath.basename(name))
         if self.ranks:
             command.launchers.append(self.programs[0])
+        if self.every_gpu:
+            command.uncounted.setdefault("every", self.programs[0])
         self.take_options(command, name)
         if command.module:
             command.words.insert(0, "-m")

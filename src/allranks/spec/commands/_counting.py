@@ -31,8 +31,6 @@ def settle(command: Command) -> None:
         command.said["gpus"] = "training on processors"
     elif "ranks" in counts:
         command.put("gpus", *counts["ranks"])
-    elif command.launchers and command.launchers[-1] in ("accelerate", "deepspeed"):
-        command.uncounted.setdefault("every", command.launchers[-1])
 
 
 def settle_gpus(command: Command) -> None:

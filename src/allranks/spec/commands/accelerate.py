@@ -299,4 +299,5 @@ FORM = Accelerate(
     example="accelerate launch train.py",
     read=read,
     ranks=True,
+    every_gpu=True,
 )

@@ -96,4 +96,5 @@ FORM = Form(
     options=OPTIONS,
     read=read,
     ranks=True,
+    every_gpu=True,
 )
