@@ -9,7 +9,7 @@ import pytest
 
 from allranks import spec
 from allranks.spec.problems import Wrong
-from allranks.spec.shell_session import follow
+from allranks.spec.shell_following import follow
 
 BASH = shutil.which("bash")
 SCRIPTS = [
@@ -44,7 +44,7 @@ END = "\ntorchrun train.py --x=$X\n"
 
 
 def word(script: str) -> str:
-    session = follow(f"MODE=full\nX=0\n{script}{END}", {}, "/scripts", ["one", "two", "three"])
+    session = follow(f"MODE=full\nX=0\n{script}{END}", {}, "/scripts/train.sh", ["one", "two", "three"])
     return str(session.words[-1])
 
 
@@ -59,12 +59,12 @@ def test_it_is_read_as_bash_runs_it(script: str) -> None:
 
 @pytest.mark.parametrize("script", UNSURE)
 def test_what_only_a_shell_knows_is_not_guessed(script: str) -> None:
-    found = follow(f"MODE=full\nX=0\n{script}{END}", {}, "/scripts").words[-1]
+    found = follow(f"MODE=full\nX=0\n{script}{END}", {}, "/scripts/train.sh").words[-1]
     assert getattr(found, "needs", None), found
 
 
 def test_a_second_command_is_never_left_out_in_silence() -> None:
-    session = follow("python prepare.py --all\ntorchrun train.py\n", {}, "/scripts")
+    session = follow("python prepare.py --all\ntorchrun train.py\n", {}, "/scripts/train.sh")
     assert session.words == ["torchrun", "train.py"]
     assert [what for what, _, _ in session.left_out] == ["python prepare.py --all"]
     with pytest.raises(Wrong, match=r"python prepare\.py"):
@@ -74,7 +74,7 @@ def test_a_second_command_is_never_left_out_in_silence() -> None:
 def test_a_setting_that_an_if_may_change_is_named() -> None:
     session = follow(
         "export NCCL_SOCKET_IFNAME=ib0\nif [ -d /nfs ]; then export NCCL_SOCKET_IFNAME=eth1; fi\ntorchrun t.py\n",
-        {}, "/scripts",
+        {}, "/scripts/train.sh",
     )  # fmt: skip
     assert session.exported == {} and session.left_out[0][0] == "export NCCL_SOCKET_IFNAME"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 import shlex
-from collections.abc import Container, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from allranks.core import NOTE, BadInput
@@ -21,9 +21,11 @@ from allranks.spec.commands._counting import settle
 from allranks.spec.problems import MAX_SHOWN_PATH, Wrong, shown
 from allranks.spec.reading import Reading
 from allranks.spec.shell_folders import placed
-from allranks.spec.shell_session import Session, follow
+from allranks.spec.shell_following import follow
+from allranks.spec.shell_session import Session
 from allranks.spec.start import flow
 from allranks.spec.tree import Entry, Scalar, Sequence, Table, Tree, plain, scalar_value
+from allranks.spec.unknown_words import refused_words, unknown
 
 SHARDS = {"deepspeed", "fsdp", "fsdp_config"}
 """Arguments of LLaMA-Factory that divide the parameters among the ranks."""
@@ -55,7 +57,8 @@ def expand(tree: Table, reading: Reading) -> None:
         command = understood(node, reading, known_variables(tree))
     except (Wrong, BadInput) as error:
         if isinstance(error, Wrong):
-            reading.refuse(node, "train.command", error)
+            for one in (error, *error.others):
+                reading.refuse(node, "train.command", one)
         else:
             reading.adopt(error, node, "train.command")
         # Otherwise the reader would report the same error again in a different sentence.
@@ -78,7 +81,7 @@ def understood(node: Scalar | Sequence, reading: Reading, values: Mapping[str, s
     )
     command.environ = values
     if isinstance(node, Scalar):
-        session = follow(node.raw, values)
+        session = follow(node.raw, values, reads=command.reads)
         take_session(command, session)
         given = session.words
     else:
@@ -103,12 +106,14 @@ def follow_script(
     folder = command.keys.get("train.workdir", "")
     path = path if path.startswith(("/", "~")) else posixpath.join(folder, path)
     if isinstance(path, Unknown):
-        raise unknown(path)
+        raise unknown(path, command.undecided)
     command.environ = {**command.environ, **variables}
     label = "bash -c" if line is not None else shown(path, MAX_SHOWN_PATH)
     try:
         text = command.reads(path) if line is None else line
-        session = follow(text, {**command.environ, **command.env}, posixpath.dirname(path) or ".", arguments)
+        values = {**command.environ, **command.env}
+        reads = lambda name: command.reads(command.here(name))  # noqa: E731
+        session = follow(text, values, path, arguments, reads)
     except BadInput as error:
         (problem, *_) = error.problems
         raise Wrong(f"{label}: {problem.saw}", "its training command is read from it.", problem.do) from None
@@ -133,7 +138,7 @@ def word_of(raw: str, values: Mapping[str, str]) -> str:
         if not match.group(1) and (match.group(2) or match.group(3)) not in values
     ]
     if missing:
-        return Unknown(raw, f"${missing[0]}")
+        return Unknown(raw, *(f"${name}" for name in missing))
 
     def value(match: re.Match[str]) -> str:
         return match.group()[1:] if match.group(1) else values[match.group(2) or match.group(3)]
@@ -171,16 +176,17 @@ def finish(command: Command, values: Mapping[str, str]) -> None:
     try:
         commands.reduce(command)
     except LookupError as error:
-        if error.args and isinstance(error.args[0], Unknown):
-            raise unknown(error.args[0], command.undecided) from None
-        raise
+        wrong = refused_words(error.args, command.undecided)
+        if wrong is None:
+            raise
+        raise wrong from None
     for name in [name for name in command.env if PLACES.fullmatch(name)]:
         place(command, name, command.env.pop(name))
-    for number, word in enumerate(command.words):
-        if isinstance(word, Unknown):
-            raise unknown(word, command.undecided)
-        if number and isinstance(word, Home):
-            raise unknown(Unknown(word, "~"))
+    script, *rest = command.words or [""]
+    if wrong := refused_words(
+        [str(script) if isinstance(script, Home) else script, *rest], command.undecided
+    ):
+        raise wrong
     refuse_wrapper(command.words)
     folder = command.keys.get("train.workdir")
     if folder and command.words and command.trainer is None:
@@ -215,47 +221,6 @@ def place(command: Command, name: str, value: str) -> None:
         command.count("ranks", value, said)
     elif name == "MASTER_PORT" and value.isdigit():
         command.put("network.port", int(value), said)
-
-
-def unknown(word: Unknown, undecided: Container[str] = ()) -> Wrong:
-    """The error for a word that the ranks would get as it is written. `undecided` are variables that a script sets in
-    an `if`, a loop or a function."""
-    if word.needs[1:] in undecided:
-        return Wrong(
-            f"{shown(word)}: only a shell knows what the script sets {word.needs} to.",
-            "it is set by `read`, or in an `if`, a loop or a function.",
-            f"its value: {word.needs[1:]}=… before the training command",
-        )
-    if re.fullmatch(r"\$[1-9]", word.needs):
-        return Wrong(
-            f"{shown(word)}: {word.needs} is an argument of the script, and it is not given.",
-            "no shell runs on the nodes.",
-            "allranks run --save-as run.yaml -- bash SCRIPT ARGUMENTS, or a default: ${"
-            f"{word.needs[1:]}:-value}}",
-        )
-    if word.needs == "$ALLRANKS_OUTPUT_DIR":
-        return Wrong(
-            f"{shown(word)}: no shell runs on the nodes.",
-            "the ranks would make a folder of that name.",
-            'os.environ["ALLRANKS_OUTPUT_DIR"] in the script',
-        )
-    if word.needs == "~":
-        return Wrong(
-            f"{shown(word)}: which home ~ (or $HOME) is, only a shell knows.",
-            "no shell runs on the nodes: the ranks would get it as text, and make a folder of that name.",
-            "the whole path",
-        )
-    if word.needs.startswith(("$(", "`", "${")):
-        return Wrong(
-            f"{shown(word)}: only a shell knows the value of {shown(word.needs)}.",
-            "no shell runs on the nodes.",
-            "its value",
-        )
-    return Wrong(
-        f"{shown(word)}: {word.needs} is not set.",
-        "no shell runs on the nodes: the ranks would get it as text.",
-        f"its value, or env: {{{word.needs[1:]}: …}} in the run file; \\$ for a dollar that is meant",
-    )
 
 
 def write_back(tree: Table, train: Table, entry: Entry, command: Command, reading: Reading) -> None:

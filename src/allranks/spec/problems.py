@@ -39,6 +39,8 @@ class Wrong(Exception):
     def __init__(self, saw: str, why: str = "", do: str = ""):
         super().__init__(saw)
         self.saw, self.why, self.do = saw, why, do
+        self.others: tuple[Wrong, ...] = ()
+        """Other errors of the same value."""
 
 
 def refused(

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 
 from allranks.spec.problems import Wrong
+from allranks.spec.shell_paths import path_of
 from allranks.spec.shell_values import HOME, NOT_GIVEN, Values, computed, mark
 
 OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")")
@@ -19,6 +20,9 @@ BRACED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9@*#?])(?:\[([@*])\])?(?:(:?[-+
 SLICE = re.compile(r"([@*]|[A-Za-z_]\w*\[[@*]\]):\s*([0-9]+)")
 """`${@:3}`: the arguments from the third on; `${LIST[@]:3}`: the items behind the first three."""
 SPECIAL = "0123456789@*#?$!"
+BRACKETS = re.compile(r"\s*\(\s*\)\s*|\s+")
+"""Behind the name of a function, up to its body."""
+
 OPENS = ("if", "for", "while", "until", "case", "select", "{", "(")
 CLOSES = ("fi", "done", "esac", "}", ")")
 BETWEEN = ("then", "else", "elif", "do", "in", "!", "time", ";;")
@@ -96,7 +100,7 @@ def resolved(part: Part, values: Values) -> list[str]:
     """The words of a variable; what nobody knows is marked."""
     found = values.get(part.text)
     if part.kind == "opaque" and found is None:
-        found = computed(part.text, values)
+        found = computed(part.text, values) or printed(part.text, values)
     if isinstance(found, str):
         found = [found]
     empty = found in ([], [""]) or (
@@ -111,6 +115,22 @@ def resolved(part: Part, values: Values) -> list[str]:
     if part.default is not None and (part.text not in values or found is not None):
         return [unquoted(part.default, values)]
     return [mark(part.text if part.kind == "opaque" else f"${part.text}")]
+
+
+def printed(text: str, values: Values) -> str | None:
+    """What `$(…)` prints, as far as it is known."""
+    if not text.startswith(("$(", "`")) or text.startswith("$(("):
+        return None
+    inner = text[2:-1] if text[0] == "$" else text[1:-1]
+    try:
+        found = statements(inner)
+    except Wrong:  # such as a quote in a program for awk
+        return None
+    if not found or any(one.keywords for one in found) or any(">" in r[:2] for r in found[-1].redirections):
+        return None
+    return path_of(
+        [([one for w in each.words for one in w.expanded(values)], each.end) for each in found], values
+    )
 
 
 def unquoted(text: str, values: Values) -> str:
@@ -128,7 +148,7 @@ class Statement:
     redirections: list[str] = field(default_factory=list)
     end: str = ""
     keywords: list[str] = field(default_factory=list)
-    """The words of a compound command before it: `if`, `then`, `fi`."""
+    """The words of a compound command before it: `if`, `then`, `fi`; `NAME()` before a function's body."""
     document: Word | None = None
     """The text of its here-document (`<<EOF`)."""
 
@@ -186,6 +206,10 @@ class Lexer:
         if not self.current.words:
             self.current.line = self.line
             plain = word.plain
+            if self.current.keywords[-1:] == ["function"]:
+                self.current.keywords.pop()
+                self.define(plain)
+                return
             if plain in (*OPENS, *CLOSES, *BETWEEN, "function"):
                 self.current.keywords.append(plain)
                 return
@@ -193,13 +217,19 @@ class Lexer:
 
     def operate(self, operator: str) -> None:
         if operator == "(" and len(self.current.words) == 1:  # NAME() { … }
-            self.current.words.clear()
+            self.define(self.current.words.pop().plain, "(")
             return
         if operator in "()":
             self.finish(operator)
             self.current.keywords.append(operator)
             return
         self.finish(operator)
+
+    def define(self, name: str, begun: str = "") -> None:
+        """Reads `NAME()` or `function NAME` to the end: a keyword of the statement that follows."""
+        if match := BRACKETS.match(begun + self.text[self.at : self.at + 200]):
+            self.move(match.end() - len(begun))
+            self.current.keywords.append(f"{name}()")
 
     def finish(self, end: str) -> None:
         if self.current.words or self.current.redirections or self.current.keywords:
@@ -365,30 +395,3 @@ def never_closed(line: int) -> Wrong:
         "it is split as a shell would, without running one.",
         'a list: ["train.py", "--name", "it\'s"]',
     )
-
-
-def assignment(word: Word) -> tuple[str, Word, bool] | None:
-    """`NAME=value` as (name, value, whether it is appended: `+=`); None for another word."""
-    text = ""
-    for number, part in enumerate(word.parts):
-        if part.kind != "text":
-            return None
-        if part.quoted:
-            return None
-        text += part.text
-        if match := re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=", text):
-            return match.group(1), Word(word.parts[number + 1 :]), bool(match.group(2))
-        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*\+?", text):
-            return None
-    return None
-
-
-def array(word: Word, values: Values) -> list[str] | None:
-    """The words of `( … )`; None for a single value."""
-    if len(word.parts) != 1 or word.parts[0].kind != "array":
-        return None
-    found: list[str] = []
-    for one in statements(word.parts[0].text):
-        for item in one.words:
-            found += item.expanded(values)
-    return found

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from allranks.spec.shell import Statement, Word, assignment
+from allranks.spec.shell import Statement, Word
+from allranks.spec.shell_assignments import assignment
 from allranks.spec.shell_values import unresolved
 
 ENDS = {"fi": "if", "done": "loop", "esac": "case", "}": "{", ")": "("}
@@ -43,6 +44,9 @@ ASSUMED = "assumed"
 
 Expand = Callable[[Word], list[str]]
 
+Empty = tuple[str, bool] | None
+"""A variable, and whether a part runs if it is empty (else if it is not)."""
+
 
 @dataclass
 class Frame:
@@ -52,6 +56,7 @@ class Frame:
     kind: str
     runs: bool | None = None
     before: bool | None = False
+    empty: Empty = None
 
 
 @dataclass
@@ -62,6 +67,10 @@ class Branches:
     open: list[Frame] = field(default_factory=list)
     last: tuple[bool | str | None, str] | None = None
     """The status of the list so far (`a && b`), and the operator after it: `&&` or `||`."""
+    asked: Empty = None
+    """What the last command asked, if that is all that decides whether the next one runs."""
+    unset: str | None = None
+    """The variable whose emptiness alone decides whether the last statement runs."""
 
     def runs(self, statement: Statement) -> bool | None:
         """Whether the statement runs; None if only a shell would know."""
@@ -69,6 +78,12 @@ class Branches:
             self.enter(keyword, statement)
         here = reached(self.last)
         parts = [*(frame.runs for frame in self.open), here]
+        doubts = [frame.empty for frame in self.open if frame.runs is None]
+        doubts += [self.asked] if here is None else []
+        (doubt,) = doubts if len(doubts) == 1 else (None,)
+        self.unset = doubt[0] if doubt is not None and doubt[1] else None
+        asked = emptiness(statement) if here else None
+        self.asked = turned(asked) if statement.end == "||" else asked
         if statement.end not in ("|", "|&"):  # a pipeline has the status of its last command
             status = self.status(statement) if here else None if here is None else (self.last or (None,))[0]
             self.last = (status, statement.end) if statement.end in ("&&", "||") else None
@@ -87,8 +102,9 @@ class Branches:
 
     def enter(self, keyword: str, statement: Statement) -> None:
         if keyword == "if":
-            self.open.append(Frame("if", None if statement.end in ("&&", "||") else self.test(statement)))
-            self.open[-1].before = False
+            alone = statement.end not in ("&&", "||")
+            self.open.append(Frame("if", self.test(statement) if alone else None))
+            self.open[-1].empty = emptiness(statement) if alone else None
         elif keyword in BEGINS:
             known = self.test(statement) if statement.end not in ("&&", "||") else None
             never = keyword in ("while", "until") and known == (keyword == "until") and known is not None
@@ -98,6 +114,7 @@ class Branches:
                 self.open.pop()
         elif keyword in ("elif", "else") and self.open and self.open[-1].kind == "if":
             frame = self.open[-1]
+            frame.empty = turned(frame.empty) if keyword == "else" else None
             earlier = either(frame.before, frame.runs)
             now = self.test(statement) if keyword == "elif" else True
             frame.before = earlier
@@ -123,6 +140,31 @@ def reached(last: tuple[bool | str | None, str] | None) -> bool | None:
         return True
     status, sign = last
     return None if status is None else bool(status) == (sign == "&&")
+
+
+def emptiness(statement: Statement) -> Empty:
+    """What `[ -z "$A" ]` and `[ "$A" != "" ]` ask."""
+    if statement.first not in TESTS:
+        return None
+    inner = [word for word in statement.words[1:] if word.plain not in ("]", "]]")]
+    negated = statement.keywords.count("!") % 2 == 1
+    if inner and inner[0].plain == "!":
+        negated, inner = not negated, inner[1:]
+    signs = [word.plain for word in inner]
+    if len(inner) == 2 and signs[0] in ("-z", "-n"):
+        word, asks = inner[1], signs[0] == "-z"
+    elif len(inner) == 3 and signs[1] in ("=", "==", "!=") and signs[2] == "":
+        word, asks = inner[0], signs[1] != "!="
+    else:
+        return None
+    parts = [part for part in word.parts if part.kind != "text" or part.text]
+    if len(parts) != 1 or parts[0].kind != "variable" or parts[0].all or parts[0].instead:
+        return None
+    return parts[0].text, asks != negated
+
+
+def turned(empty: Empty) -> Empty:
+    return None if empty is None else (empty[0], not empty[1])
 
 
 def has_pattern(word: Word) -> bool:

@@ -17,6 +17,7 @@ class Shell(Protocol):
     values: dict[str, str | list[str] | None]
     folder: str | None
     activate: str | None
+    sourced: str | None
     conda: str | None
     modules: list[str]
 

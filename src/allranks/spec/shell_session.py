@@ -1,5 +1,4 @@
-"""Follows a script or a line for a shell without running it: finds the command that trains, and the settings before
-it.
+"""What a shell knows and changes while it comes to the training command: variables, folders, modules, environments.
 
 It understands assignments, `export`, `cd`, `source` and `module load`, and ignores commands that only print or look.
 Any other command is left out with a note if it is in a script. In a single line it is an error, because the user
@@ -8,25 +7,19 @@ certainly meant it there.
 
 from __future__ import annotations
 
-import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from allranks.spec import commands
 from allranks.spec.commands import Home, Unknown, conda
-from allranks.spec.commands.python import is_python
 from allranks.spec.problems import Wrong, shown
-from allranks.spec.shell import Statement, Word, array, assignment, resolved, statements
-from allranks.spec.shell_branches import Branches
-from allranks.spec.shell_environment import activate_conda, load_modules, other_schedulers, source
-from allranks.spec.shell_folders import change_folder, files_written, from_here, own_folders, placed, stand
-from allranks.spec.shell_training import DECLARING, HARMLESS, is_beside, is_training
-from allranks.spec.shell_values import HERE, HOME, NOT_GIVEN, Values, readable, unresolved
-
-PIPES = ("|", "|&")
-PRINTING = ("tee", "grep", "cat", "ts", "sed", "less", "tail", "head", "awk")
-"""Programs that, after a pipe, only show the output."""
+from allranks.spec.shell import Statement, Word, resolved
+from allranks.spec.shell_assignments import array, assignment
+from allranks.spec.shell_environment import activate_conda, load_modules, source
+from allranks.spec.shell_folders import change_folder, files_written, from_here, placed, stand
+from allranks.spec.shell_functions import Functions
+from allranks.spec.shell_training import DECLARING, HARMLESS
+from allranks.spec.shell_values import HOME, all_unresolved, readable, unresolved
 
 SETS_PLACE = re.compile(
     r"MASTER_(ADDR|PORT)|(NODE_|LOCAL_|)RANK|WORLD_SIZE|N?NODES|NPROC_PER_NODE|(NUM_|N)(NODES|GPUS)|GPUS_PER_NODE|PATH"
@@ -46,6 +39,8 @@ class Session:
     folder: str | None = None
     modules: list[str] = field(default_factory=list)
     activate: str | None = None
+    sourced: str | None = None
+    """The script that was sourced last, until what it sets is known."""
     conda: str | None = None
     """The conda environment that is active: its name, or its folder."""
     pushed: tuple[str | None, ...] = ()
@@ -55,6 +50,11 @@ class Session:
     left_out: list[tuple[str, str, str]] = field(default_factory=list)
     """Parts of the script that allranks does not execute: (the part, why, the fix)."""
     line: int | None = None
+    reads: Callable[[str], str] | None = None
+    """Returns the text of a file of this machine. Raises BadInput."""
+    functions: Functions = field(default_factory=dict)
+    called: set[str] = field(default_factory=set)
+    """The functions that the script calls."""
 
     def copy(self) -> Session:
         return replace(
@@ -79,28 +79,10 @@ class Session:
 
 
 def known(text: str) -> str:
-    needs = unresolved(text)
     if text.startswith(HOME) and unresolved(rest := text[len(HOME) :]) is None:
         return Home("~" + rest)
-    return text if needs is None else Unknown(readable(text), needs)
-
-
-def follow(
-    text: str, values: Values, script_folder: str | None = None, arguments: Sequence[str] = ()
-) -> Session:
-    """Follows `text` to its training command. `values` are variables that are known before; `script_folder` is where a
-    script lies, `arguments` what it was given. Raises Wrong if there is no such command, or more than one."""
-    is_script = script_folder is not None
-    session = Session(dict(values), is_script)
-    stand(session, session.values.get("PWD", HERE))
-    session.values.setdefault("HOME", HOME)
-    place_arguments(session, list(arguments))
-    session.left_out += other_schedulers(text)
-    found = statements(text)
-    if script_folder is not None:
-        session.values.update(own_folders(found, script_folder))
-    started = starts(session, found)
-    return chosen(started, session)
+    needs = all_unresolved(text)
+    return Unknown(readable(text), *needs) if needs else text
 
 
 def place_arguments(session: Session, arguments: list[str]) -> None:
@@ -110,114 +92,20 @@ def place_arguments(session: Session, arguments: list[str]) -> None:
     session.values.update({"@": arguments, "*": arguments, "#": str(len(arguments))})
 
 
-Started = tuple[Statement, "bool | None", "Session"]
-"""A command that trains, whether it runs, and what a shell would know there."""
-
-
-def starts(session: Session, found: list[Statement]) -> list[Started]:
-    """Follows all commands; those that train, each with what was set before it."""
-    branches = Branches(lambda word: [NOT_GIVEN.sub("", text) for text in word.expanded(session.values)])
-    started: list[Started] = []
-    before: Statement | None = None
-    for statement in found:
-        runs = branches.runs(statement)
-        after_pipe = before is not None and before.end in PIPES
-        before = statement
-        if runs is False or not statement.words:
-            continue
-        if statement.first == "eval":
-            evaluated(session, statement)
-        if after_pipe:
-            if not session.is_script and statement.first not in PRINTING:
-                session.leave(
-                    f"| {statement.first}", "no shell runs on the nodes.", "allranks logs shows the lines"
-                )
-        elif is_training(session.program(statement), session.is_script):
-            started.append((statement, runs, session.copy()))
-        elif session.lost is None and (unknown := unknown_program(session, statement)):
-            said = shown(" ".join(word.plain for word in statement.words), 200)
-            session.lost = f"line {statement.line}: {shown(unknown)} in {said} is not known here."
-        else:
-            follow_one(session, statement, runs is True)
-    return started
-
-
-def unknown_program(session: Session, statement: Statement) -> str | None:
-    """The unknown value in a command's program, or in the words of `eval`, or a program that is not known and starts
-    Python; None if all are known."""
-    words = [word for word in statement.words if not assignment(word)]
-    if statement.first != "eval":
-        words = words[:1]
-    found = (unresolved(text) for word in words for text in word.expanded(session.values))
-    program, *rest = session.program(statement) or [""]
-    starts_python = not is_beside(program) and any(is_python(word) or word.endswith(".py") for word in rest)
-    return next((needs for needs in found if needs and needs != "~"), program if starts_python else None)
-
-
-PREPARING = ("env", "time", "nice", "timeout", "ray")
-
-
-def evaluated(session: Session, statement: Statement) -> None:
-    """`eval $CMD`: the words of the command if it is one."""
-    text = " ".join(text for word in statement.words[1:] for text in word.expanded(session.values))
-    inner = statements(text) if unresolved(text) is None else []
-    if len(inner) == 1 and inner[0].words and not inner[0].keywords:
-        statement.words = inner[0].words
-
-
-def chosen(started: list[Started], end: Session) -> Session:
-    """The one command that starts the training, as it would run. Notes of what follows it are kept."""
-    for names in ((*PREPARING, "bash", "sh"), PREPARING):
-        # A launcher is the surest sign, then a shell script, then a bare Python.
-        strong = [
-            one
-            for one in started
-            if commands.form_of(words := one[2].program(one[0])) and posixpath.basename(words[0]) not in names
-        ]
-        if strong:
-            for one in started:
-                if one not in strong:
-                    what = shown(" ".join(one[2].program(one[0])), 200)
-                    end.leave(what, "one command trains.", "run it by hand, before or after the run")
-            started = strong
-            break
-    if not started and end.lost is not None:
-        raise Wrong(end.lost, "it may start the training.", "the training command itself after `--`")
-    if not started:
-        raise commands.no_script()
-    if len(started) > 1:
-        places = " and ".join(f"line {one.line}: {shown(one.first)}" for one, _, _ in started[:3])
-        raise Wrong(
-            f"{len(started)} commands that train ({places})." if end.is_script else "it has two commands.",
-            "a run trains one thing.",
-            "one run for each of them",
-        )
-    statement, runs, session = started[0]
-    if runs is None:
-        raise Wrong(
-            f"line {statement.line}: {shown(statement.first)} is in an `if`, a loop or a function.",
-            "only a shell knows whether it runs, and how often.",
-            "the command itself after `--`",
-        )
-    session.left_out = end.left_out
-    launch(session, statement)
-    return session
-
-
-def follow_one(session: Session, statement: Statement, certain: bool) -> None:
-    """One command that does not train; `certain` says that it runs."""
+def follow_one(session: Session, statement: Statement, certain: bool, unset: str | None = None) -> None:
+    """One command that does not train; `certain` says that it runs. It does if the variable `unset` has no value."""
     keep_defaults(session, statement.words, certain)
     words = list(statement.words)
     if all(assignment(word) for word in words):
         for word in words:
-            assign(session, word, exported=False, certain=certain)
+            assign(session, word, exported=False, certain=certain or is_default(session, word, unset))
         return
     while assignment(words[0]):
         words.pop(0)
     name, rest = words[0].plain, words[1:]
     plain = [word.plain for word in rest]
     if name in DECLARING:
-        declare(session, name, rest, certain)
+        declare(session, name, rest, certain, unset)
     elif certain and name == "read" and statement.document is not None:
         read_document(session, plain, statement.document)
     elif certain:
@@ -240,12 +128,18 @@ def keep_defaults(session: Session, words: list[Word], certain: bool) -> None:
             session.values[part.text] = " ".join(resolved(part, session.values)) if certain else None
 
 
-def declare(session: Session, name: str, rest: list[Word], certain: bool) -> None:
+def is_default(session: Session, word: Word, unset: str | None) -> bool:
+    """Whether `if [ -z "$A" ]; then A=1; fi` gives a variable its value, as `${A:=1}` does."""
+    told = assignment(word)
+    return told is not None and told[0] == unset and unset not in session.values
+
+
+def declare(session: Session, name: str, rest: list[Word], certain: bool, unset: str | None) -> None:
     """`export A=1 B`, `declare -x A=1`, `local a=1`."""
     export = name == "export" or any(word.plain == "-x" for word in rest)
     for word in rest:
         if assignment(word):
-            assign(session, word, export, certain)
+            assign(session, word, export, certain or is_default(session, word, unset))
         elif export and isinstance(value := session.values.get(word.plain), str) and not unresolved(value):
             session.exported[word.plain] = value
 
@@ -358,27 +252,3 @@ def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
             session.exported[name] = value
         else:
             session.exported.pop(name, None)
-
-
-def launch(session: Session, statement: Statement) -> None:
-    """Reads the training command: the variables before it, the words, the redirections, and how it ends."""
-    words = list(statement.words)
-    session.line = statement.line
-    while words and assignment(words[0]):
-        assign(session, words.pop(0), exported=True, certain=True)
-    session.words = [one for word in words for one in session.known(word)]
-    for name, value in [*session.exported.items()]:
-        session.exported[name] = placed(value, session.folder)
-        if needs := unresolved(session.exported[name]):
-            del session.exported[name]
-            session.left_out.append((name, f"{needs} is not known here.", f"env: {{{name}: its value}}"))
-    if statement.redirections:
-        session.left_out.append(
-            (" ".join(statement.redirections), "each rank has its own log.", "allranks logs")
-        )
-    if statement.end in PIPES:
-        session.left_out.append(("the commands after |", "no shell runs on the nodes.", "allranks logs"))
-    if statement.end == "&":
-        session.left_out.append(("&", "a launched run no longer needs a shell.", "allranks run --detach"))
-    if statement.end == "||":
-        session.leave("||", "no shell runs on the nodes.", "what restarts a run: launch: {restarts: 1}")

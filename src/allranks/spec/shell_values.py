@@ -23,10 +23,18 @@ split there."""
 BLANKS = re.compile(r"\s")
 
 
+MARKED = re.compile(rf"{OPEN}([^{CLOSE}]*){CLOSE}")
+
+
 def unresolved(text: str) -> str | None:
     """The first unknown part of a value, as it is written; None if the whole value is known."""
     inside, closed, _ = text.partition(OPEN)[2].partition(CLOSE)
     return inside.replace(BLANK, " ") if closed else None
+
+
+def all_unresolved(text: str) -> list[str]:
+    """All unknown parts of a value, as they are written."""
+    return [inside.replace(BLANK, " ") for inside in MARKED.findall(text)]
 
 
 def readable(text: str) -> str:

@@ -25,13 +25,13 @@ class Home(str):
 
 class Unknown(str):
     """A word as it is written, with a variable that allranks cannot resolve. That is acceptable in an option that is
-    left out, but an error in anything that the ranks would get. `needs` names the variable."""
+    left out, but an error in anything that the ranks would get. `needs` names the variable, `every` all of them."""
 
-    __slots__ = ("needs",)
+    __slots__ = ("every", "needs")
 
-    def __new__(cls, text: str, needs: str) -> Unknown:
+    def __new__(cls, text: str, *needs: str) -> Unknown:
         word = super().__new__(cls, text)
-        word.needs = needs
+        word.needs, word.every = needs[0], needs
         return word
 
 
@@ -349,7 +349,7 @@ def take_variables(command: Command) -> None:
 
 def str_like(word: str, text: str) -> str:
     """A piece of a word that is not known is not known either."""
-    return Unknown(text, word.needs) if isinstance(word, Unknown) and "$" in text else text
+    return Unknown(text, *word.every) if isinstance(word, Unknown) and "$" in text else text
 
 
 def hosts(text: str) -> list[tuple[str, int | None]]:

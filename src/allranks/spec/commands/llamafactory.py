@@ -54,9 +54,8 @@ def arguments(words: list[str]) -> dict[str, Any]:
         values = [value] if equals else []
         while not equals and rest and not re.match(r"--[A-Za-z]", rest[0]):
             values.append(rest.pop(0))
-        unknown = next((one for one in values if isinstance(one, Unknown)), None)
-        if isinstance(word, Unknown) or unknown is not None:
-            raise LookupError(unknown if unknown is not None else word)
+        if any(isinstance(one, Unknown) for one in (word, *values)):
+            raise LookupError(*(one for one in (word, *values, *rest) if isinstance(one, Unknown)))
         for one in values:
             if isinstance(one, Home):
                 raise LookupError(Unknown(one, "~"))

@@ -31,11 +31,18 @@ class Sbatch(srun.Srun):
         if not command.words:
             raise Wrong("sbatch without a script.", do="sbatch train.slurm")
         line = Command([], command.reads, command.follow)
+        dropped: list[str] = []
         for text in LINE.findall(command.reads(command.here(command.words[0]))):
             line.words += shlex.split(text, comments=True)
+            dropped += [text.strip()] if is_dropped(line.words) else []
             INSIDE.take_options(line, "#SBATCH")
             if line.words:
                 raise Wrong(f"#SBATCH {shown(text)} is not an option.", do="one that begins with --")
+        if dropped:
+            why = "allranks has its own logs, and does not hand these options on."
+            command.left_out(
+                f"#SBATCH {'; '.join(dropped)}", why, "allranks logs; alerts in the run file for messages"
+            )
         extra = [*command.keys.pop("launch.extra", []), *line.keys.pop("launch.extra", [])]
         if extra:
             command.put("launch.extra", extra, "#SBATCH")
@@ -46,6 +53,14 @@ class Sbatch(srun.Srun):
             command.counts.setdefault(name, counted)
         for name, value in line.env.items():
             command.env.setdefault(name, value)
+
+
+def is_dropped(words: list[str]) -> bool:
+    """Whether SLURM does not get this option."""
+    if not words or not words[0].startswith("-"):
+        return False
+    name, _, _ = INSIDE.split(words[0])
+    return INSIDE.find(name, words[0], "#SBATCH").act is None
 
 
 def read(command: Command) -> None:

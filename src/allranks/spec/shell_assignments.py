@@ -1,0 +1,35 @@
+"""What a shell assigns: `NAME=value`, `NAME+=value`, `NAME=( … )`."""
+
+from __future__ import annotations
+
+import re
+
+from allranks.spec.shell import Word, statements
+from allranks.spec.shell_values import Values
+
+
+def assignment(word: Word) -> tuple[str, Word, bool] | None:
+    """`NAME=value` as (name, value, whether it is appended: `+=`); None for another word."""
+    text = ""
+    for number, part in enumerate(word.parts):
+        if part.kind != "text":
+            return None
+        if part.quoted:
+            return None
+        text += part.text
+        if match := re.fullmatch(r"([A-Za-z_][A-Za-z0-9_]*)(\+?)=", text):
+            return match.group(1), Word(word.parts[number + 1 :]), bool(match.group(2))
+        if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*\+?", text):
+            return None
+    return None
+
+
+def array(word: Word, values: Values) -> list[str] | None:
+    """The words of `( … )`; None for a single value."""
+    if len(word.parts) != 1 or word.parts[0].kind != "array":
+        return None
+    found: list[str] = []
+    for one in statements(word.parts[0].text):
+        for item in one.words:
+            found += item.expanded(values)
+    return found

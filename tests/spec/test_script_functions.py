@@ -1,0 +1,229 @@
+"""Functions of a script, scripts that it sources, and defaults that its `if`s give."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from allranks.core import BadInput
+from allranks.spec import Run, Typed, load_typed
+
+TORCHRUN = "torchrun --nproc_per_node 8 train.py"
+IN_DOUBT = "is in an `if`, a loop or a function."
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def read(script: str, *arguments: str, program: str = "bash") -> Run:
+    Path("train.sh").write_text(script + "\n")
+    return load_typed(Typed(words=(program, "train.sh", *arguments)), gpus_here=lambda: 8)
+
+
+def words(script: str, *arguments: str) -> tuple[str, ...]:
+    return read(script, *arguments).train.command[1:]
+
+
+def problems(script: str, *arguments: str) -> list[str]:
+    with pytest.raises(BadInput) as caught:
+        read(script, *arguments)
+    return [one.saw.removeprefix("train.command: ") for one in caught.value.problems]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (f'main() {{\n{TORCHRUN} --x "$1" "${{@:2}}"\n}}\nmain 7 8', ("--x", "7", "8")),
+        (f'function main {{\n{TORCHRUN} "$@" $2\n}}\nmain 7', ("7",)),
+        (f"function main()\n{{\n{TORCHRUN} $#\n}}\nmain a b 2>&1 | tee log", ("2",)),
+        (f"main() # trains\n{{ {TORCHRUN} --x; }}\nmain", ("--x",)),
+        (f"set_it() {{ A=$1; }}\nset_it 3\n{TORCHRUN} $A", ("3",)),
+        (f"A=1\nset_it() {{ local A=$1; B=$A; }}\nset_it 3\n{TORCHRUN} $A $B", ("1", "3")),
+        (f"one() {{ two $1 b; }}\ntwo() {{ {TORCHRUN} $1 $2; }}\none a", ("a", "b")),
+        (f"never() {{ A=2; exit 1; }}\nA=1\n{TORCHRUN} $A", ("1",)),
+        (f"if_so() {{ if [ $1 = y ]; then A=1; else A=2; fi; }}\nif_so n\n{TORCHRUN} $A", ("2",)),
+        (f"again() {{ again; {TORCHRUN}; }}\nagain", ()),
+    ],
+)
+def test_a_function_counts_where_it_is_called(script: str, expected: tuple[str, ...]) -> None:
+    assert words(script) == expected
+
+
+def test_a_functions_arguments_are_its_own() -> None:
+    script = f"first() {{ A=$1; }}\nfirst x\n{TORCHRUN} $A $1"
+    assert words(script, "y") == ("x", "y")
+    assert words(f'main() {{ {TORCHRUN} --d "$1"; }}\nmain "$@"', "y") == ("--d", "y")
+    (asked,) = problems(f'main() {{ {TORCHRUN} --d "$1"; }}\nmain "$@"')
+    assert asked == "$1: $1 is an argument of the script, and it is not given."
+
+
+def test_a_function_in_a_folder_of_its_own() -> None:
+    run = read(f"main() (\ncd sub\n{TORCHRUN}\n)\nmain")
+    assert run.train.command[0].endswith("/sub/train.py")
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (f"main() {{ {TORCHRUN}; }}\n", f"train.sh: line 1: torchrun {IN_DOUBT}"),
+        (
+            f"main() {{ {TORCHRUN} $1; }}\nfor i in 1 2; do main $i; done",
+            f"train.sh: line 1: torchrun {IN_DOUBT}",
+        ),
+        (
+            f"if [ -f a ]; then\nmain() {{ {TORCHRUN}; }}\nfi\nmain",
+            f"train.sh: line 2: torchrun {IN_DOUBT}",
+        ),
+        (
+            f"main() {{ {TORCHRUN} $1; }}\nmain 1\nmain 2",
+            "train.sh: 2 commands that train (line 1: torchrun and line 1: torchrun).",
+        ),
+        (
+            f'if [ "$M" = full ]; then\n{TORCHRUN}\nelse\n{TORCHRUN} --lora\nfi',
+            "train.sh: 2 commands that train (line 2: torchrun and line 4: torchrun) are "
+            "in an `if`, a loop or a function.",
+        ),
+        (
+            f"maybe() {{ A=1; }}\n[ -f x ] && maybe\n{TORCHRUN} $A",
+            "$A: only a shell knows what the script sets $A to.",
+        ),
+    ],
+)
+def test_a_function_that_may_not_run_decides_nothing(script: str, said: str) -> None:
+    assert problems(script) == [said]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (f"source env.sh\n{TORCHRUN} $DATA $N", ("/data", "4")),
+        (f". ./env.sh\nN=2\n{TORCHRUN} $N", ("2",)),
+        ('source "$(dirname "$0")/env.sh"\nstart --lr 1', ("4", "--lr", "1")),
+        (f"cd sub\nsource more.sh\n{TORCHRUN} $MORE", ("yes",)),
+        (f"source above.sh\n{TORCHRUN} $N", ("4",)),
+        (f"source missing.sh\n{TORCHRUN} --x", ("--x",)),
+        (f"source trains.sh\n{TORCHRUN} --x", ("--x",)),
+        (f"source itself.sh\n{TORCHRUN} $I", ("1",)),
+    ],
+)
+def test_what_a_sourced_script_sets_is_known(script: str, expected: tuple[str, ...]) -> None:
+    files = {
+        "env.sh": 'export DATA=/data\nN=4\nmkdir x\nstart() { torchrun train.py $N "$@"; }\n[ -f x ] && M=1\n',
+        "sub/more.sh": "MORE=yes\n",
+        "above.sh": "source env.sh\n",
+        "trains.sh": f"N=1\n{TORCHRUN}\n",
+        "itself.sh": "source itself.sh\nI=1\n",
+    }
+    for name, text in files.items():
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+    run = read(script)
+    assert run.train.command[1:] == expected
+    assert not [note for note in run.notes if "mkdir" in note.saw]  # the ranks source it: nothing is left out
+
+
+def test_a_sourced_value_that_only_a_shell_knows_is_refused() -> None:
+    Path("env.sh").write_text("[ -f x ] && M=1\nD=$(date)\n")
+    assert problems(f"source env.sh\n{TORCHRUN} $M $D") == [
+        "$M: only a shell knows what the script sets $M to.",
+        "$(date): only a shell knows the value of $(date).",
+    ]
+
+
+@pytest.mark.parametrize(
+    "default",
+    [
+        'if [ -z "$X" ]; then X=4; fi',
+        'if [[ -z "${X}" ]]; then\n  export X=4\nfi',
+        'if [ ! -n "$X" ]; then X=4; fi',
+        'if ! [ -n "$X" ]; then X=4; fi',
+        'if [ -n "$X" ]; then echo "$X"; else X=4; fi',
+        'if [ "$X" == "" ]; then X=4; fi',
+        'if [ "$X" != "" ]; then :; else X=4; fi',
+        '[ -z "$X" ] && X=4',
+        '[ -n "$X" ] || X=4',
+        "[[ -z $X ]] && export X=4",
+    ],
+)
+def test_a_default_for_a_variable_without_a_value(default: str) -> None:
+    assert words(f"{default}\n{TORCHRUN} $X") == ("4",)
+    assert words(f"X=2\n{default}\n{TORCHRUN} $X") == ("2",)
+
+
+@pytest.mark.parametrize(
+    "doubt",
+    [
+        'if [ -z "$Y" ]; then X=4; fi',
+        'if [ -n "$X" ]; then X=4; fi',
+        'if [ -z "$X" ] && [ -f a ]; then X=4; fi',
+        'if [ -z "$X" ]; then if [ -f a ]; then X=4; fi; fi',
+        '[ -n "$X" ] && X=4',
+        '[ -z "$X" ] || X=4',
+        '[ -f a ] && [ -z "$X" ] && X=4',
+        'if [ -f a ]; then X=1; fi\nif [ -z "$X" ]; then X=4; fi',
+        'if [ -z "$X$Y" ]; then X=4; fi',
+        'if [ -z "$Y" ]; then Y=1; elif [ -z "$X" ]; then X=4; fi',
+    ],
+)
+def test_another_condition_gives_no_default(doubt: str) -> None:
+    assert problems(f"{doubt}\n{TORCHRUN} $X") == ["$X: only a shell knows what the script sets $X to."]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        ('S="$(cd "$(dirname "$0")" && pwd)"\nR="$(cd "$S/.." && pwd)"\n{} $R/x', ("../x",)),
+        ("R=$(realpath $(dirname $0)/..)\n{} $R", ("..",)),
+        ('R=$(cd "$(dirname "$0")" > /dev/null 2>&1; pwd -P)\n{} $R/x', ("x",)),
+        ("cd /a/b\nR=$(cd .. && pwd)\n{} $R", ("/a",)),
+        ("M=/models/Qwen-7B/\n{} $(basename $M)-sft $(dirname $M)", ("Qwen-7B-sft", "/models")),
+        ("{} `basename a/b.sh .sh` $(basename b .sh) $(dirname -- a)", ("b", "b", ".")),
+        ('M=a/b/c\n{} $(basename $(dirname "$M")) $(echo $M) $(dirname /a)', ("b", "a/b/c", "/")),
+    ],
+)
+def test_paths_that_are_taken_apart(script: str, expected: tuple[str, ...]) -> None:
+    assert words(script.format(TORCHRUN)) == expected
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "$(basename $(realpath latest))",  # a link has another name
+        "$(basename *.json)",
+        "$(basename -a b c)",
+        "$(echo $NOBODY)",
+        "$(echo a | cut -c1)",
+        "$(echo a > file)",
+        "$(cd a || pwd)",
+        "$(cd a; ls)",
+        "$(dirname a b)",
+        "$(awk '{print \"')",
+        "$(if true; then echo a; fi)",
+    ],
+)
+def test_other_commands_stay_unknown(value: str) -> None:
+    (said,) = problems(f"{TORCHRUN} {value}")
+    assert "only a shell knows the value of" in said
+
+
+def test_all_missing_variables_are_named_at_once() -> None:
+    assert problems(f"{TORCHRUN} --a $A --b $B/$C --again $A --d $1") == [
+        "$A: $A is not set.",
+        "$B/$C: $B is not set.",
+        "$B/$C: $C is not set.",
+        "$1: $1 is an argument of the script, and it is not given.",
+    ]
+    assert len(problems("llamafactory-cli train --stage $S --lr $L")) == 2
+
+
+def test_options_of_a_job_that_slurm_does_not_get_are_named() -> None:
+    head = (
+        "#!/bin/bash\n#SBATCH --nodes 2\n#SBATCH --output=%j.out\n#SBATCH -e err\n#SBATCH --mail-type=END\n"
+    )
+    run = read(head + TORCHRUN, program="sbatch")
+    (note,) = [note for note in run.notes if "#SBATCH" in note.saw and note.id == "shell-left-out"]
+    assert note.saw == "train.command: #SBATCH --output=%j.out; -e err; --mail-type=END is left out."
