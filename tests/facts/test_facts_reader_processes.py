@@ -228,9 +228,9 @@ def test_a_frozen_filesystem_costs_its_own_path_alone(home, tmp_path):
         subprocess.run(["fsfreeze", "-f", str(mount)], check=True, timeout=10)
         began = time.monotonic()
         found = facts.collect(
-            {"families": ["storage"], "limits": {"storage": 3}, "paths": [str(mount), str(tmp_path)]}
+            {"families": ["storage"], "limits": {"storage": 15}, "paths": [str(mount), str(tmp_path)]}
         )
-        assert time.monotonic() - began < 30
+        assert time.monotonic() - began < 60
         assert found.values["storage"]["paths"][str(tmp_path)]["writable"] is True
         reason = found.unreadable[f"storage.paths.{mount}"]
         assert "did not answer" in reason and "state D" in reason
