@@ -1,4 +1,4 @@
-"""What a shell assigns: `NAME=value`, `NAME+=value`, `NAME=( … )`."""
+"""Assignments of a shell: `NAME=value`, `NAME+=value`, `NAME=( … )`."""
 
 from __future__ import annotations
 

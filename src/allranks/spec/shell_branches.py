@@ -68,7 +68,7 @@ class Branches:
     last: tuple[bool | str | None, str] | None = None
     """The status of the list so far (`a && b`), and the operator after it: `&&` or `||`."""
     asked: Empty = None
-    """What the last command asked, if that is all that decides whether the next one runs."""
+    """The question of the last command, if it alone decides whether the next one runs."""
     unset: str | None = None
     """The variable whose emptiness alone decides whether the last statement runs."""
 

@@ -46,7 +46,7 @@ def follow(
     if script:
         session.values.update(dict.fromkeys(OWN_PATH, from_here(posixpath.normpath(script))))
     started = starts(session, found)
-    if not started:  # what nobody calls is no training, but says more than "no script"
+    if not started:  # a function that nobody calls is a better answer than "no script"
         for name in session.functions.keys() - session.called:
             started += starts(session.copy(), session.functions[name], certain=False)
     return chosen(started, session)
@@ -99,7 +99,7 @@ def starts(
 
 
 def called(session: Session, call: Statement, certain: bool, inside: tuple[str, ...]) -> list[Started]:
-    """What a function does with the arguments that it is called with."""
+    """Follows a function with the arguments of this call."""
     name, body, values = call.first, session.functions[call.first], session.values
     session.called.add(name)
     own = {*own_variables(body), *"123456789@*#"}

@@ -1,4 +1,4 @@
-"""The functions of a script: `main() { … }`. What they do counts where they are called."""
+"""The functions of a script: `main() { … }`. Their commands count at each call."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What commands print that only take a path apart: `$(basename "$MODEL")`, `$(cd "$ROOT/.." && pwd)`."""
+"""The output of commands that only take a path apart: `$(basename "$MODEL")`, `$(cd "$ROOT/.." && pwd)`."""
 
 from __future__ import annotations
 

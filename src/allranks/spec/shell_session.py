@@ -1,4 +1,4 @@
-"""What a shell knows and changes while it comes to the training command: variables, folders, modules, environments.
+"""The state of a shell on its way to the training command: variables, folders, modules, environments.
 
 It understands assignments, `export`, `cd`, `source` and `module load`, and ignores commands that only print or look.
 Any other command is left out with a note if it is in a script. In a single line it is an error, because the user

@@ -13,12 +13,15 @@ def refused_words(words: Iterable[object], undecided: Container[str]) -> Wrong |
     """One error that holds those of all these words, each variable once. None if all words are known."""
     found: dict[str, Wrong] = {}
     for word in words:
+        if not isinstance(word, Home | Unknown):
+            continue
         one = Unknown(word, "~") if isinstance(word, Home) else word
-        for needs in one.every if isinstance(one, Unknown) else ():
+        for needs in one.every:
             found.setdefault(needs, unknown(Unknown(one, needs), undecided))
-    first, *others = found.values() or [None]
-    if first is not None:
-        first.others = tuple(others)
+    if not found:
+        return None
+    first, *others = found.values()
+    first.others = tuple(others)
     return first
 
 
