@@ -35,6 +35,7 @@ def _activate() -> None:
         return
     ACTIVE = rank = Rank(found)
     guard.guarded(watch_imports)(rank)
+    guard.guarded(rank.garbage.begin)()
     stood_by = STANDBY in os.environ
     if stood_by:
         _stand_by(rank)

@@ -11,7 +11,7 @@ import threading
 import time
 from collections import deque
 
-from allranks.worker import network_counters
+from allranks.worker import garbage, network_counters
 from allranks.worker.rank_identity import RankIdentity
 
 TYPE_CHECKING = False  # typing costs a start 5 ms; type checkers take this for theirs
@@ -69,6 +69,7 @@ class Rank:
         """The `Settings` that were told before the first batch, whose digest is still to come."""
         self.first_batch: Any = None
         """`digest.FirstBatch`, once a DataLoader has given one."""
+        self.garbage = garbage.PutOff()
         self.at_join: Optional[Callable[[], None]] = None
         """Called when the rank is about to join the others."""
         self.at_first_step: Optional[Callable[[], None]] = None
@@ -116,6 +117,7 @@ class Rank:
         number = PHASES.index(phase)
         if number > self._base or (phase == "training" and PHASES[self._base] == "done"):
             self._base = number
+            self.garbage.end()
             self.wake.set()
 
     def first_step(self) -> None:
