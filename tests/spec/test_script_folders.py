@@ -78,8 +78,10 @@ def test_a_home_is_kept_where_allranks_finds_it_and_refused_where_it_cannot(here
 @pytest.mark.parametrize(
     ("line", "value"),
     [
-        ("export PYTHONPATH=src:$PYTHONPATH", "src"),
-        ("export PYTHONPATH=$PYTHONPATH:a:b", "a:b"),
+        ("export PYTHONPATH=src:$PYTHONPATH", "src:."),
+        ("export PYTHONPATH=$PYTHONPATH:a:b", ".:a:b"),
+        ("export PYTHONPATH=$PYTHONPATH:$(pwd)/a", ".:./a"),
+        ("export PYTHONPATH=$PYTHONPATH", ""),
         ("export PYTHONPATH=a\nexport PYTHONPATH=b:$PYTHONPATH", "b:a"),
         ("export PYTHONPATH=a\nPYTHONPATH+=:b", "a:b"),
     ],

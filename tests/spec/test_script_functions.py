@@ -227,3 +227,74 @@ def test_options_of_a_job_that_slurm_does_not_get_are_named() -> None:
     run = read(head + TORCHRUN, program="sbatch")
     (note,) = [note for note in run.notes if "#SBATCH" in note.saw and note.id == "shell-left-out"]
     assert note.saw == "train.command: #SBATCH --output=%j.out; -e err; --mail-type=END is left out."
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (f"for n in 5; do for w in 0.06; do {TORCHRUN} $n $w; done; done", ("5", "0.06")),
+        (f"A=7\nfor n in $A\ndo\n{TORCHRUN} $n\ndone", ("7",)),
+        (f"for n in 5; do A=$n; done\n{TORCHRUN} $A", ("5",)),
+    ],
+)
+def test_a_loop_over_one_word_runs_once(script: str, expected: tuple[str, ...]) -> None:
+    assert words(script) == expected
+
+
+@pytest.mark.parametrize("items", ["1 2", "$(seq 3)", "*.yaml", "$NOBODY", '"$@"', ""])
+def test_any_other_loop_is_refused(items: str) -> None:
+    assert problems(f"for n in {items}; do {TORCHRUN} $n; done") == [f"train.sh: line 1: torchrun {IN_DOUBT}"]
+
+
+def test_the_tenth_argument_and_those_behind_a_shift() -> None:
+    ten = [str(number) for number in range(101, 111)]
+    assert words(f"A=${{10}}\n{TORCHRUN} $A ${{10#1}} $1", *ten) == ("110", "10", "101")
+    assert problems(f"{TORCHRUN} ${{10}}") == ["$10: $10 is an argument of the script, and it is not given."]
+    shifting = f"A=$1\nshift\nB=$1; shift\n{TORCHRUN} $A $B $1"
+    assert words(shifting, "a", "b", "c") == ("a", "b", "c")
+    assert [said.split(":")[0] for said in problems(shifting)] == ["$1", "$2", "$3"]
+    assert [said.split(":")[0] for said in problems(shifting, "a")] == ["$2", "$3"]
+
+
+def test_placeholders_are_no_redirections() -> None:
+    (said,) = problems(f"{TORCHRUN} \\\n --output_dir <OUTPUT_DIR> \\\n --lr 1")
+    assert said == "train.sh: line 1: <OUTPUT_DIR> is a placeholder."
+    (said,) = problems(f"{TORCHRUN} --model \u2039MODEL> \\\n --lr 1")
+    assert said == "train.sh: line 1: >--lr has no value before it, only a `>`."
+    assert words(f"{TORCHRUN} --lr 1 < /dev/null > log 2>&1") == ("--lr", "1")
+
+
+def test_a_line_that_is_not_continued_is_refused() -> None:
+    (said,) = problems(f"{TORCHRUN} \\  # two blanks\n --lr 1\n --epochs 3")
+    assert said == "train.sh: line 2: --lr begins a command."
+
+
+def test_a_server_beside_the_training_is_no_training() -> None:
+    server = "CUDA_VISIBLE_DEVICES=0 python -m vllm.entrypoints.openai.api_server --model m &"
+    run = read(f"{server}\nsrun trl vllm-serve --model m &\n{TORCHRUN} --x")
+    assert run.train.command[1:] == ("--x",)
+    assert sum("vllm" in note.saw for note in run.notes) == 2
+
+
+def test_a_container_is_named_as_what_may_train() -> None:
+    (said,) = problems('docker run --gpus all $IMAGE bash -c "$COMMAND"')
+    assert said.startswith("train.sh: line 1: docker in docker run --gpus all")
+
+
+def test_commands_are_done_by_hand_before_or_after_the_run() -> None:
+    run = read(f"mkdir out\n{TORCHRUN}\ngsutil cp out gs://x")
+    fixes = {note.saw.split()[1]: note.fix for note in run.notes if note.id == "shell-left-out"}
+    assert fixes == {"mkdir": "do it by hand before the run", "gsutil": "do it by hand after the run"}
+
+
+def test_all_tasks_and_those_of_a_node_give_the_nodes() -> None:
+    run = read("srun --gres=gpu:8 --ntasks=32 --ntasks-per-node=8 python train.py", program="bash")
+    assert len(run.cluster.nodes) == 4 and {node.gpus for node in run.cluster.nodes} == {8}
+    assert not [note for note in run.notes if note.id == "launcher-contradicts"]
+
+
+def test_a_script_that_reads_slurms_ranks_is_warned_of() -> None:
+    for said in ("--launcher slurm", "--launcher=slurm"):
+        found = read(f"srun -N 2 --gres=gpu:8 --ntasks-per-node=8 python train.py {said}").notes
+        assert [note.fix for note in found if "SLURM_PROCID" in note.saw] == ["--launcher pytorch"]
+    assert not [note for note in read(f"{TORCHRUN} --launcher pytorch").notes if "SLURM_PROCID" in note.saw]

@@ -64,7 +64,7 @@ def test_an_argument_that_is_not_given_is_asked_for() -> None:
     )
     assert "$2 is an argument of the script" in problem(f'{TORCHRUN} --out $1 --name="$2"', "one")
     assert words(f'{TORCHRUN} --out $1 --name="$2"', "one", "two") == ("--out", "one", "--name=two")
-    assert "$1 is an argument" in problem(f"shift\n{TORCHRUN} $1", "one")
+    assert "$2 is an argument" in problem(f"shift\n{TORCHRUN} $1", "one")
     assert words(f"shift\n{TORCHRUN} $1", "one", "two") == ("two",)
 
 

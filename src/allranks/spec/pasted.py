@@ -6,13 +6,14 @@ ordinary reader takes it from there.
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from allranks.core import NOTE, BadInput
+from allranks.core import NOTE, WARN, BadInput
 from allranks.spec import commands
 from allranks.spec import text as files
 from allranks.spec import train as training
@@ -188,10 +189,24 @@ def finish(command: Command, values: Mapping[str, str]) -> None:
     ):
         raise wrong
     refuse_wrapper(command.words)
+    warn_of_slurm(command)
     folder = command.keys.get("train.workdir")
     if folder and command.words and command.trainer is None:
         command.words[0] = below(folder, command.words[0])
     settle(command)
+
+
+def warn_of_slurm(command: Command) -> None:
+    """`--launcher slurm` of OpenMMLab's scripts (mmengine `dist/utils.py`) reads SLURM's rank, not torchrun's."""
+    words = command.words
+    if "--launcher=slurm" in words or ("--launcher", "slurm") in itertools.pairwise(words):
+        command.note(
+            "launcher-contradicts",
+            WARN,
+            "--launcher slurm: the script would take its rank from SLURM_PROCID.",
+            "torchrun starts the ranks and sets RANK; SLURM starts one task for each node.",
+            "--launcher pytorch",
+        )
 
 
 def refuse_wrapper(words: list[str]) -> None:

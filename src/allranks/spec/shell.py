@@ -16,7 +16,7 @@ from allranks.spec.shell_values import HOME, NOT_GIVEN, Values, computed, mark
 OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")")
 REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|<<<|<<-|<<|>>|>&|<&|>\||<>|>|<)|\{[A-Za-z_]\w*\}>")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-BRACED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9@*#?])(?:\[([@*])\])?(?:(:?[-+=?])(.*))?", re.DOTALL)
+BRACED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?])(?:\[([@*])\])?(?:(:?[-+=?])(.*))?", re.DOTALL)
 SLICE = re.compile(r"([@*]|[A-Za-z_]\w*\[[@*]\]):\s*([0-9]+)")
 """`${@:3}`: the arguments from the third on; `${LIST[@]:3}`: the items behind the first three."""
 SPECIAL = "0123456789@*#?$!"
@@ -241,8 +241,8 @@ class Lexer:
 
     def redirect(self, operator: str) -> None:
         self.move(len(operator))
-        while self.at < len(self.text) and self.text[self.at] in " \t":
-            self.move(1)
+        while blank := re.compile(r"[ \t]+|\\\n").match(self.text, self.at):
+            self.move(len(blank.group()))
         target = self.word()
         self.current.redirections.append(operator + target.plain)
         if operator.lstrip("0123456789") in ("<<", "<<-"):

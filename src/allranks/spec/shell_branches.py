@@ -108,7 +108,8 @@ class Branches:
         elif keyword in BEGINS:
             known = self.test(statement) if statement.end not in ("&&", "||") else None
             never = keyword in ("while", "until") and known == (keyword == "until") and known is not None
-            self.open.append(Frame(BEGINS[keyword], False if never else None))
+            once = keyword == "for" and self.only_item(statement) is not None
+            self.open.append(Frame(BEGINS[keyword], False if never else True if once else None))
         elif keyword in ENDS:
             if self.open and self.open[-1].kind == ENDS[keyword]:
                 self.open.pop()
@@ -119,6 +120,14 @@ class Branches:
             now = self.test(statement) if keyword == "elif" else True
             frame.before = earlier
             frame.runs = False if earlier else None if earlier is None or now is None else now
+
+    def only_item(self, statement: Statement) -> str | None:
+        """The one word that `for NAME in WORD` goes through: such a loop runs once."""
+        if "for" not in statement.keywords or [word.plain for word in statement.words[1:2]] != ["in"]:
+            return None
+        items = [text for word in statement.words[2:] for text in self.expand(word)]
+        is_known = len(items) == 1 and unresolved(items[0]) is None and not set(items[0]) & set("*?[{")
+        return items[0] if is_known else None
 
     def test(self, statement: Statement) -> bool | None:
         """The value of `[ … ]`; None for anything else, and where a variable is not known."""

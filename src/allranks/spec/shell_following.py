@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import posixpath
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -54,6 +56,7 @@ def follow(
 
 Reads = Callable[[str], str]
 OWN_PATH = ("0", "BASH_SOURCE", "${BASH_SOURCE[0]}")
+CONTAINERS = ("docker", "podman", "nerdctl", "singularity", "apptainer", "enroot")
 DEEPEST = 8
 """Functions and sourced files in each other that are followed."""
 
@@ -78,6 +81,11 @@ def starts(
         before = statement
         if runs is False or not statement.words:
             continue
+        if "for" in statement.keywords:
+            session.values[statement.first] = branches.only_item(statement)
+            continue
+        if statement.first.startswith("--"):
+            raise no_continuation(statement)
         if statement.first == "eval":
             evaluated(session, statement)
         if after_pipe:
@@ -89,6 +97,8 @@ def starts(
             started += called(session, statement, runs is True, inside)
         elif is_training(session.program(statement), session.is_script):
             started.append((statement, runs, session.copy()))
+            form = commands.form_of(session.program(statement))
+            session.has_begun |= form is not None and form.ranks
         elif session.lost is None and (unknown := unknown_program(session, statement)):
             said = shown(" ".join(word.plain for word in statement.words), 200)
             session.lost = f"line {statement.line}: {shown(unknown)} in {said} is not known here."
@@ -108,7 +118,9 @@ def called(session: Session, call: Statement, certain: bool, inside: tuple[str, 
     place_arguments(session, arguments)
     if not any(part.all for word in call.words for part in word.parts):
         values.update({str(number): "" for number in range(len(arguments) + 1, 10)})
+    shifted, session.shifted = session.shifted, 0
     started = starts(session, body, certain, (*inside, name))
+    session.shifted = shifted
     for one in own:
         values.pop(one, None)
     values.update(outer)
@@ -139,7 +151,33 @@ def unknown_program(session: Session, statement: Statement) -> str | None:
     found = (unresolved(text) for word in words for text in word.expanded(session.values))
     program, *rest = session.program(statement) or [""]
     starts_python = not is_beside(program) and any(is_python(word) or word.endswith(".py") for word in rest)
-    return next((needs for needs in found if needs and needs != "~"), program if starts_python else None)
+    may_train = starts_python or (program in CONTAINERS and rest[:1] in (["run"], ["exec"]))
+    return next((needs for needs in found if needs and needs != "~"), program if may_train else None)
+
+
+def no_continuation(statement: Statement) -> Wrong:
+    return Wrong(
+        f"line {statement.line}: {shown(statement.first)} begins a command.",
+        "the line before it does not end with `\\`, so its command ends there.",
+        "`\\` as the last character of the line before it",
+    )
+
+
+def refuse_placeholders(statement: Statement) -> None:
+    """`--output_dir <OUTPUT_DIR> --lr 1`: a shell would read one file and write another."""
+    for one, other in itertools.pairwise([*statement.redirections, ""]):
+        if re.fullmatch(r"<[A-Za-z][\w-]*", one) and other.startswith(">"):
+            raise Wrong(
+                f"line {statement.line}: {shown(one)}> is a placeholder.",
+                "a shell would read a file of that name.",
+                "its value in place of it",
+            )
+        if re.match(r">{1,2}\s*--", one):
+            raise Wrong(
+                f"line {statement.line}: {shown(one)} has no value before it, only a `>`.",
+                "a shell would write a file of that name.",
+                "the value in place of the text that ends with `>`",
+            )
 
 
 PREPARING = ("env", "time", "nice", "timeout", "ray")
@@ -200,11 +238,12 @@ def chosen(started: list[Started], end: Session) -> Session:
 
 
 def lines_of(started: list[Started]) -> str:
-    return " and ".join(f"line {one.line}: {shown(one.first)}" for one, _, _ in started[:3])
+    return " and ".join(f"line {one.line}: {shown(at.program(one)[0])}" for one, _, at in started[:3])
 
 
 def launch(session: Session, statement: Statement) -> None:
     """Reads the training command: the variables before it, the words, the redirections, and how it ends."""
+    refuse_placeholders(statement)
     words = list(statement.words)
     session.line = statement.line
     while words and assignment(words[0]):

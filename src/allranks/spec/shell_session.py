@@ -19,7 +19,7 @@ from allranks.spec.shell_environment import activate_conda, load_modules, source
 from allranks.spec.shell_folders import change_folder, files_written, from_here, placed, stand
 from allranks.spec.shell_functions import Functions
 from allranks.spec.shell_training import DECLARING, HARMLESS
-from allranks.spec.shell_values import HOME, all_unresolved, readable, unresolved
+from allranks.spec.shell_values import HOME, all_unresolved, mark, readable, unresolved
 
 SETS_PLACE = re.compile(
     r"MASTER_(ADDR|PORT)|(NODE_|LOCAL_|)RANK|WORLD_SIZE|N?NODES|NPROC_PER_NODE|(NUM_|N)(NODES|GPUS)|GPUS_PER_NODE|PATH"
@@ -52,6 +52,10 @@ class Session:
     line: int | None = None
     reads: Callable[[str], str] | None = None
     """Returns the text of a file of this machine. Raises BadInput."""
+    shifted: int = 0
+    """How many arguments `shift` took."""
+    has_begun: bool = False
+    """Whether the training command is above."""
     functions: Functions = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
     """The functions that the script calls."""
@@ -86,8 +90,8 @@ def known(text: str) -> str:
 
 
 def place_arguments(session: Session, arguments: list[str]) -> None:
-    for number in range(1, 10):
-        session.values.pop(str(number), None)
+    for name in [name for name in session.values if name.isdigit() and name != "0"]:
+        del session.values[name]
     session.values.update({str(n): word for n, word in enumerate(arguments, 1)})
     session.values.update({"@": arguments, "*": arguments, "#": str(len(arguments))})
 
@@ -171,7 +175,9 @@ def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> N
         activate_conda(session, name, rest)
     elif not HARMLESS.fullmatch(name):
         session.leave(
-            " ".join([name, *plain]), "it is not a part of the training.", "do it by hand before the run"
+            " ".join([name, *plain]),
+            "it is not a part of the training.",
+            f"do it by hand {'after' if session.has_begun else 'before'} the run",
         )
 
 
@@ -207,7 +213,10 @@ def change(session: Session, name: str, plain: list[str], certain: bool) -> None
     if name == "shift":
         given, count = values.get("@"), plain[0] if plain else "1"
         if certain and isinstance(given, list) and count.isdigit():
+            session.shifted += int(count)
             place_arguments(session, given[int(count) :])
+            missing = range(max(0, len(given) - int(count)) + 1, 10)
+            values.update({str(number): mark(f"${number + session.shifted}") for number in missing})
         else:
             values.update(dict.fromkeys("123456789@*#"))
     elif name == "unset":
@@ -223,11 +232,12 @@ def change(session: Session, name: str, plain: list[str], certain: bool) -> None
 def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
     name, right, appended = assignment(word) or ("", Word(), False)
     items = array(right, session.values)
-    # `PYTHONPATH=src:$PYTHONPATH`: its earlier value belongs to this machine's shell.
+    # `PYTHONPATH=src:$PYTHONPATH`: its earlier value belongs to this machine's shell. Python takes an empty entry for
+    # the folder where it starts.
     values = {name: "", **session.values} if name == "PYTHONPATH" else session.values
     value: str | list[str] | None = right.value(values) if items is None else items
     if name == "PYTHONPATH" and isinstance(value, str) and not appended:
-        value = value.strip(":")
+        value = ":".join(one or "." for one in value.split(":")) if value else value
     if isinstance(value, str) and exported and not SETS_PLACE.fullmatch(name) and unresolved(value):
         needs = unresolved(value)
         session.left_out.append(

@@ -42,6 +42,10 @@ WRAPPERS = ("exec", "nice", "nohup", "numactl", "srun", "time")
 """As those, but they may also start a user's program that trains."""
 
 
+SERVER = re.compile(r"vllm\.entrypoints\..*|sglang\.launch_server|vllm-serve")
+"""Modules and tasks that serve a model beside a training."""
+
+
 def is_help(words: list[str]) -> bool:
     """Whether a command certainly does not train: `hostname`, `bash -c 'mkdir out'`, or none."""
     name = posixpath.basename(words[0] if words else "")
@@ -63,6 +67,8 @@ def is_training(words: list[str], is_script: bool) -> bool:
     if not words or (is_beside(words[0]) and words[0] not in STRICT):
         return False
     name = posixpath.basename(words[0])
+    if is_script and any(map(SERVER.fullmatch, words)):
+        return False
     if name in STRICT and (form := commands.form_of(words)) is not None:
         return is_training(form.behind(words), is_script)
     if name in WRAPPERS and is_help(words):

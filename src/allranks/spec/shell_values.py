@@ -46,14 +46,14 @@ def mark(text: str) -> str:
     return f"{OPEN}{BLANKS.sub(BLANK, text)}{CLOSE}"
 
 
-NOT_GIVEN = re.compile(rf"{OPEN}\$[1-9]{CLOSE}")
+NOT_GIVEN = re.compile(rf"{OPEN}\$[1-9][0-9]*{CLOSE}")
 """An argument of the script that is not given. A shell takes it for empty; here it is asked for where it would reach
 the ranks, since the script was written for one."""
 
 HOME = mark("~")
 """A `~` without quotes at the beginning of a word: the home of whoever runs the shell."""
 
-CUT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9])(%%|%|##|#|//|/)(.*)", re.DOTALL)
+CUT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+)(%%|%|##|#|//|/)(.*)", re.DOTALL)
 SUM = re.compile(r"\$\((?:\((.*)\)|\s*expr\s(.*))\)", re.DOTALL)
 
 

@@ -34,7 +34,7 @@ def unknown(word: Unknown, undecided: Container[str]) -> Wrong:
             "it is set by `read`, or in an `if`, a loop or a function.",
             f"its value: {word.needs[1:]}=… before the training command",
         )
-    if re.fullmatch(r"\$[1-9]", word.needs):
+    if re.fullmatch(r"\$[1-9][0-9]*", word.needs):
         return Wrong(
             f"{shown(word)}: {word.needs} is an argument of the script, and it is not given.",
             "no shell runs on the nodes.",
@@ -62,5 +62,6 @@ def unknown(word: Unknown, undecided: Container[str]) -> Wrong:
     return Wrong(
         f"{shown(word)}: {word.needs} is not set.",
         "no shell runs on the nodes: the ranks would get it as text.",
-        f"its value, or env: {{{word.needs[1:]}: …}} in the run file; \\$ for a dollar that is meant",
+        f"its value, `env {word.needs[1:]}=…` before the command, or env: {{{word.needs[1:]}: …}} in the run file; "
+        "\\$ for a dollar that is meant",
     )

@@ -33,8 +33,16 @@ def settle(command: Command) -> None:
         command.put("gpus", *counts["ranks"])
 
 
+def settle_machines(command: Command) -> None:
+    """`--ntasks=32 --ntasks-per-node=8` are four machines."""
+    tasks, every = command.number("tasks"), command.counts.get("all tasks")
+    if "nodes" not in command.counts and tasks and every and every[0] % tasks == 0:
+        command.counts["nodes"] = every[0] // tasks, f"{every[1]}, {command.counts['tasks'][1]}"
+
+
 def settle_gpus(command: Command) -> None:
     """The GPUs of a node, if SLURM was told those of a task or of the whole job."""
+    settle_machines(command)
     counts, machines = command.counts, command.number("nodes") or 1
     if "gpus of a node" in counts:
         return
