@@ -80,8 +80,10 @@ def test_a_home_is_kept_where_allranks_finds_it_and_refused_where_it_cannot(here
     [
         ("export PYTHONPATH=src:$PYTHONPATH", "src:."),
         ("export PYTHONPATH=$PYTHONPATH:a:b", ".:a:b"),
-        ("export PYTHONPATH=$PYTHONPATH:$(pwd)/a", ".:./a"),
+        ("export PYTHONPATH=$PYTHONPATH:$(pwd)/a", ".:a"),
         ("export PYTHONPATH=$PYTHONPATH", ""),
+        ('export PYTHONPATH="$(dirname $0)/../":$PYTHONPATH', "..:."),
+        ("cd sub\nexport PYTHONPATH=$(pwd)/..:$(pwd)/b", "..:b"),
         ("export PYTHONPATH=a\nexport PYTHONPATH=b:$PYTHONPATH", "b:a"),
         ("export PYTHONPATH=a\nPYTHONPATH+=:b", "a:b"),
     ],

@@ -276,6 +276,12 @@ def test_a_server_beside_the_training_is_no_training() -> None:
     assert sum("vllm" in note.saw for note in run.notes) == 2
 
 
+def test_a_script_that_starts_its_own_ranks_is_refused() -> None:
+    assert problems("python ./deepy.py train.py conf.yml") == [
+        "deepy.py starts the ranks itself, by DeepSpeed's launcher."
+    ]
+
+
 def test_a_container_is_named_as_what_may_train() -> None:
     (said,) = problems('docker run --gpus all $IMAGE bash -c "$COMMAND"')
     assert said.startswith("train.sh: line 1: docker in docker run --gpus all")

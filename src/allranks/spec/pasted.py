@@ -211,6 +211,10 @@ def warn_of_slurm(command: Command) -> None:
 
 def refuse_wrapper(words: list[str]) -> None:
     """Another program that would start a launcher: `wrapper exec torchrun train.py`."""
+    if words and posixpath.basename(words[0]) == "deepy.py":  # of GPT-NeoX
+        raise Wrong(
+            "deepy.py starts the ranks itself, by DeepSpeed's launcher.", "allranks starts them.", "train.py"
+        )
     if not words or words[0] in ("-m", *training.NO_SCRIPTS) or words[0].endswith(".py"):
         return
     for place in range(1, min(4, len(words))):

@@ -51,6 +51,8 @@ def placed(text: str, folder: str | None) -> str:
     that folder is of another kind."""
     if HERE not in text:
         return text
+    if ":" in text:  # a list of folders
+        return ":".join(placed(one, folder) for one in text.split(":"))
     folder = folder or "."
     if folder.startswith(("/", "~", "..")):
         return text.replace(HERE, mark("$(pwd)"))
