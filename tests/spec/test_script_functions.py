@@ -221,12 +221,11 @@ def test_all_missing_variables_are_named_at_once() -> None:
 
 
 def test_options_of_a_job_that_slurm_does_not_get_are_named() -> None:
-    head = (
-        "#!/bin/bash\n#SBATCH --nodes 2\n#SBATCH --output=%j.out\n#SBATCH -e err\n#SBATCH --mail-type=END\n"
-    )
+    options = ("--nodes 2", "--output=%j.out", "-e err", "--mail-type=END", "-W")
+    head = "".join(["#!/bin/bash\n", *(f"#SBATCH {one}\n" for one in options)])
     run = read(head + TORCHRUN, program="sbatch")
     (note,) = [note for note in run.notes if "#SBATCH" in note.saw and note.id == "shell-left-out"]
-    assert note.saw == "train.command: #SBATCH --output=%j.out; -e err; --mail-type=END is left out."
+    assert note.saw == "train.command: #SBATCH --mail-type=END; -W is left out."
 
 
 @pytest.mark.parametrize(

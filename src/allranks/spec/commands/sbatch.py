@@ -21,6 +21,9 @@ OPTIONS = {
     **each("d dependency open-mode comment get-user-env sockets-per-node S core-spec profile", own()),
     **each("no-requeue parsable hold nice oversubscribe s W bell", own(0)),
 }
+OF_LOGS = ("o", "output", "e", "error", "i", "input", "open-mode")
+"""Options of the job's own log: every script has one, and allranks writes a log for each rank."""
+
 INSIDE = srun.Srun(programs=("#SBATCH",), options=OPTIONS, short=True)
 
 
@@ -39,10 +42,8 @@ class Sbatch(srun.Srun):
             if line.words:
                 raise Wrong(f"#SBATCH {shown(text)} is not an option.", do="one that begins with --")
         if dropped:
-            why = "allranks has its own logs, and does not hand these options on."
-            command.left_out(
-                f"#SBATCH {'; '.join(dropped)}", why, "allranks logs; alerts in the run file for messages"
-            )
+            why = "allranks does not hand these options on."
+            command.left_out(f"#SBATCH {'; '.join(dropped)}", why, "alerts in the run file for messages")
         extra = [*command.keys.pop("launch.extra", []), *line.keys.pop("launch.extra", [])]
         if extra:
             command.put("launch.extra", extra, "#SBATCH")
@@ -56,11 +57,11 @@ class Sbatch(srun.Srun):
 
 
 def is_dropped(words: list[str]) -> bool:
-    """Whether SLURM does not get this option."""
+    """Whether SLURM does not get this option, and somebody may miss it."""
     if not words or not words[0].startswith("-"):
         return False
     name, _, _ = INSIDE.split(words[0])
-    return INSIDE.find(name, words[0], "#SBATCH").act is None
+    return name not in OF_LOGS and INSIDE.find(name, words[0], "#SBATCH").act is None
 
 
 def read(command: Command) -> None:
