@@ -303,3 +303,96 @@ def test_a_script_that_reads_slurms_ranks_is_warned_of() -> None:
         found = read(f"srun -N 2 --gres=gpu:8 --ntasks-per-node=8 python train.py {said}").notes
         assert [note.fix for note in found if "SLURM_PROCID" in note.saw] == ["--launcher pytorch"]
     assert not [note for note in read(f"{TORCHRUN} --launcher pytorch").notes if "SLURM_PROCID" in note.saw]
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (f"f() ( cd csrc; A=2 )\nA=1\nf\n{TORCHRUN} $A", ("1",)),
+        (f"f() {{ A=2; }}\nA=1\nf | cat\n{TORCHRUN} $A", ("1",)),
+        (f"f() {{ if [ $1 = x ]; then A=1; return; fi; A=2; }}\nf x\n{TORCHRUN} $A", ("1",)),
+        (f"f() {{ [ -f a ] || return 1; A=2; }}\nf\n{TORCHRUN} $A", ("2",)),
+        (f"f() {{ cd a || return; A=2; }}\nf\ncd ..\n{TORCHRUN} $A", ("2",)),
+        (f"mkdir a || exit 1\nif [ -f a ]; then exit; fi\n{TORCHRUN} --x", ("--x",)),
+        (f"{TORCHRUN} --x\nexit $?", ("--x",)),
+        (f"f() {{ A=1; }}\nf\nf() {{ A=2; }}\n{TORCHRUN} $A", ("1",)),
+        (f"f() {{ A=$B; }}\nB=2 f\n{TORCHRUN} $A ${{B:-none}}", ("2", "none")),
+        (f"f() {{ local A; B=x$A; }}\nA=1\nf\n{TORCHRUN} $A $B", ("1", "x")),
+        (f"f() {{ declare -g A=2; }}\nA=1\nf\n{TORCHRUN} $A", ("2",)),
+        (f"f() {{ a=$1; shift; b=x$1; }}\nf 1\n{TORCHRUN} $a $b", ("1", "x")),
+        ('torchrun() { command torchrun "$@"; }\ntorchrun train.py --x', ("--x",)),
+        (f"A=1\nif [ -f no ]; then for B in 5; do :; done; fi\n{TORCHRUN} $A", ("1",)),
+        (f"A=foo\n{TORCHRUN} x${{A%foo}}", ("x",)),
+        (f'for a in "$@"; do\ncase $a in\n--debug)\n B=1;;\nesac\ndone\n{TORCHRUN} --lr 1', ("--lr", "1")),
+        (f"{TORCHRUN} --lr 1\ncase $A in\n--debug) echo;;\nesac", ("--lr", "1")),
+        (f"{TORCHRUN} --lr 1 < answers > log", ("--lr", "1")),
+        (f"{TORCHRUN} --lr 1 <answers >log", ("--lr", "1")),
+    ],
+)
+def test_it_is_followed_as_bash_runs_it(script: str, expected: tuple[str, ...]) -> None:
+    run = read(script)
+    assert run.train.command[1:] == expected
+    assert run.train.command[0] == str(Path.cwd() / "train.py")
+
+
+def test_what_a_function_exports_for_itself_is_gone_after_it() -> None:
+    assert read(f"export A=0\nf() {{ local A=5; }}\nf\n{TORCHRUN}").env["A"] == "0"
+    assert "B" not in read(f"f() {{ echo; }}\nB=1 f\n{TORCHRUN}").env
+
+
+@pytest.mark.parametrize(
+    ("script", "unknown"),
+    [
+        (f"f() {{ [ -f a ] && return; A=2; }}\nf\n{TORCHRUN} $A", "$A"),
+        (f"for i in a; do if [ -f b ]; then break; fi; A=2; done\n{TORCHRUN} $A", "$A"),
+        (f"for i in a; do break; A=2; done\n{TORCHRUN} $A", "$A"),
+        (f"A=1\nif [ -f no ]; then for A in 5; do :; done; fi\n{TORCHRUN} $A", "$A"),
+        (f"{TORCHRUN} $(echo -ne abc)", "$(echo -ne abc)"),
+        (f"{TORCHRUN} file://$(pwd)/x", "file://$(pwd)/x"),
+    ],
+)
+def test_what_only_a_shell_knows_is_refused(script: str, unknown: str) -> None:
+    (said,) = problems(script)
+    assert said.startswith(f"{unknown}: only a shell knows")
+
+
+def test_a_loop_over_nothing_does_not_train() -> None:
+    assert problems(f"for c in $1; do\n{TORCHRUN} --config $c\ndone") == [
+        f"train.sh: line 2: torchrun {IN_DOUBT}"
+    ]
+
+
+def test_an_exit_before_the_training_is_named() -> None:
+    assert problems(f"f() {{ exit 1; }}\nf\n{TORCHRUN}") == ["train.sh: line 1: exit ends the script."]
+
+
+def test_functions_that_call_each_other_too_often_are_refused() -> None:
+    script = "f0() { :; }\n" + "".join(f"f{n}() {{ f{n - 1}; f{n - 1}; }}\n" for n in range(1, 16))
+    (said,) = problems(f"{script}f15\n{TORCHRUN}")
+    assert said == "train.sh: its functions call each other too often."
+
+
+def test_a_sourced_script_has_its_own_folder_and_arguments() -> None:
+    Path("lib").mkdir()
+    own = 'ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)\nMAIN=$(basename $0)\n. "$ROOT/b.sh"\nN=$1\n'
+    Path("lib/env.sh").write_text(f'{own}if [ -n "$N" ]; then return; fi\nN=none\n')
+    Path("lib/b.sh").write_text("B=$(dirname ${BASH_SOURCE[0]})\n")
+    script = f"source lib/env.sh 8\n{TORCHRUN} $ROOT $MAIN $B $N $1 $(dirname ${{BASH_SOURCE[0]}})"
+    assert words(script, "4") == ("lib", "train.sh", "lib", "8", "4", ".")
+
+
+@pytest.mark.parametrize(
+    "line", ["MODEL=<YOUR_PATH>", "export DATA=<your data>", "python train.py <YOUR_PATH>"]
+)
+def test_a_placeholder_anywhere_is_refused(line: str) -> None:
+    (said,) = problems(f"{line}\n{TORCHRUN} --x" if line[0] != "p" else line)
+    assert said.startswith("train.sh: line 1: <") and said.endswith("> is a placeholder.")
+
+
+def test_each_option_of_a_job_line_is_looked_at() -> None:
+    run = read(
+        f"#!/bin/bash\n#SBATCH -N 2 --mail-type=END -e err --dependency afterok:1\n{TORCHRUN}",
+        program="sbatch",
+    )
+    (note,) = [note for note in run.notes if "#SBATCH" in note.saw and note.id == "shell-left-out"]
+    assert note.saw == "train.command: #SBATCH --mail-type=END; --dependency afterok:1 is left out."

@@ -15,14 +15,13 @@ from allranks.spec.shell_values import HOME, NOT_GIVEN, Values, computed, mark
 
 OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")")
 REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|<<<|<<-|<<|>>|>&|<&|>\||<>|>|<)|\{[A-Za-z_]\w*\}>")
+PLACEHOLDER = re.compile(r"<[A-Za-z](?:[\w -]*\w)?>")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 BRACED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?])(?:\[([@*])\])?(?:(:?[-+=?])(.*))?", re.DOTALL)
 SLICE = re.compile(r"([@*]|[A-Za-z_]\w*\[[@*]\]):\s*([0-9]+)")
 """`${@:3}`: the arguments from the third on; `${LIST[@]:3}`: the items behind the first three."""
 SPECIAL = "0123456789@*#?$!"
-BRACKETS = re.compile(r"\s*\(\s*\)\s*|\s+")
-"""Behind the name of a function, up to its body."""
-
+BRACKETS = re.compile(r"\s*\(\s*\)\s*|\s+")  # behind the name of a function, up to its body
 OPENS = ("if", "for", "while", "until", "case", "select", "{", "(")
 CLOSES = ("fi", "done", "esac", "}", ")")
 BETWEEN = ("then", "else", "elif", "do", "in", "!", "time", ";;")
@@ -100,7 +99,8 @@ def resolved(part: Part, values: Values) -> list[str]:
     """The words of a variable; what nobody knows is marked."""
     found = values.get(part.text)
     if part.kind == "opaque" and found is None:
-        found = computed(part.text, values) or printed(part.text, values)
+        found = computed(part.text, values)
+        found = printed(part.text, values) if found is None else found
     if isinstance(found, str):
         found = [found]
     empty = found in ([], [""]) or (
@@ -149,6 +149,8 @@ class Statement:
     end: str = ""
     keywords: list[str] = field(default_factory=list)
     """The words of a compound command before it: `if`, `then`, `fi`; `NAME()` before a function's body."""
+    placeholder: str | None = None
+    """`<YOUR_PATH>`, which a shell takes for two redirections."""
     document: Word | None = None
     """The text of its here-document (`<<EOF`)."""
 
@@ -240,6 +242,8 @@ class Lexer:
         self.current = Statement(self.line)
 
     def redirect(self, operator: str) -> None:
+        if placeholder := PLACEHOLDER.match(self.text, self.at):
+            self.current.placeholder = self.current.placeholder or placeholder.group()
         self.move(len(operator))
         while blank := re.compile(r"[ \t]+|\\\n").match(self.text, self.at):
             self.move(len(blank.group()))
@@ -388,10 +392,9 @@ class Lexer:
 
 
 def never_closed(line: int) -> Wrong:
+    place = f" that opens in line {line}" if line > 1 else ""
     return Wrong(
-        f"a quote or a bracket that opens in line {line} is never closed."
-        if line > 1
-        else "a quote or a bracket is never closed.",
+        f"a quote or a bracket{place} is never closed.",
         "it is split as a shell would, without running one.",
         'a list: ["train.py", "--name", "it\'s"]',
     )

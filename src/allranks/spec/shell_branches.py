@@ -67,6 +67,8 @@ class Branches:
     open: list[Frame] = field(default_factory=list)
     last: tuple[bool | str | None, str] | None = None
     """The status of the list so far (`a && b`), and the operator after it: `&&` or `||`."""
+    assumed: bool = False
+    """Whether the last statement runs only if a command before it in the list does what scripts rely on."""
     asked: Empty = None
     """The question of the last command, if it alone decides whether the next one runs."""
     unset: str | None = None
@@ -77,6 +79,7 @@ class Branches:
         for keyword in statement.keywords:
             self.enter(keyword, statement)
         here = reached(self.last)
+        self.assumed = self.last is not None and self.last[0] == ASSUMED
         parts = [*(frame.runs for frame in self.open), here]
         doubts = [frame.empty for frame in self.open if frame.runs is None]
         doubts += [self.asked] if here is None else []
@@ -121,12 +124,20 @@ class Branches:
             frame.before = earlier
             frame.runs = False if earlier else None if earlier is None or now is None else now
 
+    def leave_loop(self) -> None:
+        """`break` or `continue`: whether the rest of the loop runs is not known here."""
+        for frame in reversed(self.open):
+            if frame.kind == "loop":
+                frame.runs = None
+                break
+
     def only_item(self, statement: Statement) -> str | None:
         """The one word that `for NAME in WORD` goes through: such a loop runs once."""
         if "for" not in statement.keywords or [word.plain for word in statement.words[1:2]] != ["in"]:
             return None
         items = [text for word in statement.words[2:] for text in self.expand(word)]
-        is_known = len(items) == 1 and unresolved(items[0]) is None and not set(items[0]) & set("*?[{")
+        is_known = len(items) == 1 and items[0] and unresolved(items[0]) is None
+        is_known = is_known and not set(items[0]) & set("*?[{")
         return items[0] if is_known else None
 
     def test(self, statement: Statement) -> bool | None:

@@ -17,7 +17,7 @@ class Shell(Protocol):
     values: dict[str, str | list[str] | None]
     folder: str | None
     activate: str | None
-    sourced: str | None
+    sourced: tuple[str, list[str]] | None
     conda: str | None
     modules: list[str]
 
@@ -33,9 +33,10 @@ OWN_FOLDER = re.compile(
 """`$(cd "$(dirname "$0")/.." && pwd)` and its like: the script's own folder."""
 
 
-def own_folders(found: list[Statement], folder: str) -> dict[str, str | list[str] | None]:
-    """Each `$(…)` of a script that means its own folder, with that folder."""
+def own_folders(found: list[Statement], folder: str, names: str = "") -> dict[str, str | list[str] | None]:
+    """Each `$(…)` of a script that means its own folder, with that folder. `names`: a variable that it must contain."""
     parts = [part for one in found for word in one.words for part in word.parts if part.kind == "opaque"]
+    parts = [part for part in parts if names in part.text]
     matches = {part.text: OWN_FOLDER.fullmatch(part.text) for part in parts}
     places = {text: posixpath.normpath(folder + match.group(1)) for text, match in matches.items() if match}
     return {text: from_here(place) for text, place in places.items()}
@@ -51,6 +52,8 @@ def placed(text: str, folder: str | None) -> str:
     that folder is of another kind."""
     if HERE not in text:
         return text
+    if "://" in text:  # an address needs the whole path
+        return text.replace(HERE, mark("$(pwd)"))
     if ":" in text:  # a list of folders
         return ":".join(placed(one, folder) for one in text.split(":"))
     folder = folder or "."

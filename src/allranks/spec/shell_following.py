@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import posixpath
 import re
 from collections.abc import Callable, Sequence
@@ -17,7 +16,7 @@ from allranks.spec.shell_assignments import assignment
 from allranks.spec.shell_branches import Branches
 from allranks.spec.shell_environment import other_schedulers
 from allranks.spec.shell_folders import from_here, own_folders, placed, stand
-from allranks.spec.shell_functions import own_variables, taken_out
+from allranks.spec.shell_functions import Definition, own_variables, taken_out
 from allranks.spec.shell_session import Session, assign, follow_one, place_arguments
 from allranks.spec.shell_training import is_beside, is_training
 from allranks.spec.shell_values import HERE, HOME, NOT_GIVEN, Values, unresolved
@@ -46,100 +45,177 @@ def follow(
     if script is not None:
         session.values.update(own_folders(found, posixpath.dirname(script) or "."))
     if script:
-        session.values.update(dict.fromkeys(OWN_PATH, from_here(posixpath.normpath(script))))
-    started = starts(session, found)
+        session.values.update(dict.fromkeys(("0", *OWN_PATH), from_here(posixpath.normpath(script))))
+    started = Follower(session).all(found)
     if not started:  # a function that nobody calls is a better answer than "no script"
-        for name in session.functions.keys() - session.called:
-            started += starts(session.copy(), session.functions[name], certain=False)
+        for name in [name for name in session.functions if name not in session.called]:
+            started += Follower(session.copy(), certain=False).all(session.functions[name].body)
     return chosen(started, session)
 
 
 Reads = Callable[[str], str]
-OWN_PATH = ("0", "BASH_SOURCE", "${BASH_SOURCE[0]}")
+OWN_PATH = ("BASH_SOURCE", "${BASH_SOURCE[0]}")
 CONTAINERS = ("docker", "podman", "nerdctl", "singularity", "apptainer", "enroot")
-DEEPEST = 8
+DEEPEST = 16
 """Functions and sourced files in each other that are followed."""
+MOST_COMMANDS = 20_000
+"""Commands of a script that are followed, those of a function at each of its calls."""
 
 Started = tuple[Statement, "bool | None", "Session"]
 """A command that trains, whether it runs, and what a shell would know there."""
 
 
-def starts(
-    session: Session, found: list[Statement], certain: bool = True, inside: tuple[str, ...] = ()
-) -> list[Started]:
-    """Follows all commands; those that train, each with what was set before it. `certain` says that they run at all,
-    `inside` names the functions and files that led here."""
-    outside, functions = taken_out(found)
-    session.functions.update(functions)
-    branches = Branches(lambda word: [NOT_GIVEN.sub("", text) for text in word.expanded(session.values)])
-    started: list[Started] = []
-    before: Statement | None = None
-    for statement in outside:
-        runs = branches.runs(statement)
-        runs = None if runs and not certain else runs
-        after_pipe = before is not None and before.end in PIPES
-        before = statement
-        if runs is False or not statement.words:
-            continue
+class Follower:
+    """Follows the commands of a script, a function or a sourced file.
+
+    `certain` says that they run at all; `inside` names the functions and files that led here.
+    """
+
+    def __init__(self, session: Session, certain: bool = True, inside: tuple[str, ...] = ()):
+        self.session, self.certain, self.inside = session, certain, inside
+        self.branches = Branches(
+            lambda word: [NOT_GIVEN.sub("", text) for text in word.expanded(session.values)]
+        )
+        self.started: list[Started] = []
+
+    def all(self, found: list[Statement]) -> list[Started]:
+        """The commands that train, each with what was set before it."""
+        last = ""
+        for statement in taken_out(found):
+            if isinstance(statement, Definition):
+                self.session.functions[statement.name] = statement
+                continue
+            runs = self.branches.runs(statement)
+            runs = None if runs and not self.certain else runs
+            after, last = last, statement.end
+            if runs is False or not statement.words:
+                continue
+            self.session.steps.append(None)
+            if len(self.session.steps) > MOST_COMMANDS:
+                raise Wrong(
+                    "its functions call each other too often.", do="the training command itself after `--`"
+                )
+            if self.ends(statement, runs, after):
+                break
+            if after in PIPES:
+                self.behind_pipe(statement)
+            else:
+                self.one(statement, runs)
+            if self.session.has_exited:
+                break
+        return self.started
+
+    def ends(self, statement: Statement, runs: bool | None, after: str) -> bool:
+        """Whether a `return` or an `exit` ends what is followed. If only a shell knows whether it is reached, an `exit`
+        and a `return 1` are taken for the end of a failed script, and any other `return` leaves the rest in doubt."""
+        name, *words = [word.plain for word in statement.words]
+        if name in ("break", "continue"):
+            self.branches.leave_loop()
+        if name not in ("return", "exit") or (self.branches.assumed and after in ("&&", "||")):
+            return False
+        if runs and name == "exit":
+            self.session.has_exited = True
+            self.session.lost = self.session.lost or f"line {statement.line}: {name} ends the script."
+        elif name == "return" and self.inside and not runs:
+            self.certain = self.certain and bool(words) and words[0] != "0"
+        return bool(runs) and (name == "exit" or bool(self.inside))
+
+    def behind_pipe(self, statement: Statement) -> None:
+        if not self.session.is_script and statement.first not in PRINTING:
+            self.session.leave(
+                f"| {statement.first}", "no shell runs on the nodes.", "allranks logs shows the lines"
+            )
+
+    def one(self, statement: Statement, runs: bool | None) -> None:
+        session = self.session
         if "for" in statement.keywords:
-            session.values[statement.first] = branches.only_item(statement)
-            continue
-        if statement.first.startswith("--"):
+            session.values[statement.first] = self.branches.only_item(statement) if runs else None
+            return
+        if statement.first.startswith("--") and runs and self.started and statement.end not in (")", "|"):
             raise no_continuation(statement)
         if statement.first == "eval":
             evaluated(session, statement)
-        if after_pipe:
-            if not session.is_script and statement.first not in PRINTING:
-                session.leave(
-                    f"| {statement.first}", "no shell runs on the nodes.", "allranks logs shows the lines"
-                )
-        elif statement.first in session.functions and statement.first not in inside:
-            started += called(session, statement, runs is True, inside)
-        elif is_training(session.program(statement), session.is_script):
-            started.append((statement, runs, session.copy()))
+        names = [word.plain for word in statement.words if not assignment(word)]
+        if names[:1] == ["command"] and not "".join(names[1:2]).startswith("-"):
+            statement = replace(statement, words=statement.words[1:])
+        elif names and names[0] in session.functions and names[0] not in self.inside:
+            self.started += self.called(statement, session.functions[names[0]], runs is True)
+            return
+        if is_training(session.program(statement), session.is_script):
+            self.started.append((statement, runs, session.copy()))
             form = commands.form_of(session.program(statement))
             session.has_begun |= form is not None and form.ranks
         elif session.lost is None and (unknown := unknown_program(session, statement)):
             said = shown(" ".join(word.plain for word in statement.words), 200)
             session.lost = f"line {statement.line}: {shown(unknown)} in {said} is not known here."
         else:
-            follow_one(session, statement, runs is True, branches.unset if certain else None)
-            learn(session, inside)
-    return started
+            refuse_placeholder(statement)
+            follow_one(session, statement, runs is True, self.branches.unset if self.certain else None)
+            self.learn()
+
+    def called(self, call: Statement, function: Definition, certain: bool) -> list[Started]:
+        """Follows a function with the arguments and variables of this call."""
+        if len(self.inside) > DEEPEST:
+            return []
+        session, inside = self.session, (*self.inside, function.name)
+        session.called.add(function.name)
+        if function.subshell or call.end in (*PIPES, "&"):
+            session = session.copy()
+        values, exported = session.values, session.exported
+        before = [word for word in call.words if assignment(word)]
+        words = call.words[len(before) + 1 :]
+        names = own_variables(function.body) | {told[0] for word in before if (told := assignment(word))}
+        own = names | set("@*#") | {name for name in values if name.isdigit() and name != "0"}
+        kept = {name: values[name] for name in own if name in values}
+        kept_exported = {name: exported[name] for name in names if name in exported}
+        arguments = [text for word in words for text in word.expanded(values)]
+        for word in before:
+            assign(session, word, exported=True, certain=certain)
+        place_arguments(session, arguments)
+        if not any(part.all for word in words for part in word.parts):
+            values.update({str(number): "" for number in range(len(arguments) + 1, 10)})
+        shifted, session.shifted = session.shifted, 0
+        started = Follower(session, certain, inside).all(function.body)
+        session.shifted = shifted
+        for name in [name for name in values if name in own or (name.isdigit() and name != "0")]:
+            del values[name]
+        for name in names:
+            exported.pop(name, None)
+        values.update(kept)
+        exported.update(kept_exported)
+        self.session.lost, self.session.has_begun = session.lost, session.has_begun
+        return started
+
+    def learn(self) -> None:
+        """The variables and functions of a script that was just sourced, if it is on this machine. The ranks source it
+        themselves, so what else it does is not looked at."""
+        session = self.session
+        (path, arguments), session.sourced = session.sourced or ("", []), None
+        if not path or path in self.inside or len(self.inside) > DEEPEST or session.reads is None:
+            return
+        inner = replace(session.copy(), is_script=True, left_out=[])
+        kept = {name: value for name, value in inner.values.items() if is_of_file(name)}
+        if arguments:
+            place_arguments(inner, arguments)
+        try:
+            found = statements(session.reads(path))
+            inner.values = {k: v for k, v in inner.values.items() if k not in kept}
+            inner.values.update(own_folders(found, posixpath.dirname(path) or ".", "BASH_SOURCE"))
+            inner.values.update(dict.fromkeys(OWN_PATH, from_here(path)))
+            started = Follower(inner, True, (*self.inside, path)).all(found)
+        except (BadInput, Wrong):
+            return
+        if started:
+            return
+        learned = {name: value for name, value in inner.values.items() if not is_of_file(name)}
+        if arguments:
+            learned = {k: v for k, v in learned.items() if not (k.isdigit() or k in ("@", "*", "#"))}
+        session.values.update(learned)
 
 
-def called(session: Session, call: Statement, certain: bool, inside: tuple[str, ...]) -> list[Started]:
-    """Follows a function with the arguments of this call."""
-    name, body, values = call.first, session.functions[call.first], session.values
-    session.called.add(name)
-    own = {*own_variables(body), *"123456789@*#"}
-    outer = {one: values[one] for one in own if one in values}
-    arguments = [text for word in call.words[1:] for text in word.expanded(values)]
-    place_arguments(session, arguments)
-    if not any(part.all for word in call.words for part in word.parts):
-        values.update({str(number): "" for number in range(len(arguments) + 1, 10)})
-    shifted, session.shifted = session.shifted, 0
-    started = starts(session, body, certain, (*inside, name))
-    session.shifted = shifted
-    for one in own:
-        values.pop(one, None)
-    values.update(outer)
-    return started
-
-
-def learn(session: Session, inside: tuple[str, ...]) -> None:
-    """The variables and functions of a script that was just sourced, if it is on this machine. The ranks source it
-    themselves, so what else it does is not looked at."""
-    path, session.sourced = session.sourced, None
-    if path is None or path in inside or len(inside) > DEEPEST or session.reads is None:
-        return
-    inner = replace(session.copy(), is_script=True, left_out=[])
-    try:
-        started = starts(inner, statements(session.reads(path)), inside=(*inside, path))
-    except (BadInput, Wrong):
-        return
-    if not started:
-        session.values.update(inner.values)
+def is_of_file(name: str) -> bool:
+    """Whether a value depends on the file in which it stands."""
+    return "BASH_SOURCE" in name
 
 
 def unknown_program(session: Session, statement: Statement) -> str | None:
@@ -163,16 +239,16 @@ def no_continuation(statement: Statement) -> Wrong:
     )
 
 
-def refuse_placeholders(statement: Statement) -> None:
+def refuse_placeholder(statement: Statement) -> None:
     """`--output_dir <OUTPUT_DIR> --lr 1`: a shell would read one file and write another."""
-    for one, other in itertools.pairwise([*statement.redirections, ""]):
-        if re.fullmatch(r"<[A-Za-z][\w-]*", one) and other.startswith(">"):
-            raise Wrong(
-                f"line {statement.line}: {shown(one)}> is a placeholder.",
-                "a shell would read a file of that name.",
-                "its value in place of it",
-            )
-        if re.match(r">{1,2}\s*--", one):
+    if statement.placeholder is not None:
+        raise Wrong(
+            f"line {statement.line}: {shown(statement.placeholder)} is a placeholder.",
+            "a shell would read a file of that name.",
+            "its value in place of it",
+        )
+    for one in statement.redirections:
+        if re.match(r">{1,2}--", one):
             raise Wrong(
                 f"line {statement.line}: {shown(one)} has no value before it, only a `>`.",
                 "a shell would write a file of that name.",
@@ -243,7 +319,7 @@ def lines_of(started: list[Started]) -> str:
 
 def launch(session: Session, statement: Statement) -> None:
     """Reads the training command: the variables before it, the words, the redirections, and how it ends."""
-    refuse_placeholders(statement)
+    refuse_placeholder(statement)
     words = list(statement.words)
     session.line = statement.line
     while words and assignment(words[0]):

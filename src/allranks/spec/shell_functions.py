@@ -3,40 +3,45 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 from allranks.spec.shell import Statement
 from allranks.spec.shell_assignments import assignment
 from allranks.spec.shell_branches import BEGINS, ENDS
 
-Functions = dict[str, list[Statement]]
-"""The commands of each function."""
+
+@dataclass
+class Definition(Statement):
+    """`NAME() { … }`, with its commands."""
+
+    name: str = ""
+    body: list[Statement] = field(default_factory=list)
+    subshell: bool = False
+    """Whether the body is `( … )`: what it changes is gone after it."""
 
 
-def taken_out(found: Iterable[Statement]) -> tuple[list[Statement], Functions]:
-    """The commands outside functions, and the functions. One that is defined in an `if` or a loop stays where it is:
-    nobody knows whether it is defined."""
+def taken_out(found: Iterable[Statement]) -> list[Statement]:
+    """The commands, with those of each function in its definition. A function that is defined in an `if` or a loop
+    stays where it is: nobody knows whether it is defined."""
     rest: list[Statement] = []
-    functions: Functions = {}
-    body: list[Statement] | None = None
+    now: Definition | None = None
     open_: list[str] = []
     for statement in found:
         begun = 0
         for place, keyword in enumerate(statement.keywords):
-            if body is None and not open_ and keyword.endswith("()"):
-                body = functions[keyword[:-2]] = []
+            if now is None and not open_ and keyword.endswith("()"):
+                now = Definition(statement.line, name=keyword[:-2])
+                rest.append(now)
                 begun = place + 1
-            elif body is not None and not open_ and keyword in ("{", "("):
+            elif now is not None and not open_ and keyword in ("{", "("):
+                now.subshell = keyword == "("
                 begun = place + 1
-            elif body is not None and keyword in ("}", ")") and open_ == [ENDS[keyword]]:
-                add(body, statement, begun, place)
-                body, begun = None, place + 1
+            elif now is not None and keyword in ("}", ")") and open_ == [ENDS[keyword]]:
+                add(now.body, statement, begun, place)
+                now, begun = None, place + 1
             follow(open_, keyword)
-        if body is None:
-            add(rest, statement, begun)
-        else:
-            add(body, statement, begun)
-    return rest, functions
+        add(rest if now is None else now.body, statement, begun)
+    return rest
 
 
 def follow(open_: list[str], keyword: str) -> None:
@@ -58,5 +63,6 @@ def add(to: list[Statement], statement: Statement, begun: int, end: int | None =
 
 def own_variables(body: Iterable[Statement]) -> set[str]:
     """The variables that a function has for itself: `local A=1 B`."""
-    words = [w for one in body if one.first in ("local", "declare", "typeset") for w in one.words[1:]]
+    declaring = [one.words[1:] for one in body if one.first in ("local", "declare", "typeset")]
+    words = [word for one in declaring if "-g" not in [word.plain for word in one] for word in one]
     return {told[0] if (told := assignment(word)) else word.plain for word in words}

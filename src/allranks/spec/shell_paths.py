@@ -27,7 +27,7 @@ def path_of(commands: Sequence[tuple[list[str], str]], values: Values) -> str | 
         return folder_of(operands(rest, before=0))
     if program == "realpath" and is_folder(words := operands(rest, before=0)):
         return absolute(words, values)
-    if program == "echo" and rest[:1] != ["-e"]:
+    if program == "echo" and (rest[:1] == ["-n"] or not "".join(rest[:1]).startswith("-")):
         return " ".join(rest[rest[:1] == ["-n"] :])
     return None
 

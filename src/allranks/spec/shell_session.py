@@ -17,7 +17,7 @@ from allranks.spec.shell import Statement, Word, resolved
 from allranks.spec.shell_assignments import array, assignment
 from allranks.spec.shell_environment import activate_conda, load_modules, source
 from allranks.spec.shell_folders import change_folder, files_written, from_here, placed, stand
-from allranks.spec.shell_functions import Functions
+from allranks.spec.shell_functions import Definition
 from allranks.spec.shell_training import DECLARING, HARMLESS
 from allranks.spec.shell_values import HOME, all_unresolved, mark, readable, unresolved
 
@@ -39,8 +39,8 @@ class Session:
     folder: str | None = None
     modules: list[str] = field(default_factory=list)
     activate: str | None = None
-    sourced: str | None = None
-    """The script that was sourced last, until what it sets is known."""
+    sourced: tuple[str, list[str]] | None = None
+    """The script that was sourced last, with its arguments, until what it sets is known."""
     conda: str | None = None
     """The conda environment that is active: its name, or its folder."""
     pushed: tuple[str | None, ...] = ()
@@ -56,9 +56,12 @@ class Session:
     """How many arguments `shift` took."""
     has_begun: bool = False
     """Whether the training command is above."""
-    functions: Functions = field(default_factory=dict)
+    functions: dict[str, Definition] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
     """The functions that the script calls."""
+    steps: list[None] = field(default_factory=list)
+    """One for each command that was followed."""
+    has_exited: bool = False
 
     def copy(self) -> Session:
         return replace(
@@ -144,6 +147,8 @@ def declare(session: Session, name: str, rest: list[Word], certain: bool, unset:
     for word in rest:
         if assignment(word):
             assign(session, word, export, certain or is_default(session, word, unset))
+        elif name == "local" and not word.plain.startswith("-"):
+            session.values[word.plain] = "" if certain else None
         elif export and isinstance(value := session.values.get(word.plain), str) and not unresolved(value):
             session.exported[word.plain] = value
 
@@ -214,9 +219,10 @@ def change(session: Session, name: str, plain: list[str], certain: bool) -> None
         given, count = values.get("@"), plain[0] if plain else "1"
         if certain and isinstance(given, list) and count.isdigit():
             session.shifted += int(count)
+            in_function = values.get("9") == ""  # where an argument that is not given is empty
             place_arguments(session, given[int(count) :])
             missing = range(max(0, len(given) - int(count)) + 1, 10)
-            values.update({str(number): mark(f"${number + session.shifted}") for number in missing})
+            values.update({str(n): "" if in_function else mark(f"${n + session.shifted}") for n in missing})
         else:
             values.update(dict.fromkeys("123456789@*#"))
     elif name == "unset":

@@ -9,38 +9,43 @@ as soon as it joins the others, loads a model or takes a step.
 from __future__ import annotations
 
 import gc
+import os
 import time
 
 TYPE_CHECKING = False  # typing costs a start 5 ms; type checkers take this for theirs
 if TYPE_CHECKING:
     from typing import Optional
 
-NEVER = 1 << 30
-"""The threshold of full collections, in collections of the generation before."""
+NEVER = 100_000
+"""The threshold of full collections, in collections of the generation before: 70 million objects that stay. A script
+may still multiply it."""
 
 MOST_SECONDS = 300.0
 """A script that does nothing by which a rank is known gets its own threshold back after this time."""
 
 
 class PutOff:
-    """The threshold that full collections had. It is given back once, unless the script has set another one."""
+    """The threshold that full collections had. It is given back unless the script has set another one."""
 
     def __init__(self) -> None:
         self.began = time.monotonic()
-        self._threshold: Optional[int] = None
+        self.threshold: Optional[int] = None
+        self.is_over = False
 
     def begin(self) -> None:
         young, middle, old = gc.get_threshold()
         if gc.isenabled() and young and 0 < old < NEVER:
-            self._threshold = old
+            self.threshold = old
             gc.set_threshold(young, middle, NEVER)
+            os.register_at_fork(after_in_child=self.end)  # nobody else would give it back there
 
     def end(self) -> None:
-        old, self._threshold = self._threshold, None
+        self.is_over = True
         young, middle, now = gc.get_threshold()
-        if old is not None and now == NEVER:
-            gc.set_threshold(young, middle, old)
+        if self.threshold is not None and now >= NEVER:
+            gc.set_threshold(young, middle, self.threshold)
 
-    def end_if_late(self) -> None:
-        if self._threshold is not None and time.monotonic() - self.began > MOST_SECONDS:
+    def look_again(self) -> None:
+        """At each beat: ends it if it is late, or if a library has put back the threshold that it had found."""
+        if self.is_over or time.monotonic() - self.began > MOST_SECONDS:
             self.end()

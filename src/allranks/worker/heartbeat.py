@@ -93,7 +93,7 @@ class Heartbeat:
         if rank.step is not None and rank.at_first_step is not None:
             guard.guarded(rank.at_first_step)()
             rank.at_first_step = None
-        rank.garbage.end_if_late()
+        rank.garbage.look_again()
         self._told = (rank.phase, rank.step is None)
         records = rank.records
         while len(records) > STEPS_IN_A_BEAT:

@@ -37,13 +37,13 @@ class Sbatch(srun.Srun):
         dropped: list[str] = []
         for text in LINE.findall(command.reads(command.here(command.words[0]))):
             line.words += shlex.split(text, comments=True)
-            dropped += [text.strip()] if is_dropped(line.words) else []
+            dropped += not_handed_on(line.words)
             INSIDE.take_options(line, "#SBATCH")
             if line.words:
                 raise Wrong(f"#SBATCH {shown(text)} is not an option.", do="one that begins with --")
         if dropped:
-            why = "allranks does not hand these options on."
-            command.left_out(f"#SBATCH {'; '.join(dropped)}", why, "alerts in the run file for messages")
+            fix = "alerts in the run file for messages" if "--mail" in " ".join(dropped) else ""
+            command.left_out(f"#SBATCH {'; '.join(dropped)}", "allranks does not hand it on.", fix)
         extra = [*command.keys.pop("launch.extra", []), *line.keys.pop("launch.extra", [])]
         if extra:
             command.put("launch.extra", extra, "#SBATCH")
@@ -56,12 +56,17 @@ class Sbatch(srun.Srun):
             command.env.setdefault(name, value)
 
 
-def is_dropped(words: list[str]) -> bool:
-    """Whether SLURM does not get this option, and somebody may miss it."""
-    if not words or not words[0].startswith("-"):
-        return False
-    name, _, _ = INSIDE.split(words[0])
-    return name not in OF_LOGS and INSIDE.find(name, words[0], "#SBATCH").act is None
+def not_handed_on(words: list[str]) -> list[str]:
+    """The options that SLURM does not get, and that somebody may miss."""
+    rest, found = list(words), []
+    while rest and rest[0].startswith("-"):
+        word = rest.pop(0)
+        name, equals, _ = INSIDE.split(word)
+        option = INSIDE.find(name, word, "#SBATCH")
+        values = rest[: option.takes - equals]
+        del rest[: len(values)]
+        found += [" ".join((word, *values))] if option.act is None and name not in OF_LOGS else []
+    return found
 
 
 def read(command: Command) -> None:
