@@ -17,7 +17,7 @@ class Definition(Statement):
     name: str = ""
     body: list[Statement] = field(default_factory=list)
     subshell: bool = False
-    """Whether the body is `( … )`: what it changes is gone after it."""
+    """Whether the body is `( … )`, so that its changes end with it."""
 
 
 def taken_out(found: Iterable[Statement]) -> list[Statement]:
