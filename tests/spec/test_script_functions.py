@@ -363,7 +363,12 @@ def test_a_loop_over_nothing_does_not_train() -> None:
 
 
 def test_an_exit_before_the_training_is_named() -> None:
-    assert problems(f"f() {{ exit 1; }}\nf\n{TORCHRUN}") == ["train.sh: line 1: exit ends the script."]
+    assert problems(f"f() {{ exit; }}\nf\n{TORCHRUN}") == ["train.sh: line 1: exit ends the script."]
+    usage = f"if [ $# -lt 2 ]; then\n  echo usage\n  exit 1\nfi\n{TORCHRUN}"
+    assert problems(usage) == ["line 3: exit ends the script."]
+    assert problems(f"{usage} $1 $2")[1].startswith("$2: $2 is an argument of the script")
+    assert words(usage, "a", "b") == ()
+    assert words(f"{TORCHRUN} --x\nexit 1") == ("--x",)
 
 
 def test_functions_that_call_each_other_too_often_are_refused() -> None:

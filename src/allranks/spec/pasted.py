@@ -162,6 +162,8 @@ def take_session(command: Command, session: Session) -> None:
         command.variable(name, value)
     for what, why, fix in session.left_out:
         command.left_out(what, why, fix)
+    if session.ended:
+        command.said["ended"] = session.ended
     if session.modules:
         command.put("environment.modules", session.modules, "module load")
     if session.activate:
@@ -188,6 +190,10 @@ def finish(command: Command, values: Mapping[str, str]) -> None:
         [str(script) if isinstance(script, Home) else script, *rest], command.undecided
     ):
         raise wrong
+    if "ended" in command.said:
+        raise Wrong(
+            command.said["ended"], "the training command below it does not run.", "its arguments or variables"
+        )
     refuse_wrapper(command.words)
     warn_of_slurm(command)
     folder = command.keys.get("train.workdir")

@@ -107,18 +107,21 @@ class Follower:
 
     def ends(self, statement: Statement, runs: bool | None, after: str) -> bool:
         """Whether a `return` or an `exit` ends what is followed. If only a shell knows whether it is reached, an `exit`
-        and a `return 1` are taken for the end of a failed script, and any other `return` leaves the rest in doubt."""
+        and a `return 1` are taken for the end of a failed script, and any other `return` leaves the rest in doubt. What
+        follows an `exit 1` is read all the same: it may tell which argument is missing."""
         name, *words = [word.plain for word in statement.words]
         if name in ("break", "continue"):
             self.branches.leave_loop()
         if name not in ("return", "exit") or (self.branches.assumed and after in ("&&", "||")):
             return False
         if runs and name == "exit":
-            self.session.has_exited = True
-            self.session.lost = self.session.lost or f"line {statement.line}: {name} ends the script."
+            failed = bool(words) and words[0] != "0"
+            self.session.has_exited = not failed
+            self.session.ended = self.session.ended or f"line {statement.line}: exit ends the script."
+            return not failed
         elif name == "return" and self.inside and not runs:
             self.certain = self.certain and bool(words) and words[0] != "0"
-        return bool(runs) and (name == "exit" or bool(self.inside))
+        return bool(runs) and name == "return" and bool(self.inside)
 
     def behind_pipe(self, statement: Statement) -> None:
         if not self.session.is_script and statement.first not in PRINTING:
@@ -283,8 +286,8 @@ def chosen(started: list[Started], end: Session) -> Session:
                     end.leave(what, "one command trains.", "run it by hand, before or after the run")
             started = strong
             break
-    if not started and end.lost is not None:
-        raise Wrong(end.lost, "it may start the training.", "the training command itself after `--`")
+    if not started and (lost := end.lost or end.ended) is not None:
+        raise Wrong(lost, "it may start the training.", "the training command itself after `--`")
     if not started:
         raise commands.no_script()
     if len(started) > 1 and not any(runs for _, runs, _ in started):

@@ -62,6 +62,8 @@ class Session:
     steps: list[None] = field(default_factory=list)
     """One for each command that was followed."""
     has_exited: bool = False
+    ended: str | None = None
+    """The first `exit` that certainly runs."""
 
     def copy(self) -> Session:
         return replace(
