@@ -107,8 +107,8 @@ class Follower:
 
     def ends(self, statement: Statement, runs: bool | None, after: str) -> bool:
         """Whether a `return` or an `exit` ends what is followed. If only a shell knows whether it is reached, an `exit`
-        and a `return 1` are taken for the end of a failed script, and any other `return` leaves the rest in doubt. What
-        follows an `exit 1` is read all the same: it may tell which argument is missing."""
+        and a `return 1` are taken for the end of a failed script, and any other `return` leaves the rest in doubt. The
+        rest after an `exit 1` is read all the same, because it may tell which argument is missing."""
         name, *words = [word.plain for word in statement.words]
         if name in ("break", "continue"):
             self.branches.leave_loop()
