@@ -321,12 +321,17 @@ def test_a_script_that_reads_slurms_ranks_is_warned_of() -> None:
         (f"f() {{ declare -g A=2; }}\nA=1\nf\n{TORCHRUN} $A", ("2",)),
         (f"f() {{ a=$1; shift; b=x$1; }}\nf 1\n{TORCHRUN} $a $b", ("1", "x")),
         ('torchrun() { command torchrun "$@"; }\ntorchrun train.py --x', ("--x",)),
+        ("A=1 command torchrun train.py --x", ("--x",)),
         (f"A=1\nif [ -f no ]; then for B in 5; do :; done; fi\n{TORCHRUN} $A", ("1",)),
         (f"A=foo\n{TORCHRUN} x${{A%foo}}", ("x",)),
         (f'for a in "$@"; do\ncase $a in\n--debug)\n B=1;;\nesac\ndone\n{TORCHRUN} --lr 1', ("--lr", "1")),
         (f"{TORCHRUN} --lr 1\ncase $A in\n--debug) echo;;\nesac", ("--lr", "1")),
         (f"{TORCHRUN} --lr 1 < answers > log", ("--lr", "1")),
         (f"{TORCHRUN} --lr 1 <answers >log", ("--lr", "1")),
+        (f"{TORCHRUN} --lr 1 <answers 2>log", ("--lr", "1")),
+        (f"{{ {TORCHRUN} --lr 1; }} 2>&1 | tee log", ("--lr", "1")),
+        (f"A=1\nf() {{ declare -gx A=2; }}\nf\n{TORCHRUN} $A", ("2",)),
+        (f"f() {{ mkdir o || return 1; A=2; }}\nf\n{TORCHRUN} $A", ("2",)),
     ],
 )
 def test_it_is_followed_as_bash_runs_it(script: str, expected: tuple[str, ...]) -> None:
@@ -345,6 +350,8 @@ def test_what_a_function_exports_for_itself_is_gone_after_it() -> None:
     [
         (f"f() {{ [ -f a ] && return; A=2; }}\nf\n{TORCHRUN} $A", "$A"),
         (f"for i in a; do if [ -f b ]; then break; fi; A=2; done\n{TORCHRUN} $A", "$A"),
+        (f"f() {{ mkdir o && return 0; A=2; }}\nA=1\nf\n{TORCHRUN} $A", "$A"),
+        (f"if [ -f a ]; then\nf() {{ A=2; }}\nfi\n{TORCHRUN} $A", "$A"),
         (f"for i in a; do break; A=2; done\n{TORCHRUN} $A", "$A"),
         (f"A=1\nif [ -f no ]; then for A in 5; do :; done; fi\n{TORCHRUN} $A", "$A"),
         (f"{TORCHRUN} $(echo -ne abc)", "$(echo -ne abc)"),
@@ -368,6 +375,9 @@ def test_an_exit_before_the_training_is_named() -> None:
     assert problems(usage) == ["line 3: exit ends the script."]
     assert problems(f"{usage} $1 $2")[1].startswith("$2: $2 is an argument of the script")
     assert words(usage, "a", "b") == ()
+    for wrong in ("echo usage && exit 1", "{ echo usage; exit 1; }"):
+        guard = f"[ $# -ne 1 ] && {wrong}\n{TORCHRUN}"
+        assert words(guard, "a") == () and problems(guard, "a", "b") == ["line 1: exit ends the script."]
     assert words(f"{TORCHRUN} --x\nexit 1") == ("--x",)
 
 
@@ -387,7 +397,13 @@ def test_a_sourced_script_has_its_own_folder_and_arguments() -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ["MODEL=<YOUR_PATH>", "export DATA=<your data>", "python train.py <YOUR_PATH>"]
+    "line",
+    [
+        "MODEL=<YOUR_PATH>",
+        "export DATA=<your data>",
+        "python train.py <YOUR_PATH>",
+        "A=(--model <MODEL>\n--lr 1)",
+    ],
 )
 def test_a_placeholder_anywhere_is_refused(line: str) -> None:
     (said,) = problems(f"{line}\n{TORCHRUN} --x" if line[0] != "p" else line)
@@ -401,3 +417,27 @@ def test_each_option_of_a_job_line_is_looked_at() -> None:
     )
     (note,) = [note for note in run.notes if "#SBATCH" in note.saw and note.id == "shell-left-out"]
     assert note.saw == "train.command: #SBATCH --mail-type=END; --dependency afterok:1 is left out."
+
+
+def test_a_sourced_script_may_end_the_training_or_change_its_folder() -> None:
+    Path("env.sh").write_text("if [ $# -lt 1 ]; then exit 1; fi\ncd sub\n")
+    assert problems(f"source env.sh\n{TORCHRUN}") == ["env.sh: line 1: exit ends the script."]
+    assert read(f"source env.sh\n{TORCHRUN}", "a").train.command[0].endswith("/sub/train.py")
+
+
+def test_arguments_of_source_that_only_a_shell_knows_stay_unknown() -> None:
+    Path("env.sh").write_text("N=${1:-none}\nD=$2\n")
+    assert problems(f'source env.sh $NOBODY "$(date +%Y)"\n{TORCHRUN} $D') == [
+        "$(date +%Y): only a shell knows the value of $(date +%Y)."
+    ]
+
+
+def test_a_sourced_script_that_cannot_be_read_leaves_its_variables_unknown() -> None:
+    Path("env.sh").write_text("A=<a>\nexport B=2\n")
+    (said,) = problems(f"B=1\nsource env.sh\n{TORCHRUN} $B")
+    assert said == "$B: only a shell knows what the script sets $B to."
+
+
+def test_an_option_with_a_value_that_it_need_not_have() -> None:
+    run = read(f"#!/bin/bash\n#SBATCH --exclusive=user --mail-type=END\n{TORCHRUN}", program="sbatch")
+    assert [note.saw for note in run.notes if "--mail-type" in note.saw and note.id == "shell-left-out"]

@@ -15,7 +15,7 @@ from allranks.spec.shell_values import HOME, NOT_GIVEN, Values, computed, mark
 
 OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")")
 REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|<<<|<<-|<<|>>|>&|<&|>\||<>|>|<)|\{[A-Za-z_]\w*\}>")
-PLACEHOLDER = re.compile(r"<[A-Za-z](?:[\w -]*\w)?>")
+PLACEHOLDER = re.compile(r"<[A-Za-z](?:[\w -]*\w)?(?<! [0-9])>")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 BRACED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?])(?:\[([@*])\])?(?:(:?[-+=?])(.*))?", re.DOTALL)
 SLICE = re.compile(r"([@*]|[A-Za-z_]\w*\[[@*]\]):\s*([0-9]+)")

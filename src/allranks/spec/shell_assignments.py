@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from allranks.spec.shell import Word, statements
+from allranks.spec.shell_placeholders import refuse_placeholder
 from allranks.spec.shell_values import Values
 
 
@@ -30,6 +31,7 @@ def array(word: Word, values: Values) -> list[str] | None:
         return None
     found: list[str] = []
     for one in statements(word.parts[0].text):
+        refuse_placeholder(one)
         for item in one.words:
             found += item.expanded(values)
     return found

@@ -20,7 +20,7 @@ BEGINS = {
     "(": "(",
 }
 TESTS = ("[", "[[", "test")
-SURE = ("export", "declare", "typeset", "readonly", "local", ":", "true")
+SURE = ("export", "declare", "typeset", "readonly", "local", ":", "true", "echo", "printf")
 """Commands that succeed, besides assignments."""
 
 QUERIES = (
@@ -67,6 +67,8 @@ class Branches:
     open: list[Frame] = field(default_factory=list)
     last: tuple[bool | str | None, str] | None = None
     """The status of the list so far (`a && b`), and the operator after it: `&&` or `||`."""
+    defines: bool = False
+    """Whether the body of a function follows."""
     assumed: bool = False
     """Whether the last statement runs only if a command before it in the list does what scripts rely on."""
     asked: Empty = None
@@ -104,7 +106,11 @@ class Branches:
         return True if first in SURE or all(map(assignment, statement.words)) else ASSUMED
 
     def enter(self, keyword: str, statement: Statement) -> None:
-        if keyword == "if":
+        defines, self.defines = self.defines, keyword.endswith("()")
+        if keyword == "{" and not defines:
+            is_assumed = self.last is not None and self.last[0] == ASSUMED
+            self.open.append(Frame("{", None if is_assumed else reached(self.last)))
+        elif keyword == "if":
             alone = statement.end not in ("&&", "||")
             self.open.append(Frame("if", self.test(statement) if alone else None))
             self.open[-1].empty = emptiness(statement) if alone else None

@@ -58,7 +58,7 @@ def source(shell: Shell, rest: list[Word]) -> None:
     path = (
         path if path.startswith(("/", "~")) else posixpath.normpath(posixpath.join(shell.folder or "", path))
     )
-    shell.sourced = path, [one for word in rest[1:] for one in shell.known(word)]
+    shell.sourced = path, [one for word in rest[1:] for one in word.expanded(shell.values)]
     if shell.activate is not None and shell.activate != path:
         shell.leave(f"source {path}", "one script can be sourced.", f"source it in {shell.activate}")
     else:

@@ -17,6 +17,7 @@ from allranks.spec.shell_branches import Branches
 from allranks.spec.shell_environment import other_schedulers
 from allranks.spec.shell_folders import from_here, own_folders, placed, stand
 from allranks.spec.shell_functions import Definition, own_variables, taken_out
+from allranks.spec.shell_placeholders import refuse_placeholder
 from allranks.spec.shell_session import Session, assign, follow_one, place_arguments
 from allranks.spec.shell_training import is_beside, is_training
 from allranks.spec.shell_values import HERE, HOME, NOT_GIVEN, Values, unresolved
@@ -54,6 +55,7 @@ def follow(
 
 
 Reads = Callable[[str], str]
+ASSIGNS = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)\+?=", re.MULTILINE)
 OWN_PATH = ("BASH_SOURCE", "${BASH_SOURCE[0]}")
 CONTAINERS = ("docker", "podman", "nerdctl", "singularity", "apptainer", "enroot")
 DEEPEST = 16
@@ -112,8 +114,9 @@ class Follower:
         name, *words = [word.plain for word in statement.words]
         if name in ("break", "continue"):
             self.branches.leave_loop()
-        if name not in ("return", "exit") or (self.branches.assumed and after in ("&&", "||")):
+        if name not in ("return", "exit") or (self.branches.assumed and after == "||"):
             return False
+        runs = None if self.branches.assumed else runs
         if runs and name == "exit":
             failed = bool(words) and words[0] != "0"
             self.session.has_exited = not failed
@@ -138,9 +141,11 @@ class Follower:
             raise no_continuation(statement)
         if statement.first == "eval":
             evaluated(session, statement)
+        refuse_placeholder(statement)
         names = [word.plain for word in statement.words if not assignment(word)]
         if names[:1] == ["command"] and not "".join(names[1:2]).startswith("-"):
-            statement = replace(statement, words=statement.words[1:])
+            at = next(place for place, word in enumerate(statement.words) if not assignment(word))
+            statement = replace(statement, words=statement.words[:at] + statement.words[at + 1 :])
         elif names and names[0] in session.functions and names[0] not in self.inside:
             self.started += self.called(statement, session.functions[names[0]], runs is True)
             return
@@ -152,7 +157,6 @@ class Follower:
             said = shown(" ".join(word.plain for word in statement.words), 200)
             session.lost = f"line {statement.line}: {shown(unknown)} in {said} is not known here."
         else:
-            refuse_placeholder(statement)
             follow_one(session, statement, runs is True, self.branches.unset if self.certain else None)
             self.learn()
 
@@ -206,10 +210,15 @@ class Follower:
             inner.values.update(own_folders(found, posixpath.dirname(path) or ".", "BASH_SOURCE"))
             inner.values.update(dict.fromkeys(OWN_PATH, from_here(path)))
             started = Follower(inner, True, (*self.inside, path)).all(found)
-        except (BadInput, Wrong):
+        except BadInput:
+            return
+        except Wrong:  # what it sets is not known then
+            session.values.update(dict.fromkeys(ASSIGNS.findall(session.reads(path))))
             return
         if started:
             return
+        session.folder, session.has_exited = inner.folder, inner.has_exited
+        session.ended = session.ended or (f"{path}: {inner.ended}" if inner.ended else None)
         learned = {name: value for name, value in inner.values.items() if not is_of_file(name)}
         if arguments:
             learned = {k: v for k, v in learned.items() if not (k.isdigit() or k in ("@", "*", "#"))}
@@ -240,23 +249,6 @@ def no_continuation(statement: Statement) -> Wrong:
         "the line before it does not end with `\\`, so its command ends there.",
         "`\\` as the last character of the line before it",
     )
-
-
-def refuse_placeholder(statement: Statement) -> None:
-    """`--output_dir <OUTPUT_DIR> --lr 1`: a shell would read one file and write another."""
-    if statement.placeholder is not None:
-        raise Wrong(
-            f"line {statement.line}: {shown(statement.placeholder)} is a placeholder.",
-            "a shell would read a file of that name.",
-            "its value in place of it",
-        )
-    for one in statement.redirections:
-        if re.match(r">{1,2}--", one):
-            raise Wrong(
-                f"line {statement.line}: {shown(one)} has no value before it, only a `>`.",
-                "a shell would write a file of that name.",
-                "the value in place of the text that ends with `>`",
-            )
 
 
 PREPARING = ("env", "time", "nice", "timeout", "ray")
@@ -322,7 +314,6 @@ def lines_of(started: list[Started]) -> str:
 
 def launch(session: Session, statement: Statement) -> None:
     """Reads the training command: the variables before it, the words, the redirections, and how it ends."""
-    refuse_placeholder(statement)
     words = list(statement.words)
     session.line = statement.line
     while words and assignment(words[0]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from allranks.spec.shell import Statement
+from allranks.spec.shell import Statement, Word
 from allranks.spec.shell_assignments import assignment
 from allranks.spec.shell_branches import BEGINS, ENDS
 
@@ -64,5 +64,10 @@ def add(to: list[Statement], statement: Statement, begun: int, end: int | None =
 def own_variables(body: Iterable[Statement]) -> set[str]:
     """The variables that a function has for itself: `local A=1 B`."""
     declaring = [one.words[1:] for one in body if one.first in ("local", "declare", "typeset")]
-    words = [word for one in declaring if "-g" not in [word.plain for word in one] for word in one]
+    words = [word for one in declaring if not has_option(one, "g") for word in one]
     return {told[0] if (told := assignment(word)) else word.plain for word in words}
+
+
+def has_option(words: Iterable[Word], letter: str) -> bool:
+    """Whether `declare -gx` has this option."""
+    return any(word.plain.startswith("-") and letter in word.plain for word in words)

@@ -17,7 +17,7 @@ from allranks.spec.shell import Statement, Word, resolved
 from allranks.spec.shell_assignments import array, assignment
 from allranks.spec.shell_environment import activate_conda, load_modules, source
 from allranks.spec.shell_folders import change_folder, files_written, from_here, placed, stand
-from allranks.spec.shell_functions import Definition
+from allranks.spec.shell_functions import Definition, has_option
 from allranks.spec.shell_training import DECLARING, HARMLESS
 from allranks.spec.shell_values import HOME, all_unresolved, mark, readable, unresolved
 
@@ -145,7 +145,7 @@ def is_default(session: Session, word: Word, unset: str | None) -> bool:
 
 def declare(session: Session, name: str, rest: list[Word], certain: bool, unset: str | None) -> None:
     """`export A=1 B`, `declare -x A=1`, `local a=1`."""
-    export = name == "export" or any(word.plain == "-x" for word in rest)
+    export = name == "export" or has_option(rest, "x")
     for word in rest:
         if assignment(word):
             assign(session, word, export, certain or is_default(session, word, unset))

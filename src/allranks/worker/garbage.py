@@ -40,9 +40,10 @@ class PutOff:
             os.register_at_fork(after_in_child=self.end)  # nobody else would give it back there
 
     def end(self) -> None:
-        self.is_over = True
         young, middle, now = gc.get_threshold()
-        if self.threshold is not None and now >= NEVER:
+        is_ours = now == NEVER or (now > NEVER and not self.is_over)  # more than that: a script multiplied it
+        self.is_over = True
+        if self.threshold is not None and is_ours:
             gc.set_threshold(young, middle, self.threshold)
 
     def look_again(self) -> None:

@@ -63,7 +63,7 @@ def not_handed_on(words: list[str]) -> list[str]:
         word = rest.pop(0)
         name, equals, _ = INSIDE.split(word)
         option = INSIDE.find(name, word, "#SBATCH")
-        values = rest[: option.takes - equals]
+        values = rest[: max(0, option.takes - equals)]
         del rest[: len(values)]
         found += [" ".join((word, *values))] if option.act is None and name not in OF_LOGS else []
     return found
