@@ -6,18 +6,17 @@ ordinary reader takes it from there.
 
 from __future__ import annotations
 
-import itertools
 import posixpath
 import re
 import shlex
 from collections.abc import Mapping
 from typing import Any
 
-from allranks.core import NOTE, WARN, BadInput
+from allranks.core import NOTE, BadInput
 from allranks.spec import commands
 from allranks.spec import text as files
 from allranks.spec import train as training
-from allranks.spec.commands import Command, Home, Unknown, conda
+from allranks.spec.commands import Command, Home, Unknown, conda, srun
 from allranks.spec.commands._counting import settle
 from allranks.spec.problems import MAX_SHOWN_PATH, Wrong, shown
 from allranks.spec.reading import Reading
@@ -195,24 +194,11 @@ def finish(command: Command, values: Mapping[str, str]) -> None:
             command.said["ended"], "the training command below it does not run.", "its arguments or variables"
         )
     refuse_wrapper(command.words)
-    warn_of_slurm(command)
+    srun.warn_of_ranks(command)
     folder = command.keys.get("train.workdir")
     if folder and command.words and command.trainer is None:
         command.words[0] = below(folder, command.words[0])
     settle(command)
-
-
-def warn_of_slurm(command: Command) -> None:
-    """`--launcher slurm` of OpenMMLab's scripts (mmengine `dist/utils.py`) reads SLURM's rank, not torchrun's."""
-    words = command.words
-    if "--launcher=slurm" in words or ("--launcher", "slurm") in itertools.pairwise(words):
-        command.note(
-            "launcher-contradicts",
-            WARN,
-            "--launcher slurm: the script would take its rank from SLURM_PROCID.",
-            "torchrun starts the ranks and sets RANK; SLURM starts one task for each node.",
-            "--launcher pytorch",
-        )
 
 
 def refuse_wrapper(words: list[str]) -> None:

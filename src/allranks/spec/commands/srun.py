@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
+from allranks.core import WARN
 from allranks.spec.commands._command import (
     Command,
     Form,
@@ -125,6 +127,19 @@ def read(command: Command) -> None:
     if not command.words:
         raise Wrong("srun without a command.", do="srun … torchrun train.py")
     command.put("launch.with", "slurm", "srun")
+
+
+def warn_of_ranks(command: Command) -> None:
+    """`--launcher slurm` of OpenMMLab's scripts (mmengine `dist/utils.py`) reads SLURM's rank, not torchrun's."""
+    words = command.words
+    if "--launcher=slurm" in words or ("--launcher", "slurm") in itertools.pairwise(words):
+        command.note(
+            "launcher-contradicts",
+            WARN,
+            "--launcher slurm: the script would take its rank from SLURM_PROCID.",
+            "torchrun starts the ranks and sets RANK; SLURM starts one task for each node.",
+            "--launcher pytorch",
+        )
 
 
 FORM = Srun(programs=("srun",), options=OPTIONS, read=read, short=True)
