@@ -248,6 +248,9 @@ def test_any_other_loop_is_refused(items: str) -> None:
 def test_the_tenth_argument_and_those_behind_a_shift() -> None:
     ten = [str(number) for number in range(101, 111)]
     assert words(f"A=${{10}}\n{TORCHRUN} $A ${{10#1}} $1", *ten) == ("110", "10", "101")
+    assert problems(f"D=${{1:?usage}}\n{TORCHRUN} $D") == [
+        "$1: $1 is an argument of the script, and it is not given."
+    ]
     assert problems(f"{TORCHRUN} ${{10}}") == ["$10: $10 is an argument of the script, and it is not given."]
     shifting = f"A=$1\nshift\nB=$1; shift\n{TORCHRUN} $A $B $1"
     assert words(shifting, "a", "b", "c") == ("a", "b", "c")
@@ -321,6 +324,7 @@ def test_a_script_that_reads_slurms_ranks_is_warned_of() -> None:
         (f"f() {{ declare -g A=2; }}\nA=1\nf\n{TORCHRUN} $A", ("2",)),
         (f"f() {{ a=$1; shift; b=x$1; }}\nf 1\n{TORCHRUN} $a $b", ("1", "x")),
         ('torchrun() { command torchrun "$@"; }\ntorchrun train.py --x', ("--x",)),
+        (f'main() {{ local d=${{1:?a folder}}; {TORCHRUN} "$d"; }}\nmain x', ("x",)),
         ("A=1 command torchrun train.py --x", ("--x",)),
         (f"A=1\nif [ -f no ]; then for B in 5; do :; done; fi\n{TORCHRUN} $A", ("1",)),
         (f"A=foo\n{TORCHRUN} x${{A%foo}}", ("x",)),
@@ -391,9 +395,13 @@ def test_a_sourced_script_has_its_own_folder_and_arguments() -> None:
     Path("lib").mkdir()
     own = 'ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)\nMAIN=$(basename $0)\n. "$ROOT/b.sh"\nN=$1\n'
     Path("lib/env.sh").write_text(f'{own}if [ -n "$N" ]; then return; fi\nN=none\n')
-    Path("lib/b.sh").write_text("B=$(dirname ${BASH_SOURCE[0]})\n")
+    Path("lib/b.sh").write_text(
+        "B=$(dirname ${BASH_SOURCE[0]})\nin_b() { F=$(dirname ${BASH_SOURCE[0]}); }\n"
+    )
     script = f"source lib/env.sh 8\n{TORCHRUN} $ROOT $MAIN $B $N $1 $(dirname ${{BASH_SOURCE[0]}})"
     assert words(script, "4") == ("lib", "train.sh", "lib", "8", "4", ".")
+    script = f"source lib/env.sh 8\nin_b\n{TORCHRUN} $F $(dirname ${{BASH_SOURCE[0]}})"
+    assert words(script) == ("lib", ".")
 
 
 @pytest.mark.parametrize(

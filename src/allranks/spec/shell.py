@@ -367,12 +367,11 @@ class Lexer:
                 name, start = slice_.group(1).partition("[")[0], int(slice_.group(2))
                 return Part("variable", name, quoted, all=True, start=start - (name in "@*" and start > 0))
             match = BRACED.fullmatch(inner)
-            if match is None or (match.group(3) or "-").lstrip(":") not in ("-", "=", "+"):
+            if match is None or (match.group(3) or "-").lstrip(":") not in tuple("-=+?"):
                 return Part("opaque", f"${{{inner}}}", quoted)
-            name = match.group(1)
-            every, assigns = bool(match.group(2)) or name in "@*", (match.group(3) or "").endswith("=")
-            instead = (match.group(3) or "").endswith("+")
-            return Part("variable", name, quoted, match.group(4), every, assigns, instead)
+            name, sign = match.group(1), (match.group(3) or "")[-1:]
+            every, default = bool(match.group(2)) or name in "@*", None if sign == "?" else match.group(4)
+            return Part("variable", name, quoted, default, every, sign == "=", sign == "+")
         if match := NAME.match(text, at + 1):
             self.move(1 + len(match.group()))
             return Part("variable", match.group(), quoted)

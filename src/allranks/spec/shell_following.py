@@ -86,6 +86,8 @@ class Follower:
         for statement in taken_out(found):
             if isinstance(statement, Definition):
                 self.session.functions[statement.name] = statement
+                values = self.session.values
+                statement.of_file = {name: value for name, value in values.items() if is_of_file(name)}
                 continue
             runs = self.branches.runs(statement)
             runs = None if runs and not self.certain else runs
@@ -172,19 +174,28 @@ class Follower:
         before = [word for word in call.words if assignment(word)]
         words = call.words[len(before) + 1 :]
         names = own_variables(function.body) | {told[0] for word in before if (told := assignment(word))}
-        own = names | set("@*#") | {name for name in values if name.isdigit() and name != "0"}
+        own = (
+            names
+            | set("@*#")
+            | {name for name in values if is_of_file(name)}
+            | {name for name in values if name.isdigit() and name != "0"}
+        )
         kept = {name: values[name] for name in own if name in values}
         kept_exported = {name: exported[name] for name in names if name in exported}
         arguments = [text for word in words for text in word.expanded(values)]
         for word in before:
             assign(session, word, exported=True, certain=certain)
+        for name in [name for name in values if is_of_file(name)]:
+            del values[name]
+        values.update(function.of_file)
         place_arguments(session, arguments)
         if not any(part.all for word in words for part in word.parts):
             values.update({str(number): "" for number in range(len(arguments) + 1, 10)})
         shifted, session.shifted = session.shifted, 0
         started = Follower(session, certain, inside).all(function.body)
         session.shifted = shifted
-        for name in [name for name in values if name in own or (name.isdigit() and name != "0")]:
+        gone = own | function.of_file.keys()
+        for name in [name for name in values if name in gone or (name.isdigit() and name != "0")]:
             del values[name]
         for name in names:
             exported.pop(name, None)
