@@ -23,9 +23,6 @@ split there."""
 BLANKS = re.compile(r"\s")
 
 
-MARKED = re.compile(rf"{OPEN}([^{CLOSE}]*){CLOSE}")
-
-
 def unresolved(text: str) -> str | None:
     """The first unknown part of a value, as it is written; None if the whole value is known."""
     inside, closed, _ = text.partition(OPEN)[2].partition(CLOSE)
@@ -34,7 +31,11 @@ def unresolved(text: str) -> str | None:
 
 def all_unresolved(text: str) -> list[str]:
     """All unknown parts of a value, as they are written."""
-    return [inside.replace(BLANK, " ") for inside in MARKED.findall(text)]
+    found: list[str] = []
+    while (inside := unresolved(text)) is not None:
+        found.append(inside)
+        text = text.partition(OPEN)[2].partition(CLOSE)[2]
+    return found
 
 
 def readable(text: str) -> str:
