@@ -44,7 +44,7 @@ def connections(desk: RigDesk, **keys: object) -> dict:
 
 
 def said(answer: dict, *verdicts: str) -> set[tuple[str, str | None]]:
-    """The (id, node) of what was found; by default all that is no `ok`. Without `device-slow`: the rig's nodes share one
+    """The (id, node) of what was found; by default all that is no `ok`. Without `device-slow`: the nodes share a
     processor, and how much of it each gets is chance."""
     wanted = verdicts or ("note", "warn", "unknown", "block")
     found = [f for f in answer["findings"] if f["verdict"] in wanted and f["id"] != "device-slow"]
