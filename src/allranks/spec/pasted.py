@@ -112,8 +112,7 @@ def follow_script(
     try:
         text = command.reads(path) if line is None else line
         values = {**command.environ, **command.env}
-        reads = lambda name: command.reads(command.here(name))  # noqa: E731
-        session = follow(text, values, path, arguments, reads)
+        session = follow(text, values, path, arguments, lambda name: command.reads(command.here(name)))
     except BadInput as error:
         (problem, *_) = error.problems
         raise Wrong(f"{label}: {problem.saw}", "its training command is read from it.", problem.do) from None

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from typing import Protocol
 
 from allranks.spec.commands import Unknown
-from allranks.spec.shell import Statement, Word
+from allranks.spec.shell import Word
 from allranks.spec.shell_values import HERE, mark
 
 
@@ -24,22 +23,6 @@ class Shell(Protocol):
     def known(self, word: Word) -> list[str]: ...
 
     def leave(self, what: str, why: str, fix: str) -> None: ...
-
-
-OWN_FOLDER = re.compile(
-    r"""\$\(\s*(?:cd\s+(?:--\s+)?["']?)?(?:(?:\$\(|`)\s*)?dirname\s+(?:--\s+)?["']?(?:\$\(readlink -f )?["']?"""
-    r"""\$\{?(?:0|BASH_SOURCE)(?:\[0\])?\}?["')]*`?((?:/\.\.)*)/?["']?(?:\s*(?:&&|;)\s*pwd(?:\s+-P)?)?\s*\)?"""
-)
-"""`$(cd "$(dirname "$0")/.." && pwd)` and its like: the script's own folder."""
-
-
-def own_folders(found: list[Statement], folder: str, names: str = "") -> dict[str, str | list[str] | None]:
-    """Each `$(…)` of a script that means its own folder, with that folder. `names`: a variable that it must contain."""
-    parts = [part for one in found for word in one.words for part in word.parts if part.kind == "opaque"]
-    parts = [part for part in parts if names in part.text]
-    matches = {part.text: OWN_FOLDER.fullmatch(part.text) for part in parts}
-    places = {text: posixpath.normpath(folder + match.group(1)) for text, match in matches.items() if match}
-    return {text: from_here(place) for text, place in places.items()}
 
 
 def from_here(path: str) -> str:

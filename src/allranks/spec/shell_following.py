@@ -15,10 +15,10 @@ from allranks.spec.shell import Statement, statements
 from allranks.spec.shell_assignments import assignment
 from allranks.spec.shell_branches import Branches
 from allranks.spec.shell_environment import other_schedulers
-from allranks.spec.shell_folders import from_here, own_folders, placed, stand
+from allranks.spec.shell_folders import from_here, placed, stand
 from allranks.spec.shell_functions import Definition, own_variables, taken_out
 from allranks.spec.shell_placeholders import refuse_placeholder
-from allranks.spec.shell_session import Session, assign, follow_one, place_arguments
+from allranks.spec.shell_session import Session, assign, follow_one, is_argument, place_arguments
 from allranks.spec.shell_training import is_beside, is_training
 from allranks.spec.shell_values import HERE, HOME, NOT_GIVEN, Values, unresolved
 
@@ -35,8 +35,8 @@ def follow(
     reads: Reads | None = None,
 ) -> Session:
     """Follows `text` to its training command. `values` are variables that are known before; `script` is the path of a
-    script, `arguments` what it was given; `reads` returns the text of a file that is sourced. Raises Wrong if
-    there is no such command, or more than one."""
+    script, `arguments` its arguments; `reads` returns the text of a file that is sourced. Raises Wrong unless exactly
+    one command trains."""
     session = Session(dict(values), script is not None, reads=reads)
     stand(session, session.values.get("PWD", HERE))
     session.values.setdefault("HOME", HOME)
@@ -44,9 +44,8 @@ def follow(
     session.left_out += other_schedulers(text)
     found = statements(text)
     if script is not None:
-        session.values.update(own_folders(found, posixpath.dirname(script) or "."))
-    if script:
-        session.values.update(dict.fromkeys(("0", *OWN_PATH), from_here(posixpath.normpath(script))))
+        own = from_here(posixpath.normpath(script)) if script else "bash"
+        session.values.update(dict.fromkeys(("0", *OWN_PATH), own))
     started = Follower(session).all(found)
     if not started:  # a function that nobody calls is a better answer than "no script"
         for name in [name for name in session.functions if name not in session.called]:
@@ -57,6 +56,7 @@ def follow(
 Reads = Callable[[str], str]
 ASSIGNS = re.compile(r"^[ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)\+?=", re.MULTILINE)
 OWN_PATH = ("BASH_SOURCE", "${BASH_SOURCE[0]}")
+"""The file in which a command stands, as it is written in a script."""
 CONTAINERS = ("docker", "podman", "nerdctl", "singularity", "apptainer", "enroot")
 DEEPEST = 16
 """Functions and sourced files in each other that are followed."""
@@ -86,16 +86,14 @@ class Follower:
         for statement in taken_out(found):
             if isinstance(statement, Definition):
                 self.session.functions[statement.name] = statement
-                values = self.session.values
-                statement.of_file = {name: value for name, value in values.items() if is_of_file(name)}
+                statement.file = self.session.values.get(OWN_PATH[0])
                 continue
             runs = self.branches.runs(statement)
             runs = None if runs and not self.certain else runs
             after, last = last, statement.end
             if runs is False or not statement.words:
                 continue
-            self.session.steps.append(None)
-            if len(self.session.steps) > MOST_COMMANDS:
+            if next(self.session.steps) > MOST_COMMANDS:
                 raise Wrong(
                     "its functions call each other too often.", do="the training command itself after `--`"
                 )
@@ -174,28 +172,23 @@ class Follower:
         before = [word for word in call.words if assignment(word)]
         words = call.words[len(before) + 1 :]
         names = own_variables(function.body) | {told[0] for word in before if (told := assignment(word))}
-        own = (
-            names
-            | set("@*#")
-            | {name for name in values if is_of_file(name)}
-            | {name for name in values if name.isdigit() and name != "0"}
-        )
-        kept = {name: values[name] for name in own if name in values}
+
+        def is_own(name: str) -> bool:
+            return name in names or name in OWN_PATH or is_argument(name)
+
+        kept = {name: value for name, value in values.items() if is_own(name)}
         kept_exported = {name: exported[name] for name in names if name in exported}
         arguments = [text for word in words for text in word.expanded(values)]
         for word in before:
             assign(session, word, exported=True, certain=certain)
-        for name in [name for name in values if is_of_file(name)]:
-            del values[name]
-        values.update(function.of_file)
+        values.update(dict.fromkeys(OWN_PATH, function.file))
         place_arguments(session, arguments)
         if not any(part.all for word in words for part in word.parts):
             values.update({str(number): "" for number in range(len(arguments) + 1, 10)})
         shifted, session.shifted = session.shifted, 0
         started = Follower(session, certain, inside).all(function.body)
         session.shifted = shifted
-        gone = own | function.of_file.keys()
-        for name in [name for name in values if name in gone or (name.isdigit() and name != "0")]:
+        for name in [name for name in values if is_own(name)]:
             del values[name]
         for name in names:
             exported.pop(name, None)
@@ -212,33 +205,25 @@ class Follower:
         if not path or path in self.inside or len(self.inside) > DEEPEST or session.reads is None:
             return
         inner = replace(session.copy(), is_script=True, left_out=[])
-        kept = {name: value for name, value in inner.values.items() if is_of_file(name)}
+        inner.values.update(dict.fromkeys(OWN_PATH, from_here(path)))
         if arguments:
             place_arguments(inner, arguments)
         try:
-            found = statements(session.reads(path))
-            inner.values = {k: v for k, v in inner.values.items() if k not in kept}
-            inner.values.update(own_folders(found, posixpath.dirname(path) or ".", "BASH_SOURCE"))
-            inner.values.update(dict.fromkeys(OWN_PATH, from_here(path)))
-            started = Follower(inner, True, (*self.inside, path)).all(found)
+            text = session.reads(path)
         except BadInput:
             return
+        try:
+            started = Follower(inner, True, (*self.inside, path)).all(statements(text))
         except Wrong:  # what it sets is not known then
-            session.values.update(dict.fromkeys(ASSIGNS.findall(session.reads(path))))
+            session.values.update(dict.fromkeys(ASSIGNS.findall(text)))
             return
         if started:
             return
         session.folder, session.has_exited = inner.folder, inner.has_exited
         session.ended = session.ended or (f"{path}: {inner.ended}" if inner.ended else None)
-        learned = {name: value for name, value in inner.values.items() if not is_of_file(name)}
-        if arguments:
-            learned = {k: v for k, v in learned.items() if not (k.isdigit() or k in ("@", "*", "#"))}
-        session.values.update(learned)
-
-
-def is_of_file(name: str) -> bool:
-    """Whether a value depends on the file in which it stands."""
-    return "BASH_SOURCE" in name
+        for name, value in inner.values.items():
+            if name not in OWN_PATH and not (arguments and is_argument(name)):
+                session.values[name] = value
 
 
 def unknown_program(session: Session, statement: Statement) -> str | None:

@@ -18,8 +18,8 @@ class Definition(Statement):
     body: list[Statement] = field(default_factory=list)
     subshell: bool = False
     """Whether the body is `( … )`, so that its changes end with it."""
-    of_file: dict[str, str | list[str] | None] = field(default_factory=dict)
-    """The values that belong to the file in which it is defined, such as BASH_SOURCE."""
+    file: str | list[str] | None = None
+    """The file in which it is defined: its BASH_SOURCE."""
 
 
 def taken_out(found: Iterable[Statement]) -> list[Statement]:

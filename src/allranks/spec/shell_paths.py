@@ -17,15 +17,17 @@ def path_of(commands: Sequence[tuple[list[str], str]], values: Values) -> str | 
         (go, _), (show, _) = commands
         if go[:1] != ["cd"] or show not in (["pwd"], ["pwd", "-P"], ["pwd", "-L"]):
             return None
-        return absolute(operands(go), values)
+        return absolute(operands(go[1:]), values)
     if len(commands) != 1 or commands[0][1] not in ("", "\n"):
         return None
     ((program, *rest), _) = commands[0] if commands[0][0] else ([""], "")
     if program == "basename":
-        return last_part(operands(rest, before=0))
+        return last_part(operands(rest))
     if program == "dirname":
-        return folder_of(operands(rest, before=0))
-    if program == "realpath" and is_folder(words := operands(rest, before=0)):
+        return folder_of(operands(rest))
+    if program == "readlink" and rest[:1] == ["-f"]:
+        program, rest = "realpath", rest[1:]
+    if program == "realpath" and is_folder(words := operands(rest)):
         return absolute(words, values)
     if program == "echo" and (rest[:1] == ["-n"] or not "".join(rest[:1]).startswith("-")):
         return " ".join(rest[rest[:1] == ["-n"] :])
@@ -37,10 +39,9 @@ def is_folder(words: list[str]) -> bool:
     return len(words) == 1 and (words[0].startswith(HERE) or posixpath.basename(words[0]) in (".", ".."))
 
 
-def operands(words: list[str], before: int = 1) -> list[str]:
-    """The words of a command without its program; none at all if it has options."""
-    rest = words[before:]
-    rest = rest[1:] if rest[:1] == ["--"] else rest
+def operands(words: list[str]) -> list[str]:
+    """The words behind a program; none at all if there are options among them."""
+    rest = words[1:] if words[:1] == ["--"] else words
     return [] if any(word.startswith("-") for word in rest) else rest
 
 

@@ -7,8 +7,9 @@ certainly meant it there.
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
 from allranks.spec.commands import Home, Unknown, conda
@@ -59,9 +60,10 @@ class Session:
     functions: dict[str, Definition] = field(default_factory=dict)
     called: set[str] = field(default_factory=set)
     """The functions that the script calls."""
-    steps: list[None] = field(default_factory=list)
-    """One for each command that was followed."""
+    steps: Iterator[int] = field(default_factory=itertools.count)
+    """Counts the commands that were followed."""
     has_exited: bool = False
+    """Whether the script certainly ended before the present place."""
     ended: str | None = None
     """The first `exit` that certainly runs."""
 
@@ -94,8 +96,13 @@ def known(text: str) -> str:
     return Unknown(readable(text), *needs) if needs else text
 
 
+def is_argument(name: str) -> bool:
+    """Whether a variable is `$1`, `$2` …, `$@`, `$*` or `$#`."""
+    return (name.isdigit() and name != "0") or name in ("@", "*", "#")
+
+
 def place_arguments(session: Session, arguments: list[str]) -> None:
-    for name in [name for name in session.values if name.isdigit() and name != "0"]:
+    for name in [name for name in session.values if is_argument(name)]:
         del session.values[name]
     session.values.update({str(n): word for n, word in enumerate(arguments, 1)})
     session.values.update({"@": arguments, "*": arguments, "#": str(len(arguments))})
