@@ -336,15 +336,17 @@ def test_a_restart_goes_on_from_the_newest_verified_checkpoint(runner: Desk, roo
     words = [word for setting in settings for word in ("--set", setting)]
     controller = runner.start("run", root / "examples" / "tiny-deepseek-v3.yaml", *words)
     run = runner.at_step(7)
+    start = next(e for e in runner.events(run["id"]) if e["kind"] == "start" and e["rank"] == 1)
 
     def stand_by() -> bool:
         """Whether the next attempt's ranks have begun: then four processes run the program, and each torchrun names it
-        too."""
+        too. The rank runs only while it looks, or the training might be over before."""
+        os.kill(start["data"]["pid"], signal.SIGCONT)
         programs = [line for line in runner.ours() if "llamafactory.launcher" in line]
+        os.kill(start["data"]["pid"], signal.SIGSTOP)
         return sum("torch.distributed" not in line for line in programs) >= 4
 
-    until(stand_by)
-    start = next(e for e in runner.events(run["id"]) if e["kind"] == "start" and e["rank"] == 1)
+    until(stand_by, every=0.1)
     os.kill(start["data"]["pid"], signal.SIGKILL)
     out, _ = controller.communicate(timeout=300)
     assert controller.returncode == 0, out[-3000:]

@@ -191,8 +191,11 @@ def gathers_that_differ(engine, times: int = 60) -> int:
 
 
 def one_rank(mode: str, out: Path) -> None:
-    """One rank instead of two: with as many samples a step, with fewer, from a state that was altered."""
+    """One rank instead of two: with as many samples a step, with fewer, from a state that was altered, from the last
+    step."""
     checkpoint = out / "parts" / "broken" / f"checkpoint-{BREAK}"
+    if mode == "over":
+        checkpoint = out / "parts" / "whole" / f"checkpoint-{STEPS}"
     if mode == "altered":
         checkpoint = Path(shutil.copytree(checkpoint, out / "altered-from" / checkpoint.name))
         state = checkpoint / "allranks-resume.json"

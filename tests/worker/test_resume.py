@@ -59,7 +59,7 @@ def trained(root, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def alone(root, trained) -> Path:
-    torchrun(root, trained, 1, "alone", "alone-fewer", "altered")
+    torchrun(root, trained, 1, "alone", "alone-fewer", "altered", "over")
     return trained
 
 
@@ -137,6 +137,11 @@ def test_other_samples_a_step_are_refused_with_what_would_work(alone):
 
 def test_an_altered_state_is_refused(alone):
     assert "is not the file that was saved" in told(alone, "altered")["refused"]
+
+
+def test_nothing_is_trained_after_the_last_step(alone):
+    """transformers itself would take a seventh step of six, because an epoch has five."""
+    assert told(alone, "over") == {"losses": []}
 
 
 def test_a_damaged_state_is_no_whole_checkpoint(trained, tmp_path):

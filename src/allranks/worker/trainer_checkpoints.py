@@ -22,6 +22,7 @@ from allranks.worker import (
     preemption_notice,
     random_state,
     replicas,
+    resumed_at_end,
     save_origin,
     trainer_state,
 )
@@ -50,6 +51,7 @@ def patch_trainer(module: Any) -> bool:
         ("_save_scaler", unless_saved),
         ("train", training),
         ("_inner_training_loop", with_own_batch),
+        ("set_initial_training_values", resumed_at_end.without_epochs),
         ("_load_from_checkpoint", loading_adapter),
         ("_load_optimizer_and_scheduler", loading_scheduler),
         ("_load_rng_state", loading_random_state),
@@ -282,6 +284,7 @@ def with_own_batch(stock: Any) -> Any:
     compares the samples of a step."""
 
     def _inner_training_loop(self: Any, batch_size: Optional[int] = None, *args: Any, **kwargs: Any) -> Any:
+        setattr(self, resumed_at_end.FOLDER, kwargs.get("resume_from_checkpoint"))
         if getattr(self, OURS, False) and not self.args.auto_find_batch_size:
             batch_size = self._train_batch_size = self.args.train_batch_size
         return stock(self, batch_size, *args, **kwargs)
