@@ -19,6 +19,7 @@ from allranks import cli
 from allranks.cli import log_files
 from allranks.cli.log_files import encoding_of, joined, machines
 from tests.diagnose.forms import FORMS, Story
+from tests.harness import ROOT
 
 CRASH = """[rank0]: step 1 loss 3.1
 [rank1]: Traceback (most recent call last):
@@ -175,6 +176,14 @@ def test_what_is_no_text_is_not_read_and_said(tmp_path: Path, capsys) -> None:
     assert cli.main(["diagnose", str(tmp_path)]) == 1
     said = capsys.readouterr().err
     assert "core.log: it is not text" in said and "model.safetensors" in said and "tokenizer.json" in said
+
+
+def test_allranks_own_patterns_are_no_logs(tmp_path: Path, capsys) -> None:
+    """A node's copy of allranks lies under the user's home, where logs may lie too."""
+    (tmp_path / "train.log").write_text("step 1 loss 2.0\nstep 2 loss 1.5\n")
+    before = named(tmp_path, capsys, code=3)
+    shutil.copytree(ROOT / "src" / "allranks" / "diagnose", tmp_path / "bundles" / "allranks" / "diagnose")
+    assert named(tmp_path, capsys, code=3) == before
 
 
 def test_rotated_parts_are_one_log_the_oldest_first(tmp_path: Path, capsys) -> None:

@@ -73,6 +73,9 @@ def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> tuple[
     other: list[str] = []
     linked: list[str] = []
     for place, folders, names in os.walk(folder, onerror=shut.append):
+        if _holds_patterns(place):
+            folders.clear()
+            continue
         linked += [str(Path(place, name)) for name in folders if Path(place, name).is_symlink()]
         for file in (str(Path(place, name)) for name in sorted(names)):
             if not Path(file).is_file() and _is_named_as_log(file):
@@ -93,6 +96,11 @@ def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> tuple[
     if other and (found or dumps):
         notes.append(f"not read, because their names are not those of logs: {some(other)}")
     return joined(found), dumps
+
+
+def _holds_patterns(place: str) -> bool:
+    """Whether a folder holds the lines that allranks knows failures by: an installed one, or a node's copy of it."""
+    return Path(place).parts[-2:] == ("allranks", "diagnose") and Path(place, "symptoms").is_dir()
 
 
 def is_dump_file(file: str) -> bool:
