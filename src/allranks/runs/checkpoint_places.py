@@ -94,7 +94,7 @@ def found(text: str | None) -> str:
     try:
         return asyncio.run(index.find(text))
     except BadInput as error:
-        if not text:
+        if not text or Path(text).is_file():
             raise
         do = "allranks ps lists the runs; node:/path is a folder of another machine"
         raise BadInput(Problem(f"{text} is not a folder, and not a run that is known here", do=do)) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +66,7 @@ def entry_of(run_id: str, run: Run) -> dict[str, Any]:
         "batch": batch.as_json() if batch is not None else None,
         "id": run_id,
         "name": run.name,
-        "file": run.file,
+        "file": whole_path(run),
         "launch": run.launch.with_,
         "user": run.user,
         "transport": run.transport,
@@ -74,6 +74,11 @@ def entry_of(run_id: str, run: Run) -> dict[str, Any]:
         "created_at": time.time(),
         "nodes": [node.as_json() for node in run.cluster.nodes],
     }
+
+
+def whole_path(run: Run) -> str | None:
+    """The run file's path, which means the same from every folder of this machine."""
+    return str(Path(run.file).resolve()) if run.file else None
 
 
 def write(run_id: str, entry: dict[str, Any]) -> None:
@@ -235,26 +240,54 @@ def directory_here(run_id: str) -> RunDirectory:
 
 
 async def adopt(file: str) -> str:
-    """Asks the head of a run file for its runs and puts them into this machine's index; returns the newest id."""
+    """Asks the head of a run file for its runs and puts them into this machine's index; returns the newest id.
+
+    With a launcher that has a queue the nodes are known only while the job runs, so the index alone is asked.
+    """
     run = load(file)
+    if run.launcher.queue is not None:
+        return started_here(run)
     nodes = open_nodes(run)
     try:
         told = await nodes[run.cluster.head.name].call("read", "runs")
     finally:
         await nodes.close()
-    mine = [paths.checked_name(str(one["id"]), "run") for one in told["runs"] if one.get("name") == run.name]
+    known = {entry.get("id"): str(entry.get("file") or "") for entry in entries()}
+    named = [paths.checked_name(str(one["id"]), "run") for one in told["runs"] if one.get("name") == run.name]
+    # Before 2026-11-29 an entry had the path as it was typed, which does not say which file it was.
+    mine = [n for n in named if known.get(n) == whole_path(run) or not known.get(n, "").startswith("/")]
     if not mine:
         problem = Problem(
             f"{file}: {run.cluster.head.name} has no run of the name {run.name}",
-            why=f"{len(told['runs'])} runs of other names do." if told["runs"] else "",
-            do="allranks run FILE starts one",
+            why=_others(named, told["runs"]),
+            do="name the run by its id" if named else "allranks run FILE starts one",
         )
         raise BadInput(problem)
-    known = {entry.get("id") for entry in entries()}
     for run_id in mine:
         if run_id not in known:
             remember(run_id, run)
     return mine[0]
+
+
+def _others(named: Sequence[str], runs: Sequence[Any]) -> str:
+    """The runs that a head has, none of which is of the run file that was named."""
+    if named:
+        return f"{', '.join(named[:8])} has this name, but was started from another file."
+    return f"it has {len(runs)} runs of other names." if runs else ""
+
+
+def started_here(run: Run) -> str:
+    """The newest run that was started from here with this run's file and name. Raises BadInput if there is none."""
+    for one in entries():
+        if (one.get("file"), one.get("name")) == (whole_path(run), run.name):
+            return str(one["id"])
+    raise BadInput(
+        Problem(
+            f"{run.file}: no run of it was started from this machine",
+            why=f"{run.launch.with_} gives it nodes only while its job runs, so no other machine can be asked.",
+            do="allranks ps lists the runs that are known here; allranks run FILE starts one",
+        )
+    )
 
 
 def nodes_of(run_id: str) -> Nodes:
