@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import json
+import os
 import signal
+import stat
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import replace
@@ -99,7 +102,7 @@ def started_again(
     start, and with `more` sets."""
     if typed.file is not None:
         typed = replace(typed, file=str(Path(typed.file).resolve()))
-    words = [sys.executable, "-m", "allranks.cli", "run", "--yes", "--json"]
+    words = [sys.executable, "-m", "allranks.cli", "run", "--json"]
     for text in (*own, "resume=auto", *more):
         words += ["--set", text]
     for name in accept:
@@ -129,20 +132,38 @@ async def submit_or_abort(acquired: Acquired, view: LiveView, probe: bool | None
 
 
 class interrupts:
-    """Inside this context, Ctrl-C calls `action` and does not raise KeyboardInterrupt in the middle of other code."""
+    """Inside this context, Ctrl-C calls `action` and does not raise KeyboardInterrupt in the middle of other code. So
+    does a terminal that is closed, unless its SIGHUP is ignored (nohup)."""
 
     def __init__(self, action):
         self.action = action
 
     def __enter__(self):
         self.loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self.loop.add_signal_handler(number, self.action)
+        self.handlers = {signal.SIGINT: self.action, signal.SIGTERM: self.action}
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            self.handlers[signal.SIGHUP] = self.hang_up
+        for number, handler in self.handlers.items():
+            self.loop.add_signal_handler(number, handler)
         return self
 
     def __exit__(self, *_):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in self.handlers:
             self.loop.remove_signal_handler(number)
+
+    def hang_up(self):
+        leave_terminal()
+        self.action()
+
+
+def leave_terminal() -> None:
+    """Every write to a closed terminal fails, and what is undone says what it does: so that goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1, 2):
+        with contextlib.suppress(OSError):
+            if stat.S_ISCHR(os.fstat(number).st_mode):
+                os.dup2(nowhere, number)
+    os.close(nowhere)
 
 
 async def until_end(head: NodeProgram, run_id: str, view: LiveView) -> dict[str, Any]:

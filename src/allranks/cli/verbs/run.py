@@ -43,7 +43,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="leave out nodes that fail their check: spares take their places, otherwise fewer ranks train",
     )
-    parser.add_argument("-y", "--yes", action="store_true", help="do not ask")
+    # Nothing is asked; scripts may say so all the same, as with `stop` and `clean`.
+    parser.add_argument("-y", "--yes", action="store_true", help=argparse.SUPPRESS)
 
 
 def call(options: argparse.Namespace) -> int:
