@@ -69,6 +69,8 @@ def entry(name: str, parser: argparse.ArgumentParser) -> Entry:
     told = [(signature(formatter, one), formatter._expand_help(one) if one.help else "") for one in shown]
     words = [in_usage(formatter, one) for one in shown]
     words += ["VERB ..." for one in parser._actions if isinstance(one, argparse._SubParsersAction)]
+    if parser.usage is not None:  # that of `exec`, whose command comes after --
+        words = parser.usage.replace("[-h] ", "").split()[1:]
     indent = " " * (len(parser.prog) + 1)
     return Entry(name, wrapped([parser.prog, *words], indent), (parser.description or "").strip(), told)
 
@@ -87,6 +89,8 @@ def wrapped(words: list[str], indent: str, width: int = 84) -> str:
 
 def in_usage(formatter: argparse.HelpFormatter, action: argparse.Action) -> str:
     word = signature(formatter, action)[0]
+    if isinstance(action, argparse.BooleanOptionalAction):
+        word = " | ".join(action.option_strings)
     return f"[{word}]" if action.option_strings and not action.required else word
 
 
