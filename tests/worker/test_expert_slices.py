@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from types import SimpleNamespace
 
 import pytest
@@ -40,8 +41,18 @@ class Experts(Module):
         raise NotImplementedError
 
 
-class Transposed(Experts):
+class Dense(Experts):
+    """gpt-oss in transformers 4: `routing_weights` holds a weight for every expert, chosen or not."""
+
     def forward(self, hidden_states, router_indices=None, routing_weights=None):
+        raise NotImplementedError
+
+
+class Transposed(Dense):
+    """As transformers 5 marks its own: `use_experts_implementation` wraps the forward."""
+
+    @functools.wraps(Dense.forward)
+    def forward(self, *given, **named):
         raise NotImplementedError
 
 
@@ -59,6 +70,7 @@ def weight(shape, train=False):
     [
         (Experts(), True),
         (Transposed((4, 6, 8), (4, 6), (4, 8, 3), (4, 8)), True),  # with a bias of each expert
+        (Dense((4, 6, 8), (4, 6), (4, 8, 3), (4, 8)), False),
         (Scored(), False),
         (Experts((4, 6, 8), (6, 8)), False),
         (Experts((4, 6), (4, 8)), False),

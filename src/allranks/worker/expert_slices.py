@@ -24,6 +24,10 @@ FORMS = (
 )
 """Arguments of a forward that is known: tokens, and for each token its experts and their weights."""
 
+DENSE = FORMS[1]
+"""Before transformers marked such experts (`use_experts_implementation`, which wraps the forward), gpt-oss had these
+arguments with a weight for every expert, chosen or not."""
+
 HOOKS = 4
 """DeepSpeed's, for each module: before and after its forward pass, and what wraps its inputs and outputs."""
 
@@ -43,7 +47,10 @@ def _is_fused(module: Any) -> bool:
     shapes = [tuple(getattr(one, "ds_shape", one.shape)) for one in own]
     if any(len(shape) < 2 or shape[0] != count for shape in shapes) or max(map(len, shapes)) != 3:
         return False
-    return tuple(inspect.signature(type(module).forward).parameters)[1:] in FORMS
+    forward = type(module).forward
+    if tuple(inspect.signature(forward).parameters)[1:] == DENSE and not hasattr(forward, "__wrapped__"):
+        return False
+    return tuple(inspect.signature(forward).parameters)[1:] in FORMS
 
 
 def unfit(model: Any, modules: List[Any]) -> Optional[str]:
