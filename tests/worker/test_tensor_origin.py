@@ -82,3 +82,21 @@ def test_single_rows_are_not_worth_it() -> None:
     halves = [((rows, 1), [Stretch("a", 0, rows)]), ((rows, 1), [Stretch("b", 0, rows)])]
     assert joined(halves, 1) is None and len(joined(halves, 0)) == 2
     assert narrowed((rows + 1, 2), [Stretch("a", 0, 2 * rows + 2)], 1, 0, 1) is None
+
+
+def test_what_is_written_to_or_joined_in_an_unknown_way_has_no_origin() -> None:
+    import torch
+
+    traced = tensor_origin.tracer(torch)
+    one, other = (traced(name, (2, 3), torch.float32) for name in "ab")
+    assert one.contiguous().stretches == one.stretches == (Stretch("a", 0, 6),)
+    joined_rows = (Stretch("a", 0, 6), Stretch("b", 0, 6))
+    assert (
+        torch.cat([one, other]).stretches == torch.cat(tensors=[one, other], dim=0).stretches == joined_rows
+    )
+    assert torch.cat([one, other], axis=1).stretches is None  # type: ignore[call-overload]
+    view = one.view(6)
+    one[0] = other[0]
+    assert one.stretches is None and view.stretches is None and other.stretches == (Stretch("b", 0, 6),)
+    other.view(6).zero_()
+    assert other.stretches is None and other.names == {"b"}

@@ -15,6 +15,9 @@ from allranks.worker.weight_files import numel
 MOST_STRETCHES = 65_536
 """Of one tensor. A part of a parameter that is in more, single rows for example, is read faster as a whole."""
 
+KNOWN_ARGUMENTS = frozenset(("dim", "tensors", "input", "chunks", "split_size", "split_size_or_sections"))
+"""By name, of what joins and cuts. `axis` and `out` are others."""
+
 
 class Stretch(NamedTuple):
     """`length` values of a stored tensor in row-major order, from number `first` on."""
@@ -101,20 +104,59 @@ class Cursor:
         return found
 
 
+class Functions:
+    """torch's functions whose results are stretches of what they are given."""
+
+    def __init__(self, torch: Any):
+        self.joins = {torch.cat, torch.concat, torch.concatenate, torch.stack}
+        self.cuts = {torch.chunk, torch.split, torch.Tensor.chunk, torch.Tensor.split}
+        words = ("contiguous", "clone", "detach", "view", "reshape", "squeeze", "unsqueeze", "flatten")
+        self.same = {getattr(torch.Tensor, word) for word in words}
+        self.same |= {getattr(torch, word) for word in words if hasattr(torch, word)}
+
+    def follow(
+        self, func: Any, args: Any, kwargs: Any, inputs: List[Any], origins: List[Any], results: List[Any]
+    ) -> None:
+        """Gives the results their stretches, if they follow from those of the inputs, `origins`."""
+        one_type = len({one.dtype for one in (*inputs, *results)}) == 1
+        if not one_type or any(one.is_complex() for one in inputs):
+            return
+        shapes = [tuple(one.shape) for one in inputs]
+        if func in self.same and len(inputs) == len(results) == 1 and numel(shapes[0]) == results[0].numel():
+            results[0].stretches = origins[0]
+        elif set(kwargs) - KNOWN_ARGUMENTS:
+            return
+        elif func in self.joins and len(results) == 1:
+            dim = dimension(args, kwargs, 1, results[0].dim())
+            results[0].stretches = joined(list(zip(shapes, origins)), dim)
+        elif func in self.cuts and len(inputs) == 1:
+            dim, start = dimension(args, kwargs, 2, inputs[0].dim()), 0
+            for one in results:
+                length = one.shape[dim]
+                one.stretches = narrowed(shapes[0], origins[0], dim, start, length)
+                start += length
+
+
 def tracer(torch: Any) -> Callable[[str, Tuple[int, ...], Any], Any]:
     """A function (name, shape, dtype) that gives a tensor without values, which remembers where they are stored.
 
     Such a tensor has `stretches` (None once they are lost), and the `names` of all stored tensors that went in.
     """
-    joins = {torch.cat, torch.concat, torch.concatenate}
-    cuts = {torch.chunk, torch.split, torch.Tensor.chunk, torch.Tensor.split}
-    words = ("contiguous", "clone", "detach", "view", "reshape", "squeeze", "unsqueeze", "flatten")
-    same = {getattr(torch.Tensor, word) for word in words}
-    same |= {getattr(torch, word) for word in words if hasattr(torch, word)}
+    functions = Functions(torch)
 
     class Traced(torch.Tensor):
-        stretches: Optional[Tuple[Stretch, ...]] = None
         names: FrozenSet[str] = frozenset()
+        kept: Tuple[Optional[Tuple[Stretch, ...]], int] = None, 0
+
+        @property
+        def stretches(self) -> Optional[Tuple[Stretch, ...]]:
+            """None also once something has been written into the tensor, or into one that shares its memory."""
+            found, version = self.kept
+            return found if found is not None and version == self._version else None
+
+        @stretches.setter
+        def stretches(self, found: Optional[Tuple[Stretch, ...]]) -> None:
+            self.kept = found, self._version
 
         @classmethod
         def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -124,28 +166,13 @@ def tracer(torch: Any) -> Callable[[str, Tuple[int, ...], Any], Any]:
             if results and all(isinstance(one, Traced) for one in results):
                 inputs = [one for one in flat((*args, *kwargs.values())) if isinstance(one, torch.Tensor)]
                 names = frozenset().union(*(getattr(one, "names", ()) for one in inputs))
+                # The result may be the input itself, as that of `contiguous` is.
+                origins = [one.stretches if isinstance(one, Traced) else None for one in inputs]
                 for one in results:
                     one.names, one.stretches = names, None
-                if all(isinstance(one, Traced) and one.stretches is not None for one in inputs):
-                    follow(func, args, kwargs, inputs, results)
+                if None not in origins:
+                    functions.follow(func, args, kwargs, inputs, origins, results)
             return result
-
-    def follow(func: Any, args: Any, kwargs: Any, inputs: List[Any], results: List[Any]) -> None:
-        one_type = len({one.dtype for one in (*inputs, *results)}) == 1
-        if not one_type or any(one.is_complex() for one in inputs):
-            return
-        shapes = [tuple(one.shape) for one in inputs]
-        if func in same and len(inputs) == len(results) == 1 and numel(shapes[0]) == results[0].numel():
-            results[0].stretches = inputs[0].stretches
-        elif (func in joins or func is torch.stack) and len(results) == 1:
-            dim = dimension(args, kwargs, 1, results[0].dim())
-            results[0].stretches = joined([(tuple(one.shape), one.stretches) for one in inputs], dim)
-        elif func in cuts and len(inputs) == 1:
-            dim, start = dimension(args, kwargs, 2, inputs[0].dim()), 0
-            for one in results:
-                length = one.shape[dim]
-                one.stretches = narrowed(shapes[0], inputs[0].stretches, dim, start, length)
-                start += length
 
     def traced(name: str, shape: Tuple[int, ...], dtype: Any) -> Any:
         tensor = torch.empty(shape, dtype=dtype, device="meta").as_subclass(Traced)
