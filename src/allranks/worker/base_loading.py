@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 import socket
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Optional, Tuple
 
 from allranks.core.rank_events import BASE_BYTES
 from allranks.core.text import printable
@@ -40,6 +40,9 @@ SAID_LENGTH = 400
 STOCK_BYTES = 512 << 20
 """Of stored tensors that the library's own function gets at a time."""
 
+MORE_FILES = "one of them has more files"
+"""transformers 4 loads file by file: a rank may be at its end while another has one more."""
+
 
 class BaseUnreadable(RuntimeError):
     """The base model's files are damaged, or not the same on every node. Raised on every rank."""
@@ -48,10 +51,11 @@ class BaseUnreadable(RuntimeError):
 class Attempt:
     """One `from_pretrained` with allranks' functions in the place of the library's."""
 
-    def __init__(self, rank: Rank):
+    def __init__(self, rank: Rank, gives_buffers: bool):
+        """`gives_buffers`: the library loads a buffer without the parameters of its module."""
         import torch
 
-        self.rank, self.torch = rank, torch
+        self.rank, self.torch, self.gives_buffers = rank, torch, gives_buffers
         self.files = Files()
         self.trace = tensor_origin.tracer(torch)
         self.depth = 1
@@ -142,6 +146,7 @@ class Attempt:
         elif self.doubt is not None:
             told["doubt"] = self.doubt
         answers = collective.texts_of_all(told, ANSWER_BYTES)
+        raise_other_models(answers, "end", MORE_FILES)
         raise_faults(answers)
         raise_other_models(answers, "outline", "its config.json or its libraries build other parameters")
         for number, answer in enumerate(answers):
@@ -176,8 +181,12 @@ class Attempt:
         if not CONSTRUCTION.is_agreed:
             return
         left = CONSTRUCTION.left_blank(loaded[0] if isinstance(loaded, tuple) else loaded)
-        if any(collective.of_all(left is not None)):
-            raise Doubt("%s is not in the files" % (left or "another rank's parameter"))
+        told = {"host": socket.gethostname()[:60], "left": printable(left or "", SAID_LENGTH), "end": True}
+        answers = collective.texts_of_all(told, ANSWER_BYTES)
+        raise_other_models(answers, "end", MORE_FILES)
+        for answer in answers:
+            if answer["left"]:
+                raise Doubt("%s is not in the files" % answer["left"])
 
     # -- this rank's own work --
 
@@ -188,13 +197,13 @@ class Attempt:
         known.update(name for name, _ in model.named_buffers())
         found = {name: tensor for name, tensor in tensors.items() if name in known}
         special = partition_plan.names_of_special_modules(model)
-        if not config:
+        if not self.gives_buffers:
             special |= partition_plan.modules_with_buffers(model, found)
         plan = partition_plan.plan(model, found, self.files, group_of, special)
         tied = set(getattr(model, "all_tied_weights_keys", None) or {})
         left = {name: one for name, one in model.named_parameters() if name not in found and name not in tied}
         if left and config:  # else the library goes on with random values, and a warning
-            self.files.check_index()
+            self.files.check_index(near(left, getattr(model, "base_model_prefix", "")))
             blank = [name for name, one in left.items() if CONSTRUCTION.is_blank(one)]
             if blank:  # only the library makes values for what is in no file
                 raise Doubt("%s is not in the files" % blank[0])
@@ -284,6 +293,23 @@ def told_as(error: Exception) -> str:
     """An error as one printable line. Names and types in it come from files that somebody else wrote."""
     known = isinstance(error, (CannotRead, Doubt))
     return printable(str(error) if known else "%s: %s" % (type(error).__name__, error), SAID_LENGTH)
+
+
+def near(left: Iterable[str], prefix: str) -> Callable[[str], bool]:
+    """Whether a stored name may be a part of one of these parameters: it is of the same module, or of one inside, also
+    if a conversion joins several or gives them other names."""
+    start = prefix + "."
+
+    def bare(name: str) -> str:
+        return name[len(start) :] if prefix and name.startswith(start) else name
+
+    modules = {bare(name).rpartition(".")[0] or bare(name) for name in left}
+
+    def is_near(name: str) -> bool:
+        parts = bare(name).split(".")
+        return any(".".join(parts[:count]) in modules for count in range(1, len(parts) + 1))
+
+    return is_near
 
 
 def check_whole(plan: Plan) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import sys
 from typing import Any, Dict, Optional
@@ -25,13 +26,15 @@ KNOWN = frozenset({
     "_load_from_state_dict", "_metadata", "_modules", "_weight_conversions", "append", "copy", "copy_",
     "deepspeed", "dict", "discard", "distributed", "get", "get_rank", "getattr",
     "is_deepspeed_zero3_enabled", "items", "keys", "len", "named_buffers", "named_parameters", "nn",
-    "no_grad", "set", "state_dict", "torch", "zero",
+    "no_grad", "set", "startswith", "state_dict", "torch", "zero",
     # since 5.23 rank 0 sends the buffers
     "broadcast", "contiguous", "current_device_name", "deepspeed.accelerator", "dtype", "empty", "get_accelerator",
     "shape", "to",
 })  # fmt: skip
 """The names that transformers' `_load_state_dict_into_zero3_model` may use; with any other name, `Loader` does not
 take its place."""
+ARGUMENTS = (), ("load_config",)
+"""What it may take after the model and the values: nothing since transformers 4.51, its configuration since 5.0."""
 
 
 class Loader:
@@ -40,14 +43,17 @@ class Loader:
     def __init__(self, rank: Rank, module: Any):
         self.rank, self.module = rank, module
         self.attempt: Optional[Attempt] = None
+        self.gives_buffers = False
+        """Whether the library loads a buffer without the parameters of its module: since transformers 5.6."""
 
     def cover(self) -> None:
         module = self.module
         model = module.PreTrainedModel
         read, into = module.load_state_dict, module._load_state_dict_into_zero3_model
-        if not names_of(into) <= KNOWN:
+        if not names_of(into) <= KNOWN or tuple(inspect.signature(into).parameters)[2:] not in ARGUMENTS:
             self.note("loader stock: this version of transformers loads in a way not known here")
             return
+        self.gives_buffers = "named_buffers" in names_of(into)
         pretrained = model.__dict__["from_pretrained"].__func__
         # Since 5.23 only rank 0 reads values. Before, a caller that asks for `meta` only wants to see the names.
         places = ("cpu", "meta") if "broadcast" in names_of(into) else ("cpu",)
@@ -123,14 +129,14 @@ class Loader:
                 self.attempt.depth -= 1
         if not self.is_due(kwargs):
             return original(cls, *args, **kwargs)
-        attempt, loaded = Attempt(self.rank), None
+        attempt, loaded = Attempt(self.rank, self.gives_buffers), None
         try:
             self.attempt = attempt
             with CONSTRUCTION.skipping():
                 loaded = original(cls, *args, **kwargs)
                 attempt.check_given(loaded)
             self.rank.notes.extend(CACHE_NOTE + text for text in attempt.cached.unused)
-            self.note(attempt.note if attempt.own_count else NOT_AT_IT)
+            self.note(attempt.note if attempt.own_count or attempt.stock_count else NOT_AT_IT)
             return loaded
         except Doubt as doubt:
             why, loaded = str(doubt), None
@@ -153,10 +159,13 @@ class Loader:
 
 
 def names_of(function: Any) -> set:
-    """The names that a function and the functions inside it use of others."""
-    code, found = function.__code__, set(function.__code__.co_names)
-    for inner in code.co_consts:
-        found.update(getattr(inner, "co_names", ()))
+    """The names that a function uses of others, and all functions and comprehensions inside it: since Python 3.12 a
+    comprehension is a part of the function around it."""
+    found, codes = set(), [function.__code__]
+    while codes:
+        code = codes.pop()
+        found.update(code.co_names)
+        codes += [inner for inner in code.co_consts if hasattr(inner, "co_names")]
     return found
 
 

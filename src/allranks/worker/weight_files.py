@@ -12,7 +12,7 @@ import hashlib
 import json
 import os
 import time
-from typing import Any, Dict, Iterable, List, NamedTuple, Tuple
+from typing import Any, Callable, Dict, Iterable, List, NamedTuple, Tuple
 
 ITEM_BYTES = {
     "F64": 8, "F32": 4, "F16": 2, "BF16": 2, "I64": 8, "I32": 4, "I16": 2, "I8": 1, "U8": 1, "BOOL": 1,
@@ -130,9 +130,9 @@ class Files:
         """(path, size, mtime in ns) of each file."""
         return [(os.path.abspath(path), seen[2], seen[3]) for path, seen in zip(self.paths, self._seen)]
 
-    def check_index(self) -> None:
-        """Raises CannotRead if the index beside the files promises a tensor in one of them that no file holds: then
-        they are of different versions of a model."""
+    def check_index(self, is_wanted: Callable[[str], bool]) -> None:
+        """Raises CannotRead if the index beside the files promises a tensor that the model wants in one of them, and no
+        file holds it: then they are of different versions of a model."""
         places = {os.path.basename(path): path for path in self.paths}
         path = os.path.join(os.path.dirname(self.paths[0]) if self.paths else "", INDEX)
         try:
@@ -143,7 +143,7 @@ class Files:
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise CannotRead("%s: %s" % (path, error)) from error
         for name, file in sorted(promised.items()):
-            if file in places and name not in self.tensors:
+            if file in places and name not in self.tensors and is_wanted(name):
                 raise CannotRead("%s does not hold %s, which %s promises" % (places[file], name, INDEX))
 
     def sample(self, names: List[str]) -> str:

@@ -79,7 +79,20 @@ class Construction:
             if self._is_on:
                 vote = SKIPPING if self._is_known and type(zero) is init else SENDING
             votes = collective.of_all(vote)
+        self._add_gpu()
         self.is_agreed, self._skips = min(votes) > OTHERWISE, min(votes) == SKIPPING
+
+    def _add_gpu(self) -> None:
+        """The first `zero.Init` of a process may be what begins with the GPU: its generator was not looked at before.
+        Its offset counts what was drawn since it was seeded."""
+        import torch
+
+        states = random_states()
+        if self._is_on and len(states) > len(self._random):
+            generator: Any = torch.cuda.default_generators[torch.cuda.current_device()]
+            offset = generator.get_offset() if hasattr(generator, "get_offset") else None
+            self.draws = self.draws or offset != 0
+            self._random = [*self._random, *states[1:]]
 
     @contextlib.contextmanager
     def skipping(self) -> Iterator[None]:
