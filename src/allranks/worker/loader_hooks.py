@@ -34,7 +34,7 @@ KNOWN = frozenset({
 """The names that transformers' `_load_state_dict_into_zero3_model` may use; with any other name, `Loader` does not
 take its place."""
 ARGUMENTS = (), ("load_config",)
-"""What it may take after the model and the values: nothing since transformers 4.51, its configuration since 5.0."""
+"""Its arguments after the model and the values: none since transformers 4.51, the configuration since 5.0."""
 
 
 class Loader:
