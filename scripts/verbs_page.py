@@ -12,10 +12,10 @@ from allranks.cli import build_parser
 
 EXIT_CODES = (
     ("0", "fine"),
-    ("1", "an error stops the launch, or the run failed"),
+    ("1", "an error was found, the run failed, `diagnose` named a cause, or you answered no"),
     ("2", "bad input: nothing was started"),
-    ("3", "it could not be told"),
-    ("4", "a fault of allranks"),
+    ("3", "unknown: a node did not answer, or a fact could not be read"),
+    ("4", "a bug in allranks"),
 )
 HEAD = """# Verbs
 

@@ -21,7 +21,7 @@ from allranks.core.errors import AllranksError, BadInput, Blocked, Problem
 ORDER = ("init", "check", "probe", "plan", "run", "ps", "watch", "logs", "stop", "diagnose", "checkpoints")
 """The order of the verbs in the help: that of a run's life. All other verbs come after them."""
 
-EPILOG = """exit codes: 0 fine, 1 an error was found or the run failed, 2 bad input, 3 unknown, 4 a fault of allranks.
+EPILOG = """exit codes: 0 fine, 1 an error was found or the run failed, 2 bad input, 3 unknown, 4 a bug in allranks.
 `allranks init` writes a run file; `allranks run FILE` does the rest, or `allranks run -- torchrun train.py`."""
 
 
@@ -203,7 +203,7 @@ def called(parser: argparse.ArgumentParser, options: argparse.Namespace) -> int:
 
 
 def say_fault(error: Exception, as_json: bool) -> int:
-    """Prints the traceback of an unforeseen exception, which is a fault of allranks, for the person who fixes it."""
+    """Prints the traceback of an unforeseen exception, which is a bug in allranks, for the person who fixes it."""
     import traceback
 
     from allranks.core.text import spelt_out
@@ -211,7 +211,7 @@ def say_fault(error: Exception, as_json: bool) -> int:
     # A message may contain text from a node, so it is data here, too, line by line.
     for line in "".join(traceback.format_exception(error)).splitlines():
         print(spelt_out(line), file=sys.stderr)
-    return say_error(AllranksError(f"a fault of allranks: {type(error).__name__}: {error}"), as_json)
+    return say_error(AllranksError(f"a bug in allranks: {type(error).__name__}: {error}"), as_json)
 
 
 def say_error(error: AllranksError, as_json: bool) -> int:

@@ -44,10 +44,14 @@ def add_file(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="KEY=VALUE",
-        help="change one key of the run file, e.g. train.llamafactory.max_steps=50",
+        help="change one key of the run file, e.g. train.llamafactory.max_steps=50; may be repeated",
     )
     parser.add_argument(
-        "--accept", action="append", default=[], metavar="ID", help="ignore this finding and continue"
+        "--accept",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="ignore this finding and continue; may be repeated",
     )
 
 

@@ -1,6 +1,6 @@
 """The errors that cross rooms. Each knows the exit code that a verb ends with.
 
-Exit codes: 0 fine, 1 blocked or the run failed, 2 bad input, 3 could not tell, 4 a fault of allranks.
+Exit codes: 0 fine, 1 blocked or the run failed, 2 bad input, 3 could not tell, 4 a bug in allranks.
 """
 
 from __future__ import annotations

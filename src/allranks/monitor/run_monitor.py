@@ -159,7 +159,7 @@ class Watch:
                     verdict=WARN,
                     saw=f"the detector {name} failed: {self.faulty[name]}",
                     why="what it looks for would not be seen in this run.",
-                    fix="a fault of allranks: report it with the run's journal.",
+                    fix="a bug in allranks: report it with the run's journal.",
                 )
             ]
 

@@ -194,5 +194,5 @@ def failed(run: RunState, blocking: Sequence[Finding], fault: str) -> Diagnosis:
     return replace(
         found,
         evidence=(*found.evidence, clean(f"the judgement of this run failed: {fault}")),
-        fix=f"{found.fix} A fault of allranks: report it with the run's journal.",
+        fix=f"{found.fix} A bug in allranks: report it with the run's journal.",
     )

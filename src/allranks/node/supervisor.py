@@ -115,7 +115,7 @@ class Supervisor:
                 self._wait(TURN_SECONDS)
                 self._turn()
         except BaseException:
-            # A fault of allranks must not leave unwatched ranks. The report comes last: a disk may have failed.
+            # A bug in allranks must not leave unwatched ranks. The report comes last: a disk may have failed.
             stopped = self._stopping(self.grace_seconds).run()
             self._tell(node_events.Swept(why="the supervisor failed", **stopped))
             self._say(traceback.format_exc())

@@ -91,7 +91,7 @@ An exception in the keeper, the process on the head that watches the run.
 Nothing watches the run now, so allranks stops it. Everything that it saved is kept.
 
 ## What to do
-It is a fault of allranks. Report it with the trace in the finding's evidence.
+It is a bug in allranks. Report it with the trace in the finding's evidence.
 
 Topic: ends
 """,
@@ -153,7 +153,7 @@ An exception in a detector, the code that looks for one kind of trouble in the e
 This run is no longer checked for this kind of trouble; the other detectors continue.
 
 ## What to do
-It is a fault of allranks: report it with the journal of the run.
+It is a bug in allranks: report it with the journal of the run.
 
 Topic: ends
 """,

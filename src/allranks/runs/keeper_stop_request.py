@@ -123,6 +123,6 @@ def fault(node: str, error: BaseException, trace: str) -> Finding:
         where=Where(node=node),
         saw=f"the keeper failed: {type(error).__name__}: {error}",
         why="nothing watches the run now, so allranks stops it.",
-        fix="a fault of allranks: report it with the evidence below.",
+        fix="a bug in allranks: report it with the evidence below.",
         evidence=tuple(trace.splitlines()[-12:]),
     )

@@ -39,7 +39,7 @@ Topic: settings
 
 ## How it is found
 The first words of train.command, or of the command after `--`: variables, python, and the launchers of
-docs/scripts.md with their options.
+docs/commands.md with their options.
 
 ## Why it matters
 allranks starts torchrun on every node, with the training environment's own Python. Nodes, ranks, ports and

@@ -128,7 +128,7 @@ def launcher_table() -> str:
     for one in sorted(launchers.every(), key=lambda one: (not one.starts, one.name)):
         keys = ", ".join(f"`{key}`" for key in one.keys) or "–"
         needs = f"`{one.program}`" if one.program else "–"
-        starts = one.says if one.starts else f"Rendered alone: {one.says[0].lower()}{one.says[1:]}"
+        starts = one.says if one.starts else f"Only for `plan --render`: {one.says[0].lower()}{one.says[1:]}"
         rows.append(f"| `{one.name}` | {starts} | {keys} | {needs} |")
     return (
         "## Launchers\n\nThe possible values of `launch.with`, and what is rendered alone: `plan --render` "

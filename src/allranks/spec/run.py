@@ -115,11 +115,13 @@ class Run:
         choice(("asyncssh", "openssh")), "`openssh` is for Kerberos and second factors.", "asyncssh"
     )
     same_host: bool = key(
-        boolean, "Several nodes may be one machine; names without an address are this one.", False
+        boolean,
+        "Several nodes may be on one machine. A node without an address is then on this machine.",
+        False,
     )
     answer_seconds: int = key(
         integer(5, 3600, "number of seconds", 240),
-        "How long a node may take to say what it is; then it counts as one that could not be asked.",
+        "The time limit for a node's answer to the check. After that the node counts as unreachable.",
         240,
     )
     network: Network = key(None, "How the ranks find and reach each other.", Network(), unset="all automatic")
@@ -134,7 +136,7 @@ class Run:
     env: Mapping[str, str] = key(read_env, "Variables of every rank; values are taken as written.", {})
     secrets: tuple[str, ...] = key(
         listed(text(validate.secret, "such as HF_TOKEN", validate.VARIABLE), "[HF_TOKEN]"),
-        "Variables whose values come from the environment of allranks and appear in no file.",
+        "Names of variables, such as `HF_TOKEN`. Their values come from your shell and are never written to a file.",
         (),
         form="a list of names",
     )

@@ -135,7 +135,7 @@ class Environment:
     activate: str | None = key(PATH, "A script that is sourced first.", None)
     lock: str | None = key(
         own_path,
-        "Every node builds a virtual environment of it with `python`, once. A relative path begins at the run "
+        "Every node builds a virtual environment from it with `python`, once. A relative path begins at the run "
         "file's folder.",
         None,
         form="a requirements file",
@@ -264,10 +264,10 @@ class Launch:
     )
     address: str | None = key(
         LINE,
-        "Where the dashboard of a Ray cluster listens that runs already, as the head node reaches it.",
+        "The dashboard of a running Ray cluster, as the head node reaches it.",
         None,
         form="`host:port`, `auto`",
-        unset="none: the run brings a cluster of its own",
+        unset="none: the run starts its own cluster",
     )
     extra: tuple[str, ...] = key(WORDS, "Further options of the launcher.", ())
     inside: bool = False
@@ -301,8 +301,8 @@ class Train:
     )
     command: tuple[str, ...] = key(
         None,
-        "A script for torchrun and its arguments, or `-m` and a module. Launchers before it become keys, and that is "
-        "said (docs/scripts.md).",
+        "A script for torchrun and its arguments, or `-m` and a module. The options of a launcher before it "
+        "become keys of the run file, and a note lists them (docs/commands.md).",
         (),
         form=WORDS.form,
         unset="",
@@ -383,7 +383,7 @@ class Alerts:
     )
     level: str = key(
         choice((WARN, BLOCK, "end")),
-        "The least that is sent. `warn`: warnings, errors, unknowns and the run's end. `block`: errors and the end. "
-        "`end`: the end alone.",
+        "The lowest level that is sent. `warn`: warnings, errors, unknowns and the run's end. `block`: errors and the "
+        "end. `end`: the end alone.",
         WARN,
     )

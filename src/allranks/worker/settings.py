@@ -35,7 +35,7 @@ def data(rank: Rank, parameters: Iterable[Any]) -> Dict[str, Any]:
     if first is None or first.digest is None:
         return {}
     engine = rank.engine() if rank.engine is not None else None
-    # None is a fault of allranks: then nothing is reported.
+    # None is a bug in allranks: then nothing is reported.
     if digest.shares_batches(engine, parameters) is not False:
         return {}
     found = {"data_digest": first.digest}

@@ -46,10 +46,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--save-facts", metavar="DIR", help="record the facts of each node in DIR")
     parser.add_argument(
-        "--only", action="append", default=[], metavar="ID", help="show only this check's findings"
+        "--only",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="show only this check's findings; may be repeated",
     )
     parser.add_argument(
-        "--skip", action="append", default=[], metavar="ID", help="leave this check's findings out"
+        "--skip",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="leave this check's findings out; may be repeated",
     )
     parser.add_argument("--passing", metavar="FILE", help="write the nodes that are ready as a hostfile")
     parser.add_argument(

@@ -15,7 +15,7 @@ PLACE = "a folder, node:/path, a run's id, or its run file"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    kinds = parser.add_subparsers(dest="kind", metavar="KIND", required=True)
+    kinds = parser.add_subparsers(dest="kind", metavar="VERB", required=True)
     for add in (_list, _fetch, _verify, _prune, _export):
         add(kinds)
 

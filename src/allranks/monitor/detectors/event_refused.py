@@ -10,7 +10,7 @@ The value of the field is not known. The rank still counts as alive. While its s
 also counts as moving, so that a stall of it is not seen.
 
 ## What to do
-If your script writes into allranks' own files of the run, change that. Otherwise it is a fault of allranks: report it
+If your script writes into allranks' own files of the run, change that. Otherwise it is a bug in allranks: report it
 with this line.
 
 Topic: training
@@ -34,5 +34,5 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
         saw=f"an event has a wrong field, which is left out: {event.payload.why}.",
         expected="events as this version writes them",
         why="what it told is not known; the rank counts as alive, and a stall of it may not be seen.",
-        fix="if the script writes into the run's own files, let it stop that; else report it as a fault of allranks.",
+        fix="if the script writes into the run's own files, let it stop that; else report it as a bug in allranks.",
     )
