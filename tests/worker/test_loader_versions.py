@@ -8,8 +8,12 @@ from typing import Any
 import pytest
 
 from allranks.worker import base_loading, collective, loader_hooks
+from allranks.worker.base_cache import Damaged
 from allranks.worker.base_loading import Attempt, BaseUnreadable, near
+from allranks.worker.cached_reading import CachedReading
 from allranks.worker.partition_plan import Doubt
+from allranks.worker.partition_reading import Differs
+from allranks.worker.weight_files import CannotRead
 from allranks.worker.zero_construction import CONSTRUCTION
 
 
@@ -89,6 +93,33 @@ def test_a_rank_at_its_end_hears_of_one_that_has_another_file(answers: list[dict
     answers[1:] = [{"host": "c", "left": "a.weight", "end": True}]
     with pytest.raises(Doubt, match=r"a\.weight is not in the files"):
         attempt.check_given(None)
+
+
+@pytest.mark.parametrize(
+    ("error", "is_refused"),
+    [(Damaged("torn"), True), (Differs("a"), True), (CannotRead("its scales"), False)],
+)
+def test_a_good_part_of_the_cache_outlives_a_base_that_cannot_be_read(
+    error: Exception, is_refused: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refused: list[str] = []
+    part = SimpleNamespace(read=None, check=lambda: None, close=lambda: None)
+    cache: Any = SimpleNamespace(
+        part=lambda layout: part, refuse=lambda layout, why: refused.append(why), notes=[]
+    )
+    reading = CachedReading(SimpleNamespace(), SimpleNamespace())  # type: ignore[arg-type]
+
+    def fill_all(*given: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(reading, "fill_all", fill_all)
+    plan: Any = SimpleNamespace(own=[])
+    if is_refused:
+        assert reading.from_cache(cache, {}, plan, None, lambda count: None) is False
+    else:
+        with pytest.raises(CannotRead, match="its scales"):
+            reading.from_cache(cache, {}, plan, None, lambda count: None)
+    assert bool(refused) == is_refused
 
 
 def test_a_rank_with_another_file_hears_of_one_at_its_end(

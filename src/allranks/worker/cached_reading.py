@@ -12,7 +12,7 @@ from allranks.worker.base_cache import Cache, Damaged
 from allranks.worker.block_scales import Scales
 from allranks.worker.partition_plan import Own, Plan
 from allranks.worker.rank_identity import RankIdentity
-from allranks.worker.weight_files import CannotRead, Files
+from allranks.worker.weight_files import Files
 
 CACHE = "cache"
 DONE = ("read from it", "written to it")
@@ -69,7 +69,8 @@ class CachedReading:
     def from_cache(
         self, cache: Cache, layout: Dict[str, Any], plan: Plan, scales: Optional[Scales], tell: Tell
     ) -> bool:
-        """Whether the parts hold what the cache has for them. If not, the bytes that it reported are taken back."""
+        """Whether the parts hold what the cache has for them. If not, the bytes that it reported are taken back. Raises
+        CannotRead for the base's own files: the scales of one in fp8 are read from there in any case."""
         part = cache.part(layout)
         if part is None:
             return False
@@ -84,7 +85,7 @@ class CachedReading:
             self.fill_all(plan.own, scales, tells, part.read)
             part.check()
             partition_reading.compare_samples(plan.own, self.files, scales)
-        except (Damaged, CannotRead) as error:
+        except (Damaged, partition_reading.Differs) as error:
             cache.refuse(layout, str(error))
             tell(-sum(told))
             return False

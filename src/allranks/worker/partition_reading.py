@@ -61,6 +61,10 @@ def fill(one: Own, files: Files, scales: Optional[Scales], tell: Callable[[int],
             target[done:].zero_()
 
 
+class Differs(CannotRead):
+    """A part that does not hold what its file does."""
+
+
 def bytes_of(own: List[Own], files: Files) -> int:
     """As they are stored."""
     return sum(
@@ -71,7 +75,7 @@ def bytes_of(own: List[Own], files: Files) -> int:
 
 
 def compare_samples(own: List[Own], files: Files, scales: Optional[Scales]) -> None:
-    """Raises CannotRead if a sampled value of a part is not what safetensors' own reader finds in the file."""
+    """Raises Differs if a sampled value of a part is not what safetensors' own reader finds in the file."""
     chosen = [own[number * len(own) // SAMPLED_PARTS] for number in range(min(SAMPLED_PARTS, len(own)))]
     if len(own) <= SAMPLED_PARTS:
         chosen = own
@@ -97,7 +101,7 @@ def compare(one: Own, stored: Callable[[str], Any], scales: Optional[Scales]) ->
             wanted = wanted.to(one.part.dtype)
             found = one.part.detach()[(places + done).to(one.part.device)].cpu()
             if not torch.equal(wanted.view(torch.uint8), found.view(torch.uint8)):
-                raise CannotRead("%s is not what its file holds" % one.name)
+                raise Differs("%s is not what its file holds" % one.name)
         done += stretch.length
 
 
