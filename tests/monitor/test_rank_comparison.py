@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from allranks.core import BLOCK, WARN, Event
-from allranks.monitor import rank_comparison
+from allranks.monitor import rank_comparison, start_patience
 from allranks.monitor.rank_comparison import by_flight, odd_one
 from allranks.monitor.verdict import verdict
 from tests.monitor.told import LOADS, MERGES, WAITS, Stall, stalled
@@ -206,11 +206,21 @@ def test_a_process_that_its_control_group_froze_is_stopped():
 # ---- when a run is stopped for it ----
 
 
-def held_up_for(seconds, timeout, steps=1000):
+def held_up_for(seconds, timeout, steps=1000, later=(9, 8, 9), frames=MERGES):
+    """`later`: the numbers of the collectives when the ranks are asked once more, as the keeper does it; `frames`: the
+    stack of rank 1 then."""
     stall = stalled(WAITS, MERGES, WAITS, steps=steps)
     for rank, number in enumerate((9, 8, 9)):
         stall.flight(rank, (0, number, REDUCE, {"timeout_seconds": timeout}))
-    stall.wait(64, 50 + seconds, each=4)
+    for second in range(64, 50 + seconds, 4):
+        stall.second(second, 50)
+        if start_patience.due(stall.watch.run, float(second)):
+            stall.asked = float(second)
+            event = Event(stall.asked, "evidence", "n0", None, {"why": "still", "quiet": True})
+            stall.watch.add(event)
+            for rank, (number, stack) in enumerate(zip(later, (WAITS, frames, WAITS), strict=True)):
+                stall.stack(rank, stack)
+                stall.flight(rank, (0, number, REDUCE, {"timeout_seconds": timeout}))
     return stall
 
 
@@ -218,7 +228,14 @@ def held_up_for(seconds, timeout, steps=1000):
 def test_a_rank_may_hold_up_the_others_for_as_long_as_the_user_has_set(timeout, at):
     stall = held_up_for(at + 20, timeout)
     blocked = [when for when, f in stall.named("rank-holds-up") if f.verdict == BLOCK]
-    assert blocked and blocked[0] == pytest.approx(50 + at, abs=5)
+    assert blocked and blocked[0] == pytest.approx(50 + at, abs=10)
+
+
+@pytest.mark.parametrize(("later", "frames"), [((19, 18, 19), MERGES), ((9, 9, 9), WAITS)])
+def test_a_run_is_not_stopped_for_what_its_ranks_did_ten_minutes_ago(later, frames):
+    """They answer once more before it: their collectives have advanced, or the rank waits as the others do."""
+    said = held_up_for(720, None, later=later, frames=frames).named("rank-holds-up")
+    assert said and {f.verdict for _, f in said} == {WARN}
 
 
 def test_after_the_last_step_one_rank_may_merge_for_long():

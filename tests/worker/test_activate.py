@@ -87,6 +87,38 @@ def test_a_script_that_chains_the_excepthook_is_told_once(node):
     assert len(told.all("exception")) == 1 and told.log.startswith("mine\nTraceback")
 
 
+PRINTED = """
+import ctypes, sys, threading
+
+def printed():
+    try:
+        1 / 0
+    except ZeroDivisionError:
+        sys.excepthook(*sys.exc_info())
+
+def fails_below_c():
+    # ctypes prints an exception of a callback by PyErr_Print, or by sys.unraisablehook
+    ctypes.CFUNCTYPE(None)(lambda: 1 / 0)()
+
+thread = threading.Thread(target=printed)
+thread.start()
+thread.join()
+printed()
+fails_below_c()
+try:
+    1 / 0
+except ZeroDivisionError as error:
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    sys.excepthook(type(error), error, error.__traceback__)
+"""
+
+
+def test_an_exception_that_is_only_printed_is_not_the_end(node):
+    told = node.run(PRINTED)
+    assert told.code == 0 and told.kinds == ["start", "end"] and told.one("end") == {"code": 0}
+    assert told.log.count("ZeroDivisionError") >= 3
+
+
 def test_an_exception_that_cannot_be_printed(node):
     told = node.run("class Bad(Exception):\n    def __str__(self): raise OSError('x')\nraise Bad()")
     assert told.one("exception")["message"] == "(its text could not be made: OSError)"

@@ -119,6 +119,8 @@ def _change_phase(run: RunState, rank: RankState, phase: str, at: float) -> None
         heard = run.arrived - (rank.phase_heard_at or run.arrived)
         took = max(heard, min(at - rank.phase_at, heard + AWAY_SECONDS))
         run.longest[rank.phase] = max(run.longest.get(rank.phase, 0.0), took)
+    if rank.phase == "done" and phase not in ("done", "evaluating", "saving"):
+        rank.begin_anew()
     rank.prepared = rank.prepared or phase in ("preparing", "training", "evaluating")
     rank.phase, rank.phase_at, rank.phase_heard_at = phase, at, run.arrived
 

@@ -91,6 +91,13 @@ class RankState:
     ended_heard_at: Optional[float] = None
     """When its end was first heard, by the watcher's own clock."""
 
+    def begin_anew(self) -> None:
+        """Another training begins in the same process: the pace and the losses of the one before say nothing of it."""
+        self.steps_seen, self.first_losses = 0, []
+        self.nan_steps, self.nan_since = 0, None
+        for kept in (self.seconds, self.data_seconds, self.own_seconds, self.tokens, self.losses):
+            kept.clear()
+
     @property
     def code(self) -> Optional[int]:
         """The exit code: the kernel's (negative for a signal), else Python's; None while it lives."""

@@ -49,6 +49,8 @@ def due(run: RunState, now: float) -> str:
     memory["ticked"] = now
     moved = run.moved_at
     first = None if moved is None else _first_look(run)
+    if moved is not None and memory.pop("once more", False):
+        return _why(now - moved)
     if moved is None or first is None or now - moved < first or _is_answered(run, moved):
         return ""
     looked, still = run.looked_at, now - moved
@@ -58,6 +60,11 @@ def due(run: RunState, now: float) -> str:
     before = [at for at in (looked, run.asked_at) if at is not None]
     apart = max(APART_SECONDS, RANK_SECONDS * len(run.ranks))
     return _why(still) if not before or now - max(before) >= apart else ""
+
+
+def ask_once_more(run: RunState) -> None:
+    """All ranks are asked with the next tick, although a rank was named: before a finding stops the run."""
+    run.memory_of("looking")["once more"] = True
 
 
 def is_fresh(run: RunState, now: float, seconds: float = FRESH_SECONDS) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 EXCEPTION_SECONDS = 5.0
 FLIGHT_SECONDS = 1.0
+PROGRAM = ("<module>", "_run_module_as_main")
+"""The outermost frame of a program: of a script, and of a module that `python -m` starts."""
 END_SECONDS = 5.0
 """How long the end waits for the disk. A healthy disk takes the event in less than a millisecond."""
 
@@ -32,6 +34,8 @@ class ExitHooks:
         self.told: Optional[BaseException] = None
         self.ended = False
         self._hook: Any = None
+        self._printed: Optional[BaseException] = None
+        """The last one that was only printed: the program went on."""
 
     def install(self) -> None:
         """Chains into sys.excepthook, sys.exit, os._exit and atexit. The previous hooks are still called."""
@@ -43,7 +47,10 @@ class ExitHooks:
         before = sys.excepthook
 
         def excepthook(kind: Any, value: Any, trace: Any) -> None:
-            self.tell(value, trace)
+            if ends_the_program():
+                self.tell(value, trace)
+            else:
+                self._printed = value
             before(kind, value, trace)
 
         self._hook = sys.excepthook = excepthook
@@ -82,7 +89,7 @@ class ExitHooks:
     def at_exit(self) -> None:
         """The interpreter ends. If the script replaced our hook, an exception may not have been reported yet."""
         last = getattr(sys, "last_value", None)
-        if last is not None and last is not self.told:
+        if last is not None and last is not self.told and last is not self._printed:
             self.tell(last, getattr(sys, "last_traceback", None))
         code = 1 if self.told is not None else self.rank.exit_code
         guard.guarded(self.end)(0 if code is None else code)
@@ -102,6 +109,17 @@ class ExitHooks:
         rank.emit(End(code=code))
         rank.stopping = True
         rank.drain(END_SECONDS)
+
+
+def ends_the_program() -> bool:
+    """Whether sys.excepthook was called because the program ends. Then nothing of the program is left below it. A
+    script, or an extension in C, may call it only to print an exception, also in another thread."""
+    if threading.current_thread() is not threading.main_thread():
+        return False
+    frame = sys._getframe()
+    while frame.f_back is not None:
+        frame = frame.f_back
+    return frame.f_code.co_name not in PROGRAM
 
 
 def code_of(status: Any) -> Optional[int]:

@@ -35,6 +35,7 @@ class Notice:
         self.heard = False
         self.leaving = False
         self._last: Optional[int] = None
+        self._thread: Optional[threading.Thread] = None
         self._lock = threading.Lock()
         self._before = stack_dumps.mark(self._path)
 
@@ -44,7 +45,9 @@ class Notice:
             return
         CURRENT[:] = [self]
         self.rank.emit(CanSave(step=self.step))
-        threading.Thread(target=self._poll, name="allranks-notice", daemon=True).start()
+        if self._thread is None:  # a script may begin many trainings
+            self._thread = threading.Thread(target=self._poll, name="allranks-notice", daemon=True)
+            self._thread.start()
 
     @guard.guarded
     def _poll(self) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from math import isfinite
+from typing import Any, List
 
 from allranks.worker import guard, preemption_notice, save_events, settings
 from allranks.worker.gpu import Meter
@@ -20,6 +21,10 @@ def on_trainer(rank: Rank, module: Any) -> None:
     )
     guard.guarded(save_small)(rank, module)
     watch_saves(rank, module.Trainer)
+    losses.append(None)
+    step = getattr(module.Trainer, "training_step", None)
+    if step is not None:
+        module.Trainer.training_step = keeping_loss(step)
     for name in ("evaluation_loop", "prediction_loop"):
         original = getattr(module.Trainer, name, None)
         if original is not None:
@@ -80,6 +85,7 @@ def callback(rank: Rank, base: Any) -> Any:
                 return
             for place, name in LOGGED:
                 record[place] = record[place] if logs.get(name) is None else float(logs[name])
+            record[1] = unfiltered(record[1])
             rank.release()
 
         @guard.guarded
@@ -89,6 +95,28 @@ def callback(rank: Rank, base: Any) -> Any:
             rank.reach("done")
 
     return AllranksCallback
+
+
+losses: List[Any] = []
+"""The loss of the last micro-step, as `training_step` returned it. `logging_nan_inf_filter`, which is on by default,
+puts the average of the others in the place of a NaN before it is logged."""
+
+
+def unfiltered(logged: Any) -> Any:
+    """The last micro-step's loss if it is NaN or infinite, else the loss that was logged."""
+    try:
+        last = float(losses[0])
+    except (TypeError, ValueError, RuntimeError):
+        return logged
+    return logged if isfinite(last) else last
+
+
+def keeping_loss(original: Any) -> Any:
+    def training_step(*args: Any, **kwargs: Any) -> Any:
+        loss = losses[0] = original(*args, **kwargs)
+        return loss
+
+    return guard.dressed(training_step, original)
 
 
 class Rehearsal:

@@ -16,7 +16,8 @@ another path there: a collective under `if rank == 0`, or an uneven number of ba
 at the loader's workers and their storage. If it is stopped, continue it with kill -CONT.
 
 allranks stops a run that cannot continue (another collective) at once. It stops any other run after ten minutes
-without progress, or after the time-out of its process group if that is more than half an hour. After the last step
+without progress, or after the time-out of its process group if that is more than half an hour, if the ranks then still
+answer the same and no collective has advanced. After the last step
 it does not stop the run, because one rank may merge or export for long.
 
 Topic: training
@@ -24,7 +25,7 @@ Topic: training
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from typing import Dict, Iterator, Optional
 
 from allranks.core import BLOCK, WARN, Event, Finding, Where
 from allranks.core.causes import PASSES, Cause
@@ -60,6 +61,8 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
 def detect(run: RunState, now: float) -> Iterator[Finding]:
     odd = culprit(run, now)
     if odd is not None:
+        if not is_named(run):
+            run.memory_of("rank-holds-up")["collectives"] = _collectives(run)
         finding = _finding(run, odd, now)
         run.held_up = (now, odd, finding)
         yield finding
@@ -110,7 +113,7 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
     fix = (about.fix_of_rank or section(odd.cause, "What to do")).format(
         node=rank.node, rank=odd.rank, pid=pid
     )
-    late = _steady(run) and now - _moved(run, now) > patience(run)
+    late = _steady(run) and now - _moved(run, now) > patience(run) and _stands_still(run, now)
     who = f"node {odd.node}" if odd.node is not None else f"rank {odd.rank} on {rank.node}"
     others = any(r.alive and r.rank != odd.rank for r in run.ranks.values())
     return Finding(
@@ -130,6 +133,22 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
         fix=fix,
         evidence=odd.evidence,
     )
+
+
+def _stands_still(run: RunState, now: float) -> bool:
+    """Whether the run would be stopped by what the ranks do now, not by what they did ten minutes ago. If they were
+    not asked lately, they are asked first. A collective that goes on, as in a long generation under ZeRO-3, is work."""
+    asked, _ = start_patience.question(run)
+    if asked is None or asked - _moved(run, now) < patience(run) - start_patience.FRESH_SECONDS:
+        start_patience.ask_once_more(run)
+        return False
+    before = run.memory_of("rank-holds-up").get("collectives")
+    return before is None or before == _collectives(run)
+
+
+def _collectives(run: RunState) -> Dict[int, Optional[int]]:
+    """The number of each rank's newest collective, if it is known."""
+    return {rank: flight.sequence for rank, flight in run.flights.items()}
 
 
 def _replaces(run: RunState) -> str:

@@ -28,9 +28,11 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
     expected, seen = run.world_size, event.payload.world_size
     if expected is None or seen is None or seen == expected:
         return
+    rank = run.rank(event.rank) if event.rank is not None else None
+    if rank is not None and rank.phase == "done":
+        return  # what a rank still fits after its training, it may fit alone
     if run.memory_of("trained-alone").setdefault("rank", event.rank) != event.rank:
         return  # one rank is enough: thousands of ranks would report the same
-    rank = run.rank(event.rank) if event.rank is not None else None
     alone = (
         f"{expected} ranks would train {expected // max(seen, 1)} separate runs" if seen < expected else ""
     )
