@@ -441,6 +441,33 @@ def test_a_trainers_loss_comes_with_its_log():
     assert [(r[0], r[1], r[5]) for r in rank.records] == [(1, None, None), (2, 2.5, 1e-4)]
 
 
+def test_a_loss_that_the_log_leaves_out_is_told():
+    """transformers logs the average of the other losses in the place of a NaN."""
+
+    class Base:
+        pass
+
+    class Trainer:
+        def training_step(self, loss):
+            return loss
+
+    rank, found = a_rank(), []
+    heard = transformers_hooks.callback(rank, Base)()
+    trainer = type(
+        "Ours", (Trainer,), {"training_step": transformers_hooks.keeping_loss(Trainer.training_step)}
+    )()
+    logs = types.SimpleNamespace(should_log=True)
+    rank.begin()
+    for step, loss in enumerate((2.0, float("nan"), float("inf"), 1.0), 1):
+        assert str(trainer.training_step(loss)) == str(loss)
+        state = types.SimpleNamespace(global_step=step, max_steps=9, num_train_epochs=1)
+        heard.on_step_end(None, state, logs)
+        heard.on_log(None, state, logs, logs={"loss": 0.0})
+        found.append(str(rank.records[-1][1]))
+    transformers_hooks.losses[0] = None
+    assert found == ["0.0", "nan", "inf", "0.0"]
+
+
 @pytest.mark.parametrize(
     ("output_dir", "more", "model", "is_due"),
     [

@@ -21,7 +21,6 @@ def on_trainer(rank: Rank, module: Any) -> None:
     )
     guard.guarded(save_small)(rank, module)
     watch_saves(rank, module.Trainer)
-    losses.append(None)
     step = getattr(module.Trainer, "training_step", None)
     if step is not None:
         module.Trainer.training_step = keeping_loss(step)
@@ -97,7 +96,7 @@ def callback(rank: Rank, base: Any) -> Any:
     return AllranksCallback
 
 
-losses: List[Any] = []
+losses: List[Any] = [None]
 """The loss of the last micro-step, as `training_step` returned it. `logging_nan_inf_filter`, which is on by default,
 puts the average of the others in the place of a NaN before it is logged."""
 
