@@ -134,6 +134,17 @@ def test_the_request_is_a_file_and_an_old_one_is_none(tmp_path, current, monkeyp
     assert one.is_due(2) and preemption_notice.leaving()
 
 
+def test_many_trainings_of_one_script_have_one_thread(tmp_path, current):
+    place = SimpleNamespace(rank=0, world_size=1, stacks=str(tmp_path))
+    one = Notice(SimpleNamespace(place=place, emit=lambda event: None))
+    before = threading.active_count()
+    for _ in range(5):
+        one.watch()
+    assert threading.active_count() == before + 1
+    (tmp_path / preemption_notice.REQUEST).write_text("now")
+    until(lambda: one.heard)
+
+
 def test_a_clock_that_was_set_back_hides_no_request(tmp_path, current):
     place = SimpleNamespace(rank=0, world_size=1, stacks=str(tmp_path))
     one = Notice(SimpleNamespace(place=place, emit=lambda event: None))
