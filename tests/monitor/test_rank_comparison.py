@@ -394,3 +394,21 @@ def test_a_waiting_rank_in_state_d_is_named_where_nobody_else_is():
     stall.look(2, "D")
     odd = odd_one(stall.watch.run)
     assert odd is not None and (odd.rank, odd.cause, odd.proven) == (2, "nfs-stale-or-io-error", False)
+
+
+def test_another_training_of_the_script_has_its_own_pace_and_losses():
+    stall = Stall(nodes=1, per_node=1)
+    rank = stall.watch.run.ranks[0]
+    assert rank.steps_seen == 50 and rank.losses and rank.first_losses
+    stall.tell(51.0, "beat", 0, phase="done", step=50, steps=[], total_steps=None)
+    assert rank.steps_seen == 50
+    stall.tell(52.0, "beat", 0, phase="preparing", step=50, steps=[], total_steps=None)
+    assert (rank.steps_seen, list(rank.seconds), list(rank.losses), rank.first_losses) == (0, [], [], [])
+
+
+def test_what_a_rank_fits_alone_after_its_training_is_not_the_training():
+    for phase, alarms in (("done", 0), ("training", 1)):
+        stall = Stall(nodes=2, per_node=1)
+        stall.tell(51.0, "beat", 0, phase=phase, step=50, steps=[], total_steps=None)
+        stall.tell(52.0, "settings", 0, world_size=1)
+        assert len(stall.named("trained-alone")) == alarms
