@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from allranks import checkpoints
-from allranks.checkpoints import removal
+from allranks.checkpoints import removal, resuming
 from tests.checkpoints import test_kinds
+from tests.checkpoints.conftest import safetensors
 
 RUN = "0902-a"
 SHARDS = (
@@ -534,3 +535,56 @@ def test_a_state_from_which_nothing_can_resume_takes_no_other_ones_place(run, ma
     assert present(run) == ["checkpoint-100", "checkpoint-51"] and saving.is_dir()
     for step in (51, 100):  # its last file may be about to come
         assert (run / f"checkpoint-{step}" / "allranks-resume.json").exists()
+
+
+def test_an_attempt_that_began_from_the_start_keeps_what_it_saved_last(run, make):
+    """Its steps are lower than those of the attempt before, of which nothing could be continued."""
+    for age, step in enumerate((100, 50, 500, 450, 400)):
+        checkpoint = make(step)
+        os.utime(checkpoint.weights, (10_000 - age, 10_000 - age))
+    report = checkpoints.prune(str(run), 2, marker=RUN)
+    assert present(run) == ["checkpoint-100", "checkpoint-450", "checkpoint-50", "checkpoint-500"]
+    assert report.reasons["checkpoint-50"] == "among the last 2 that were written"
+
+
+def test_a_save_that_is_under_way_stays_whatever_its_step(run, make):
+    for name, time in ((".allranks-saving-checkpoint-20", 20_000), (".allranks-saving-checkpoint-30", 1_000)):
+        (run / name).mkdir()
+        (run / name / "part").write_text("x")
+        for path in (run / name / "part", run / name):
+            os.utime(path, (time, time))
+    os.utime(make(40).weights, (10_000, 10_000))
+    report = checkpoints.prune(str(run), 2, marker=RUN)
+    assert report.removed == (".allranks-saving-checkpoint-30",)
+
+
+def test_a_thinned_checkpoint_keeps_its_time(run, make):
+    """A Trainer's save_total_limit goes by the folders' times, and would remove the newest one next."""
+    for step in (10, 20):
+        checkpoint = with_shards(make(step, manifest=True))
+        os.utime(checkpoint.path, (10_000 + step, 10_000 + step))
+    checkpoints.prune(str(run), 2, marker=RUN)
+    assert not (run / "checkpoint-10" / "latest").exists()
+    assert [(run / f"checkpoint-{step}").stat().st_mtime for step in (10, 20)] == [10_010, 10_020]
+
+
+def test_a_checkpoint_that_is_named_itself_keeps_its_state(run, make):
+    checkpoint = with_shards(make(50))
+    (checkpoint.path / "trainer_state.json").write_text('{"global_step": 50}')
+    report = checkpoints.prune(str(checkpoint.path), 3, vouched=True, dry_run=True)
+    assert not [name for name in report.removed if name.startswith(("global_step", "latest"))]
+
+
+@pytest.mark.parametrize("more", [(), ("base_model.model.projector.weight",)])
+def test_a_state_with_weights_that_the_adapter_lacks_stays(run, make, more):
+    for step in (10, 20):
+        checkpoint = make(step)
+        names = [name.replace(".weight", ".default.weight") for name in checkpoint.tensors]
+        state = {f"master/{name}": ("F32", (2,), bytes(8)) for name in (*names, *more)}
+        for file, content in zip(resuming.STATE, (b"{}", safetensors(state)), strict=True):
+            (checkpoint.path / file).write_bytes(content)
+            checkpoint.covered.append(file)
+        checkpoint.seal()
+    checkpoints.prune(str(run), 2, marker=RUN)
+    assert (run / "checkpoint-20" / "allranks-resume.safetensors").exists()
+    assert (run / "checkpoint-10" / "allranks-resume.safetensors").exists() == bool(more)

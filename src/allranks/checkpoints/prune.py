@@ -14,32 +14,33 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Set, Tuple
 
 from allranks.checkpoints import manifest as manifests
-from allranks.checkpoints import removal, resuming
+from allranks.checkpoints import removal
 from allranks.checkpoints.catalogue import found
-from allranks.checkpoints.find import find, step_of
+from allranks.checkpoints.find import find
 from allranks.checkpoints.folder import Folder
+from allranks.checkpoints.needs import (
+    best_checkpoint,
+    can_resume,
+    final_needs,
+    holds_all_that_trained,
+    is_dead_end,
+    is_loaded_or_newer,
+    is_of_a_trainer,
+    may_be_under_way,
+    newest_in,
+    resume_needs,
+    time_of,
+    use_needs,
+    written_at,
+)
 from allranks.checkpoints.outcome import Report
 from allranks.checkpoints.removal import Home, NotOurs
-from allranks.checkpoints.verify import CONFIG, WEIGHTS, verify
+from allranks.checkpoints.verify import verify
 from allranks.core import UNKNOWN, Finding
 from allranks.core.text import printable
 
 MARK = ".allranks-run"
 """The mark of a run in its output folder, {"run_id": …}: only a folder with it is the run's own."""
-
-_TAG = re.compile(r"global_step(\d+)")
-_NEVER_NEEDED = re.compile(r"zero_to_(fp32|universal|torch)\.py|README\.md|training_args\.bin")
-"""Written beside each checkpoint and read by nobody: DeepSpeed's converters, PEFT's model card, and the
-trainer's arguments as a pickle."""
-
-_FOR_RESUME = re.compile(
-    r"global_step\d+|latest|optimizer\.(pt|bin)|scheduler\.pt|scaler\.pt|rng_state(_\d+)?\.pth"
-    r"|.*_(model|optim)_states\.pt|allranks-resume\.(safetensors|json)"
-)
-"""Optimizer, scheduler and random states of allranks, transformers and DeepSpeed: needed to resume, by nothing else."""
-
-_SHARDS = re.compile(r"global_step\d+|latest|zero_to_(fp32|universal|torch)\.py|.*_(model|optim)_states\.pt")
-"""What DeepSpeed writes into the final folder when the gather flag is off: nothing resumes from there."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +144,7 @@ class _Pruning:
             self._remove(self.home.fd, name, name, "its removal broke off")
         expect = {key: value for key, value in dict(expect or {}).items() if key != "step"}
         reports = [verify(path, expect) for path in find(self.directory)]
-        self.dead_ends = {report.path for report in reports if _is_dead_end(report)}
+        self.dead_ends = {report.path for report in reports if is_dead_end(report)}
         if not any(report.whole for report in reports):
             if reports:
                 saw = "%d checkpoints, none whole: nothing is removed" % len(reports)
@@ -152,10 +153,12 @@ class _Pruning:
                 self._keep(report, "nothing here is whole")
             return self._report()
         checkpoints = [r for r in reports if os.path.realpath(r.path) != self.directory]
-        staying = self._choose(reports, keep)
+        by_time = sorted(checkpoints, key=lambda r: written_at(r.path), reverse=True)
+        staying = self._choose(reports, by_time, keep)
         whole = [r for r in checkpoints if r.whole and r.path in staying]
-        able = [r.path for r in whole if _can_resume(r) and r.path not in self.dead_ends]
-        to_resume = set(able[:resumable])
+        able = [r.path for r in whole if can_resume(r) and r.path not in self.dead_ends]
+        last = [r.path for r in by_time if r.path in able]
+        to_resume = {*able[:resumable], *last[:resumable]}
         if resumable:
             # `load_best_model_at_end` loads the best one through DeepSpeed, which wants its state too.
             to_resume.add(best_checkpoint(self.directory, [r.path for r in reports]) or "")
@@ -167,21 +170,26 @@ class _Pruning:
             # Of other kinds nobody knows what is not needed: DeepSpeed's shards may be the only weights.
             thin = report.path in staying and report.whole and report.kind == "adapter"
             # A dead end may be a save whose last file is about to come.
-            if thin and not _may_be_under_way(report) and report.path not in self.dead_ends:
+            if thin and not may_be_under_way(report) and report.path not in self.dead_ends:
                 self._thin(report, report.path in to_resume)
-        going_on = [r.step or 0 for r in reports if r.whole and r.path not in self.dead_ends]
-        self._drop_broken_saves(max(going_on, default=0))
+        going_on = [r for r in reports if r.whole and r.path not in self.dead_ends]
+        if going_on:
+            self._drop_broken_saves(max(r.step or 0 for r in going_on), max(map(time_of, going_on)))
         return self._report()
 
-    def _drop_broken_saves(self, step: int) -> None:
-        """Temporary folders of allranks' saves up to the newest whole step: a save under way is of a later one."""
+    def _drop_broken_saves(self, step: int, time: float) -> None:
+        """Temporary folders of allranks' saves up to the newest whole step, if nothing in them is newer than the last
+        save that came to its end: a save under way is of a later step, or, in an attempt that began from the start,
+        of a later time."""
         for name in sorted(os.listdir(self.home.fd)):
             match = re.fullmatch(r"\.allranks-saving-checkpoint-(\d{1,12})", name)
-            if match and int(match.group(1)) <= step:
+            if match and int(match.group(1)) <= step and newest_in(os.path.join(self.directory, name)) < time:
                 self._remove(self.home.fd, name, name, "its save broke off")
 
-    def _choose(self, reports: List[Report], keep: int) -> Set[str]:
-        """The paths that stay, each with its reason. `reports` are newest first."""
+    def _choose(self, reports: List[Report], by_time: List[Report], keep: int) -> Set[str]:
+        """The paths that stay, each with its reason. `reports` are those of the highest steps first, `by_time` those
+        that were written last: an attempt that began from the start writes lower steps than the one before."""
+        recent = self._recent(by_time, keep)
         staying: Set[str] = set()
         best = best_checkpoint(self.directory, [r.path for r in reports])
         latest = _latest(self.home, self.home.fd)
@@ -197,6 +205,8 @@ class _Pruning:
                     if report.whole
                     else "not whole, but newer than the kept ones"
                 )
+            elif report.path in recent:
+                reason = "among the last %d that were written" % keep
             elif report.path == best:
                 reason = "the best one"
             elif os.path.basename(report.path) == latest:
@@ -212,6 +222,16 @@ class _Pruning:
                 self._keep(report, reason)
         return staying
 
+    def _recent(self, by_time: List[Report], keep: int) -> Set[str]:
+        """The last `keep` whole ones that were written, and those that are not whole and newer."""
+        found: Set[str] = set()
+        whole = 0
+        for report in by_time:
+            if whole < keep:
+                found.add(report.path)
+            whole += report.whole and report.path not in self.dead_ends
+        return found
+
     def _keep(self, report: Report, reason: str) -> None:
         name = os.path.relpath(report.path, self.directory)
         self.kept.append(name)
@@ -220,15 +240,20 @@ class _Pruning:
     def _thin(self, report: Report, for_resume: bool) -> None:
         """Removes within a whole checkpoint what it can do without, and keeps its manifest true."""
         final = os.path.realpath(report.path) == self.directory
-        needed = _resume_needs if for_resume else _use_needs
-        if final:
-            needed = _final_needs if _is_of_a_trainer(report.path) else _is_loaded_or_newer
+        for_resume = for_resume or not holds_all_that_trained(report.path)
+        needed = resume_needs if for_resume else use_needs
+        if final and manifests.step_of_name(self.directory) is None:  # else one checkpoint was named
+            needed = final_needs if is_of_a_trainer(report.path) else is_loaded_or_newer
+        elif final:
+            needed = resume_needs
         name = os.path.relpath(report.path, self.directory)
         try:
             fd = os.dup(self.home.fd) if final else self.home.enter(self.home.fd, name)
         except (NotOurs, OSError) as error:
             return self._refuse(name, str(error))
         try:
+            seen = os.fstat(fd)
+            times = seen.st_atime_ns, seen.st_mtime_ns
             tag = _latest(self.home, fd)
             going = [n for n in sorted(os.listdir(fd)) if not needed(n, tag)]
             going = self._leave_manifest(fd, report.path, name, going)
@@ -237,6 +262,10 @@ class _Pruning:
                 self._remove(
                     fd, below, shown, "not needed to resume" if for_resume else "not needed to use it"
                 )
+            if (
+                not self.dry_run
+            ):  # a Trainer's save_total_limit removes the folder that was changed longest ago
+                os.utime(fd, ns=times)
         finally:
             os.close(fd)
 
@@ -287,77 +316,8 @@ class _Pruning:
         )
 
 
-def _may_be_under_way(report: Report) -> bool:
-    return any(f.id == "checkpoint-unmarked" for f in report.findings)
-
-
-def _can_resume(report: Report) -> bool:
-    """Whether a finished save holds optimizer states. One without a last mark may still be under way."""
-    return not _may_be_under_way(report) and any(
-        _FOR_RESUME.fullmatch(name) for name in os.listdir(report.path)
-    )
-
-
-def _is_dead_end(report: Report) -> bool:
-    """Whether training's state is there and training cannot continue from it: its writer died before the last file."""
-    names = os.listdir(report.path) if report.whole and report.kind == "adapter" else []
-    return any(name in resuming.STATE for name in names) and bool(resuming.lacks(report.path))
-
-
-def _is_of_a_trainer(path: str) -> bool:
-    """Whether transformers' Trainer saved here: with the gather flag off, it leaves shards that nothing reads. A loop
-    of the user's own may save its only checkpoint here."""
-    return any(
-        os.path.lexists(os.path.join(path, name)) for name in ("training_args.bin", manifests.TRAINER_STATE)
-    )
-
-
-def _use_needs(name: str, tag: Optional[str]) -> bool:
-    return not _NEVER_NEEDED.fullmatch(name) and not _FOR_RESUME.fullmatch(name)
-
-
-def _resume_needs(name: str, tag: Optional[str]) -> bool:
-    return _is_loaded_or_newer(name, tag) and not _NEVER_NEEDED.fullmatch(name)
-
-
-def _is_loaded_or_newer(name: str, tag: Optional[str]) -> bool:
-    """Of several `global_step<N>` only the one that `latest` names is ever loaded. A newer one may be a save that is
-    under way: DeepSpeed writes `latest` after all files."""
-    step, loaded = _TAG.fullmatch(name), _TAG.fullmatch(tag or "")
-    if step is None or tag is None or name == tag:
-        return True
-    return loaded is not None and int(step[1]) > int(loaded[1])
-
-
-def _final_needs(name: str, tag: Optional[str]) -> bool:
-    return name in (WEIGHTS, CONFIG) or not _SHARDS.fullmatch(name)
-
-
 def _latest(home: Home, fd: int) -> Optional[str]:
     """DeepSpeed's tag file: the name of the folder that a resume reads."""
     raw = removal.read_small(home, fd, "latest", 256)
     name = raw.decode("utf-8", "replace").strip() if raw else ""
     return name if name and name in os.listdir(fd) else None
-
-
-def best_checkpoint(directory: str, paths: List[str]) -> Optional[str]:
-    """The checkpoint that the newest trainer_state.json calls the best; None where none is named.
-
-    `best_model_checkpoint` is a path of the training environment, so its last part counts alone;
-    `best_global_step` (transformers 4.51 and later) is the other way of saying it.
-    """
-    for path in paths:
-        try:
-            with Folder(path) as folder:
-                state = folder.read_json(manifests.TRAINER_STATE)
-        except Exception:
-            # A state that cannot be read names no best one; an older checkpoint's may.
-            continue
-        named = state.get("best_model_checkpoint")
-        step = manifests.step_of_name(named) if isinstance(named, str) else None
-        if step is None and manifests.is_whole_number(state.get("best_global_step")):
-            step = state["best_global_step"]
-        for other in paths:
-            if step is not None and os.path.realpath(other) != directory and step_of(other) == step:
-                return other
-    return None
