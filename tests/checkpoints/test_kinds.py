@@ -294,7 +294,32 @@ def _no_optimizer_of_zero(p):
         path.unlink()
 
 
+def _hollow(p):
+    hf_model(p)
+    hollow = {f"layers.{n}.{name}": ("F32", (0,), b"") for n in (1, 2) for name in "ab"}
+    for n in (1, 2):
+        names = [name for name in hollow if name.startswith(f"layers.{n}.")]
+        file = p / f"model-{n:05d}-of-00002.safetensors"
+        file.write_bytes(safetensors({name: hollow[name] for name in names}))
+
+
+def _other_tensor_part(p):
+    deepspeed(p)
+    for file in (p / "global_step12").glob("*_model_states.pt"):
+        file.write_bytes(torch_file({"dp_world_size": 4, "mp_world_size": 2, "global_steps": 12}))
+
+
+def _other_pipeline_stage(p):
+    megatron(p)
+    arguments = {"tensor_model_parallel_size": 2, "pipeline_model_parallel_size": 3}
+    for file in p.glob("iter_0000500/*/model_optim_rng.pt"):
+        file.write_bytes(torch_file({"args": arguments}))
+
+
 DAMAGED = [
+    (_hollow, "adapter-ungathered", 1),
+    (_other_tensor_part, "checkpoint-ranks-elsewhere", 3),
+    (_other_pipeline_stage, "checkpoint-ranks-elsewhere", 3),
     (_zero_not_yet, "checkpoint-unfinished", 1),
     (_sharded_not_yet, "checkpoint-unfinished", 1),
     (_random_state_alone, "checkpoint-unfinished", 1),

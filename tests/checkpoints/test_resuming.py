@@ -144,3 +144,29 @@ def test_a_folder_that_cannot_be_read_is_not_an_empty_one(tmp_path, saved, monke
         found(tmp_path)
     monkeypatch.undo()
     assert found(tmp_path) == str(earlier)
+
+
+def test_copies_are_looked_at_last_and_only_if_they_are_needed(tmp_path, monkeypatch) -> None:
+    """The other storage may be slow, or ahead in its time, or not answer."""
+    wanted = []
+    for root, step, time in (("local", 150, 1_000), ("nfs", 200, 9_000)):
+        run = tmp_path / root / "x-1128-aaaa"
+        path = run / f"checkpoint-{step}"
+        path.mkdir(parents=True)
+        (run / ".allranks-run").write_text('{"run_id": "x-1128-aaaa"}')
+        (path / "adapter_model.safetensors").touch()
+        os.utime(path / "adapter_model.safetensors", (time, time))
+        wanted.append(str(path))
+    (tmp_path / "local" / "x-1129-bbbb").mkdir()
+    places = [str(tmp_path / root / "x-1129-bbbb") for root in ("local", "nfs")]
+    assert list(resuming.candidates(*places)) == wanted
+
+    real = resuming.namesakes
+
+    def namesakes(folder):
+        if folder == places[1]:
+            raise OSError("the storage does not answer")
+        return real(folder)
+
+    monkeypatch.setattr(resuming, "namesakes", namesakes)
+    assert next(resuming.candidates(*places)) == wanted[0]

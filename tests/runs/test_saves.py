@@ -107,6 +107,23 @@ def test_a_later_one_is_said_and_the_run_goes_on(desk):
     assert [a["expect"] for what, a in one.asked if what == "verify"] == [{}, {"trained": True}]
 
 
+def test_an_adapter_that_cannot_be_judged_stops_no_run(desk):
+    """Of IA3 or prompt tuning: nobody knows that it is damaged."""
+    finding = {"id": "adapter-kind-unknown", "verdict": "unknown", "where": {}, "saw": "peft_type IA3"}
+    one = desk(verify={**DAMAGED, "findings": [finding]})
+    one.saved("checkpoint-1")
+    (said,) = one.end()
+    assert (said.id, said.verdict) == ("save-not-whole", "warn")
+    assert said.saw == "checkpoint-1 could not be judged: adapter-kind-unknown: peft_type IA3"
+
+
+def test_a_folder_that_cannot_be_pruned_is_said(desk):
+    one = desk(prune=lambda arguments: (None, "it did not end within 1800 s"))
+    one.saved("checkpoint-1")
+    (said,) = one.end()
+    assert (said.id, said.verdict) == ("prune-failed", "note") and "1800 s" in said.saw
+
+
 @pytest.mark.parametrize(
     ("verdict", "said"),
     [("block", [("save-not-whole", "warn")]), ("unknown", [])],

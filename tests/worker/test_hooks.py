@@ -487,6 +487,23 @@ def test_the_first_step_is_saved_only_where_the_keeper_looks(monkeypatch, output
     assert rehearsal.is_due(types.SimpleNamespace(peft_config={}), "/out/run-1") is False, "once"
 
 
+def test_a_save_through_another_name_of_the_runs_folder_is_told_by_its_own(tmp_path, monkeypatch):
+    """The keeper compares names: a script may resolve links, and the folder may be one."""
+    (tmp_path / "scratch" / "run-1").mkdir(parents=True)
+    (tmp_path / "saves").symlink_to(tmp_path / "scratch")
+    own = tmp_path / "saves" / "run-1"
+    monkeypatch.setenv("ALLRANKS_OUTPUT_DIR", str(own))
+    told, rank = [], a_rank()
+    monkeypatch.setattr(rank, "emit", told.append)
+    for path in (own.resolve() / "checkpoint-1", tmp_path / "else" / "checkpoint-1"):
+        save_events.finish(rank, save_events.begin(rank, path))
+    assert [one.path for one in told] == [str(own / "checkpoint-1")] * 2 + [
+        str(tmp_path / "else" / "checkpoint-1")
+    ] * 2
+    rehearsal = transformers_hooks.Rehearsal()
+    assert rehearsal.is_due(types.SimpleNamespace(peft_config={}), own.resolve())
+
+
 def test_a_save_of_lightning_is_told_with_its_path(tmp_path, monkeypatch):
     """It saves to memory, and writes that."""
     told = []

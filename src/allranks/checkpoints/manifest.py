@@ -77,6 +77,14 @@ def is_whole_number(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and value >= 0
 
 
+def named(folder: Folder) -> Tuple[Optional[Manifest], List[Finding]]:
+    """The manifest, without a look at its files. (None, []) if there is none that can be used."""
+    try:
+        return parse(folder.read_json(MANIFEST)), []
+    except (FileNotFoundError, Damaged, ValueError):
+        return None, []
+
+
 def read(folder: Folder) -> Tuple[Optional[Manifest], List[Finding]]:
     """The manifest, and every file of it that is missing or altered. (None, []) where there is none."""
     file = os.path.join(folder.path, MANIFEST)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from allranks.checkpoints import manifest as manifests
 from allranks.checkpoints.catalogue import found
@@ -58,18 +58,20 @@ def judge(path: str, expect: Mapping[str, Any]) -> Tuple[Optional[Report], List[
     report = verify(path, expect)
     if not report.whole:
         return report, [f for f in report.findings if f.verdict not in ("ok", NOTE, "warn")]
-    lacking = lacks(report.path)
+    lacking = lacks(report.path, verified=True)
     if not lacking:
         return report, []
     return report, [found("checkpoint-not-resumable", path, lacking, "its training's state")]
 
 
-def lacks(path: str) -> str:
-    """Why training cannot continue from a whole adapter; empty if it can."""
+def lacks(path: str, verified: bool = False) -> str:
+    """Why training cannot continue from a whole adapter; empty if it can. `verified`: the files were compared with the
+    manifest a moment ago, and their digests, which take long, are not computed again."""
+    read = manifests.named if verified else manifests.read
     try:
         with Folder(path) as folder:
             names = set(folder.names())
-            manifest, findings = manifests.read(folder) if manifests.MANIFEST in names else (None, [])
+            manifest, findings = read(folder) if manifests.MANIFEST in names else (None, [])
     except OSError as error:
         return "it cannot be read: %s" % error.strerror
     missing = [name for name in (*STATE, manifests.TRAINER_STATE) if name not in names]
@@ -84,12 +86,13 @@ def lacks(path: str) -> str:
     return ""
 
 
-def candidates(folder: str, copies: Optional[str] = None) -> List[str]:
-    """Checkpoints of the run's own output folder first, then of its namesakes', each newest first."""
-    own = of_folder(folder)
-    folders = namesakes(folder) + (namesakes(copies) if copies else [])
-    others = [path for other in folders for path in of_folder(other)]
-    return own + sorted(others, key=written, reverse=True)
+def candidates(folder: str, copies: Optional[str] = None) -> Iterator[str]:
+    """Checkpoints of the run's own output folder first, then of its namesakes', then their copies, each newest first.
+    Other storage is asked only if nothing before it will do: its clock may differ, and it may not answer."""
+    yield from of_folder(folder)
+    for place in (folder, copies):
+        others = [path for other in (namesakes(place) if place else []) for path in of_folder(other)]
+        yield from sorted(others, key=written, reverse=True)
 
 
 def of_folder(folder: str) -> List[str]:

@@ -20,6 +20,9 @@ LEGACY = b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19."
 number."""
 
 MOST_ENTRIES = 1_000_000
+TENSOR, PIPELINE = "tensor_model_parallel_size", "pipeline_model_parallel_size"
+"""Of Megatron's arguments: how many parts a model is cut into."""
+
 STEPS = ("global_step", "global_steps", "iteration", "iter_num", "step")
 LIGHTNING = b"pytorch-lightning_version"
 
@@ -70,7 +73,9 @@ def _read(file: BinaryIO, size: int) -> Archive:
     described = next((info for info in infos if info.filename.rpartition("/")[2] == "data.pkl"), None)
     data = b"" if described is None else _stored(file, described)
     try:
-        numbers = numbers_after(data, (*STEPS, "dp_world_size", "mp_world_size")) if data else {}
+        numbers = (
+            numbers_after(data, (*STEPS, "dp_world_size", "mp_world_size", TENSOR, PIPELINE)) if data else {}
+        )
     except ValueError as error:
         raise Damaged("checkpoint-file-broken", "its data.pkl is %s" % error) from None
     return Archive(len(infos), described is not None, LIGHTNING in data, numbers)

@@ -20,10 +20,11 @@ GIVE_UP_SECONDS = 3.0
 """Time after SIGKILL. A child that still lives then waits in the kernel."""
 
 SECONDS = {
-    "open": 30.0, "verify": 600.0, "newest": 600.0, "go_on": 600.0, "choose": 30.0, "prune": 120.0,
+    "open": 30.0, "verify": 600.0, "newest": 600.0, "go_on": 600.0, "choose": 30.0, "prune": 1800.0,
     "earlier": 600.0, "kinds": 600.0, "script_save": 600.0, "room": 30.0, "copy": 3600.0,
 }  # fmt: skip
-"""Reading a large adapter (1 GB) from a busy NFS server takes a minute; these limits are ten times that."""
+"""Reading a large adapter (1 GB) from a busy NFS server takes a minute; these limits are ten times that. `prune` reads
+every checkpoint of the folder, with its state."""
 
 CHOICE = "allranks-resume-from.json"
 """A file in the output folder, `{"from": path}`: the checkpoint from which the next attempt continues."""

@@ -124,9 +124,12 @@ class Saves:
             return  # other ranks' files may be on their own nodes
         self.say(run_events.Checkpoint(path=path, whole=report["whole"], step=report["step"]))
         if not report["whole"]:
-            # For a script's own save this is not a rehearsal: other ranks may still write their part.
+            # For a script's own save this is not a rehearsal: other ranks may still write their part. An adapter of a
+            # kind that cannot be judged here may be whole.
             self._statements.append(
-                self._not_whole(path, report, first and (in_the_way or report["kind"] == "adapter"))
+                self._not_whole(
+                    path, report, first and damaged and (in_the_way or report["kind"] == "adapter")
+                )
             )
             return
         self._prune(int(self.task["keep"]))
@@ -150,6 +153,7 @@ class Saves:
         pruned, trouble = self.call("prune", {**asked, "expect": self.task.get("adapter")})
         if pruned is None:
             self.say(run_events.Pruned(removed=[], freed_bytes=0, why=trouble))
+            self._statements.append(self._not_pruned(trouble))
         elif pruned["removed"]:
             self._removed.update(name for name in pruned["removed"] if CHECKPOINT.fullmatch(name))
             self.say(run_events.Pruned(removed=pruned["removed"], freed_bytes=pruned["freed_bytes"]))
@@ -165,7 +169,9 @@ class Saves:
     def _not_whole(self, path: str, report: Mapping[str, Any], first: bool) -> Finding:
         seen = [finding_from_json(one) for one in report["findings"]]
         against = [f for f in seen if f.verdict not in ("ok", NOTE)]
-        saw = f"{os.path.basename(path)} is not whole: " + "; ".join(f"{f.id}: {f.saw}" for f in against[:3])
+        judged = any(f.verdict == BLOCK for f in seen) or not seen
+        saw = f"{os.path.basename(path)} {'is not whole' if judged else 'could not be judged'}: "
+        saw += "; ".join(f"{f.id}: {f.saw}" for f in against[:3])
         where = Where(node=self.job["node"], file=path)
         evidence = tuple(f"{f.id}: {f.saw}" for f in against[:20])
         if first:
@@ -178,6 +184,14 @@ class Saves:
             "save-not-whole", WARN, where, saw, "a whole checkpoint",
             "a resume would go back to the one before it.",
             "look at its disk; the next save is looked at too.", evidence,
+        )  # fmt: skip
+
+    def _not_pruned(self, why: str) -> Finding:
+        return Finding(
+            "prune-failed", NOTE, Where(node=self.job["node"], file=self.output_dir),
+            f"old checkpoints could not be removed: {why}", "old checkpoints are removed after each verified save",
+            "each save fills the disk by one more checkpoint.",
+            "allranks checkpoints prune PATH -n shows what would go and what is in the way.",
         )  # fmt: skip
 
     def _skipped(self, skipped: SaveSkipped) -> Finding:

@@ -62,7 +62,9 @@ class Checkpoints:
 
         0 if there is none. Raises collective.CannotResume on every rank if a named one does not fit.
         """
-        chosen = collective.agree(lambda: path or resume_choice.chosen() or newest(self.directory))
+        chosen = collective.agree(
+            lambda: path or resume_choice.chosen_in(self.directory) or newest(self.directory)
+        )
         if chosen is None:
             return 0
         data = trainer_state.load(self.engine, chosen)

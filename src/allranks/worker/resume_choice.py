@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from typing import Any, List, Optional
 
 CHOICE = "allranks-resume-from.json"
@@ -11,6 +12,9 @@ CHOICE = "allranks-resume-from.json"
 
 _given: List[str] = []
 """The choice, once a trainer of this process was given it."""
+
+_done: List[str] = []
+"""The choice, once a training that continued from it has ended: it is not for the next one of the same folder."""
 
 
 def chosen() -> Optional[str]:
@@ -26,8 +30,30 @@ def chosen() -> Optional[str]:
     return path if isinstance(path, str) and path else None
 
 
+def begins_anew(asked: Any) -> bool:
+    """Whether the keeper found nothing to continue from, and LLaMA-Factory would take a checkpoint of this run all the
+    same: it looks for the newest one itself, damaged or not."""
+    folder = os.environ.get("ALLRANKS_OUTPUT_DIR")
+    if not isinstance(asked, str) or not folder or "llamafactory" not in sys.modules or chosen() is not None:
+        return False
+    own = os.path.realpath(folder) + os.sep
+    return os.path.isfile(os.path.join(folder, CHOICE)) and os.path.realpath(asked).startswith(own)
+
+
 def chosen_for(trainer: Any) -> Optional[str]:
-    """The keeper's choice if it is this trainer's to go on from; None for another one's.
+    """The keeper's choice if it is this trainer's to go on from; None for another one's."""
+    return chosen_in(str(trainer.args.output_dir))
+
+
+def finished(folder: str) -> None:
+    """A training that saves in this folder came to its end."""
+    path = chosen_in(folder)
+    if path is not None:
+        _done.append(path)
+
+
+def chosen_in(folder: str) -> Optional[str]:
+    """The keeper's choice for a training that saves in this folder.
 
     A script may train in stages, each with a trainer and a folder of its own (SFT, then DPO). A checkpoint of this run
     is for the trainer that saves to its folder: loaded by another one, whose parameters have the same names and
@@ -35,10 +61,10 @@ def chosen_for(trainer: Any) -> Optional[str]:
     by the user, is for the first trainer of the process.
     """
     path = chosen()
-    if path is None:
+    if path is None or path in _done:
         return None
     place = os.path.dirname(os.path.realpath(path))
-    if place != os.path.realpath(str(trainer.args.output_dir)):
+    if place != os.path.realpath(folder):
         own = os.path.realpath(os.environ["ALLRANKS_OUTPUT_DIR"])
         if place == own or place.startswith(own + os.sep) or _given:
             return None

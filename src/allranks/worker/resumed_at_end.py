@@ -24,6 +24,12 @@ def steps_of(folder: Any) -> Optional[int]:
     return step if isinstance(step, int) else None
 
 
+def has_trained(trainer: Any, folder: Any) -> bool:
+    """Whether a training took a step after the checkpoint that it continued from."""
+    step, state = steps_of(folder), getattr(trainer, "state", None)
+    return step is None or state is None or int(state.global_step) > step
+
+
 def without_epochs(stock: Any) -> Any:
     """In the place of `set_initial_training_values`, whose answer begins with the epochs and ends with the steps
     (transformers 4.52 and 5.x)."""

@@ -22,10 +22,18 @@ def begin(rank: Rank, path: Any) -> Optional[Begun]:
     """A save begins; None if it is a part of one that has begun. `finish` takes what this returns."""
     if rank.is_in("saving") or not rank.is_here:
         return None
-    where = None if path is None else os.path.abspath(str(path))[:2000]
+    where = None if path is None else in_the_run(os.path.abspath(str(path)))[:2000]
     rank.emit(Saving(step=rank.step, path=where))
     rank.left_out = False
     return rank.enter("saving"), where
+
+
+def in_the_run(path: str) -> str:
+    """The path below the run's output folder as the keeper names it, if the script has resolved a link to it."""
+    folder, (parent, name) = os.environ.get("ALLRANKS_OUTPUT_DIR"), os.path.split(path)
+    if folder and parent != folder and os.path.realpath(parent) == os.path.realpath(folder):
+        return os.path.join(folder, name)
+    return path
 
 
 def finish(rank: Rank, begun: Optional[Begun]) -> None:

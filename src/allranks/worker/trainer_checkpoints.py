@@ -22,6 +22,7 @@ from allranks.worker import (
     preemption_notice,
     random_state,
     replicas,
+    resume_choice,
     resumed_at_end,
     save_origin,
     trainer_state,
@@ -29,7 +30,6 @@ from allranks.worker import (
 from allranks.worker.adapter_files import MANIFEST, sync, write_whole
 from allranks.worker.adapter_names import NotRead
 from allranks.worker.adapters import CannotSave, Gathered, NotExact, describe, gather, is_partitioned, unwrap
-from allranks.worker.resume_choice import chosen_for
 
 FULL, SAVED, RESUMED, COPY = "_allranks_full", "_allranks_saved", "_allranks_resumed", "_allranks_copy"
 CHECKPOINT, OURS = "_allranks_checkpoint", "_allranks_ours"
@@ -131,6 +131,8 @@ def saving_model(stock: Any) -> Any:
                 put(snapshot, None)
         except Exception as error:  # on the rank that writes: the others have gone on
             skip_or_raise(self, directory, error)
+            if not getattr(self, "is_deepspeed_enabled", False):  # DeepSpeed's own state is every rank's work
+                setattr(self, SAVED, directory)  # the folder is gone: the optimizer has no place either
         if snapshot is not None:
             setattr(self, SAVED, directory)
         push(self, _internal_call)
@@ -271,7 +273,10 @@ def writing_whole(stock: Any) -> Any:
 
 def training(stock: Any) -> Any:
     def train(self: Any, resume_from_checkpoint: Any = None, *args: Any, **kwargs: Any) -> Any:
-        result = stock(self, place_for(self, resume_from_checkpoint), *args, **kwargs)
+        place = place_for(self, resume_from_checkpoint)
+        result = stock(self, place, *args, **kwargs)
+        if resumed_at_end.has_trained(self, place):
+            guard.guarded(resume_choice.finished)(str(self.args.output_dir))
         if preemption_notice.leaving():  # the checkpoint remains; a final adapter would look like the end
             raise SystemExit(0)
         return result
@@ -299,11 +304,12 @@ def place_for(trainer: Any, asked: Any) -> Any:
     """
     torch = guard.loaded("torch")
     if torch is None or not torch.distributed.is_available() or not torch.distributed.is_initialized():
-        return chosen_for(trainer) or asked
+        found = on_rank_0(trainer, asked)[0]
+        return asked if found is None else found or None
     path, text = collective.agree(lambda: on_rank_0(trainer, asked))
     setattr(trainer, OURS, text is not None)
-    if path is None:
-        return asked
+    if not path:
+        return asked if path is None else None
     if text is None or os.path.isfile(os.path.join(path, "trainer_state.json")):
         return path
     copy = tempfile.TemporaryDirectory(prefix="allranks-resume-")  # gone when the trainer is
@@ -316,8 +322,11 @@ def place_for(trainer: Any, asked: Any) -> Any:
 
 
 def on_rank_0(trainer: Any, asked: Any) -> Any:
-    """(the folder, its trainer_state.json if allranks wrote the folder), or (None, None)."""
-    path = chosen_for(trainer) or (asked if isinstance(asked, str) else None)
+    """(the folder, its trainer_state.json if allranks wrote the folder), (None, None) for whatever was asked for, or
+    ("", None) for the beginning."""
+    if resume_choice.begins_anew(asked):
+        return "", None
+    path = resume_choice.chosen_for(trainer) or (asked if isinstance(asked, str) else None)
     if path is None or not trainer_state.is_ours(path):
         return path, None
     try:

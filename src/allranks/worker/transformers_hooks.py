@@ -134,7 +134,7 @@ class Rehearsal:
         watched = os.environ.get("ALLRANKS_OUTPUT_DIR")
         if not (due and watched and output_dir and hasattr(model, "peft_config")):
             return False
-        return os.path.abspath(str(output_dir)) == os.path.abspath(watched)
+        return os.path.realpath(str(output_dir)) == os.path.realpath(watched)
 
 
 def evaluating(rank: Rank, original: Any) -> Any:

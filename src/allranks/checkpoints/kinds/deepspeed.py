@@ -24,6 +24,9 @@ NUMBERED = re.compile(r"(global_step|(?:step|iter|iteration|checkpoint|ckpt|epoc
 
 OF_RANK = re.compile(r"((?:bf16_|fp16_)?zero_pp_rank_)(\d+)(_mp_rank_\d+_(?:model|optim)_states\.pt)")
 
+OF_PART = re.compile(r"mp_rank_(\d{2,6})_(?:model|optim)_states\.pt$")
+"""The number of a file's part of the model, under tensor parallelism."""
+
 
 def holds(place: Candidate) -> bool:
     return place.file is None and (bool(_states(place)) or bool(tags(place)))
@@ -105,12 +108,15 @@ def latest(place: Candidate, seen: Seen) -> str:
 def judge_tag(place: Candidate, tag: str, seen: Seen) -> None:
     names = _states(place)
     sizes: Set[int] = set()
+    parts: Set[int] = set()
     for name in names:
         archive = torch_file.inspect(place, name, seen)
         if archive is None:
             continue
         if archive.numbers.get("dp_world_size"):
             sizes.add(archive.numbers["dp_world_size"])
+        if archive.numbers.get("mp_world_size"):
+            parts.add(archive.numbers["mp_world_size"])
         if seen.step is None and "global_steps" in archive.numbers:
             seen.step = archive.numbers["global_steps"]
     seen.step = _step(tag) if seen.step is None else seen.step
@@ -121,6 +127,10 @@ def judge_tag(place: Candidate, tag: str, seen: Seen) -> None:
     ):
         saw = "no file of it holds the optimizer's states, and with them the weights that ZeRO trains"
         seen.says("checkpoint-shard-missing", place.folder.path, saw)
+    of_model = {int(match[1]) for match in map(OF_PART.search, names) if match}
+    if parts and of_model and max(parts) > len(of_model):
+        id, saw = missing_ranks(of_model, max(parts)) or ("", "")
+        seen.says(id, place.folder.path, saw.replace("ranks", "tensor-parallel ranks"))
     world = max(sizes) if sizes else None
     for ranks, pattern in of_ranks(names).values():
         said = missing_ranks(ranks, world)

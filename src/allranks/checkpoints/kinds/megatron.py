@@ -7,8 +7,9 @@ torch (`torch_dist`).
 from __future__ import annotations
 
 import re
-from typing import List, Set, Tuple
+from typing import Dict, List, Set, Tuple
 
+from allranks.checkpoints import zip_table
 from allranks.checkpoints.kind import Candidate, Kind, Seen
 from allranks.checkpoints.kinds import distributed, torch_file
 from allranks.checkpoints.weights import Damaged
@@ -65,32 +66,43 @@ def judge_iteration(place: Candidate, seen: Seen) -> None:
         seen.text = "%d files of ranks" % files
         return
     have: Set[Tuple[int, int]] = set()
+    numbers: Dict[str, int] = {}
     for name in names:
         match = PART.fullmatch(name)
         assert match is not None
         have.add((int(match[1]), int(match[2] or 0)))
-        _judge_part(place, name, seen)
+        numbers.update(_judge_part(place, name, seen))
     tensor, pipeline = 1 + max(one for one, _ in have), 1 + max(other for _, other in have)
     missing = [(t, p) for t in range(tensor) for p in range(pipeline) if (t, p) not in have]
     if missing:
         saw = "%d of %d parts of the model are not here" % (len(missing), tensor * pipeline)
         shown = tuple("tensor part %d, pipeline part %d" % one for one in missing)
         seen.says("checkpoint-ranks-missing", place.folder.path, saw, "", shown)
+    elif (numbers.get(zip_table.TENSOR, tensor), numbers.get(zip_table.PIPELINE, pipeline)) > (
+        tensor,
+        pipeline,
+    ):
+        wanted = numbers.get(zip_table.TENSOR, tensor) * numbers.get(zip_table.PIPELINE, pipeline)
+        saw = "%d of %d parts of the model are not here" % (wanted - len(have), wanted)
+        seen.says("checkpoint-ranks-elsewhere", place.folder.path, saw)
     seen.text = "%d parts of the model" % len(have)
 
 
-def _judge_part(place: Candidate, name: str, seen: Seen) -> None:
-    below = place.below(name)
+def _judge_part(place: Candidate, name: str, seen: Seen) -> Dict[str, int]:
+    """The numbers in the part's files. Reports what is wrong with it."""
+    below, numbers = place.below(name), {}
     if below is None:
-        return
+        return numbers
     try:
         files = torch_file.files(below)
         if not files:
             seen.says("checkpoint-shard-missing", place.path(name), "no file is in it")
         for file in files:
-            torch_file.inspect(below, file, seen)
+            archive = torch_file.inspect(below, file, seen)
+            numbers.update(archive.numbers if archive is not None else {})
     finally:
         below.folder.close()
+    return numbers
 
 
 KIND = Kind("Megatron checkpoint", 30, holds, judge, holds)

@@ -56,6 +56,14 @@ def inspect(place: Candidate, name: str, seen: Seen) -> Optional[Set[str]]:
         return None
     finally:
         os.close(descriptor)
+    hollow = [tensor for tensor in tensors if not tensor.count]
+    if 2 * len(hollow) > len(tensors):  # a model may have an empty buffer
+        saw = "%d of %d tensors have a dimension of size 0: %s"
+        seen.says(
+            "adapter-ungathered",
+            place.path(name),
+            saw % (len(hollow), len(tensors), printable(hollow[0].name)),
+        )
     seen.tensors += len(tensors)
     seen.parameters += sum(tensor.count for tensor in tensors)
     return {tensor.name for tensor in tensors}

@@ -16,8 +16,8 @@ another path there: a collective under `if rank == 0`, or an uneven number of ba
 at the loader's workers and their storage. If it is stopped, continue it with kill -CONT.
 
 allranks stops a run that cannot continue (another collective) at once. It stops any other run after ten minutes
-without progress, or after the time-out of its process group if that is more than half an hour, if the ranks then still
-answer the same and no collective has advanced. After the last step
+without progress, or after the time-out of its process group if that is more than half an hour. Before that it asks all
+ranks once more: they must answer the same, and no collective may have advanced. After the last step
 it does not stop the run, because one rank may merge or export for long.
 
 Topic: training
