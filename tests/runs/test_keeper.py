@@ -577,3 +577,30 @@ def test_a_keeper_that_was_held_up_does_not_read_for_ever_where_many_nodes_send(
     clock[0] = 10.0
     assert 20 < len(leases.heard()) < 40
     assert len(leases.heard()) == 1
+
+
+def test_a_keeper_that_is_held_up_still_reads_so_that_no_connection_breaks(monkeypatch) -> None:
+    """Each node's heartbeats would fill its connection, which the kernel ends after 20 s."""
+    monkeypatch.setattr(keeper_listener, "HELD_UP_FROM_SECONDS", 0.05)
+    waiting = [f"beat {number}" for number in range(3)]
+
+    def poll(seconds: float) -> list[str]:
+        return [waiting.pop(0)] if waiting else []
+
+    listener = SimpleNamespace(poll=poll, send=lambda *_: True)
+    leases = keeper_listener.Leases(listener, {"a": True}, 0.15)  # type: ignore[arg-type]  # a stand-in
+    leases.start()
+    try:
+        until(lambda: not waiting)  # nobody asks for them
+        waiting.append("beat 3")
+        assert leases.heard() == ["beat 0", "beat 1", "beat 2", "beat 3"]
+    finally:
+        leases.end()
+
+
+def test_what_is_read_for_a_keeper_that_is_held_up_has_a_limit(monkeypatch) -> None:
+    monkeypatch.setattr(keeper_listener, "MOST_KEPT", 5)
+    leases = keeper_listener.Leases(SimpleNamespace(poll=lambda seconds: ["beat"]), {}, 30.0)  # type: ignore[arg-type]
+    leases._read_on()
+    leases._read_on()
+    assert leases._kept == ["beat"] * 5

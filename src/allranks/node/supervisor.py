@@ -289,6 +289,7 @@ class Supervisor:
             self._begin_stop(said.why, said.stop)
         if said.stacks:
             self._touch(self.directory.stacks_request)
+            self.evidence.request(self.ranks.watched, self.tree.members())
         if said.logs is not None:
             ends = ends_of_logs(self.directory.logs, self.redactor, said.logs, LINE_BYTES // 8)
             self.link.send(as_json(ToKeeper(logs=ends)))
@@ -302,7 +303,6 @@ class Supervisor:
             touch(request)
         except OSError as error:
             self._say(f"{request}: {error}")
-        self.evidence.request(self.ranks.watched, self.tree.members())
 
     # ---- torchrun ----
 

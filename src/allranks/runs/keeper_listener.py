@@ -25,6 +25,9 @@ HELD_UP_SECONDS = 600.0
 """A file server that fails over or reboots answers again within minutes. A keeper that is blocked for longer counts
 as lost."""
 
+MOST_KEPT = 100_000
+"""Messages that are read while the keeper is blocked: about 100 MB. Further ones wait in the connections."""
+
 
 def listener_on(key: bytes, place: Dict[str, Any], nodes: List[str]) -> Listener:
     """Listens on the head's own address if this machine has it; otherwise (address translation) on all addresses."""
@@ -51,8 +54,9 @@ class Leases(threading.Thread):
     """Renews the leases of the nodes in `joined`, and receives their messages.
 
     It is a separate thread: the keeper's own thread may wait for a file system that does not answer, and healthy
-    ranks must not end for that reason. A keeper that is blocked for `HELD_UP_SECONDS` counts as dead; then the leases
-    end.
+    ranks must not end for that reason. While that thread is blocked, this one also reads, or the kernel would end the
+    connections of nodes whose heartbeats nobody takes. A keeper that is blocked for `HELD_UP_SECONDS` counts as dead;
+    then the leases end.
     """
 
     def __init__(self, listener: Listener, joined: Mapping[str, Any], seconds: float):
@@ -60,6 +64,9 @@ class Leases(threading.Thread):
         self._listener, self._joined, self._seconds = listener, joined, seconds
         self._turned_at = time.monotonic()
         self._over = threading.Event()
+        self._reading = threading.Lock()
+        self._kept: List[Message] = []
+        """Read while the keeper was blocked."""
 
     def heard(self) -> List[Message]:
         """The messages that came within `POLL_SECONDS`. If the keeper was blocked, all waiting messages, so that no
@@ -67,18 +74,31 @@ class Leases(threading.Thread):
         most."""
         now = time.monotonic()
         held_up, self._turned_at = now - self._turned_at > HELD_UP_FROM_SECONDS, now
-        messages = more = self._listener.poll(POLL_SECONDS)
-        while held_up and more and time.monotonic() < now + HELD_UP_FROM_SECONDS:
+        with self._reading:
+            kept, self._kept = self._kept, []
             more = self._listener.poll(POLL_SECONDS)
-            messages += more
-            self._turned_at = time.monotonic()
+            messages = kept + more
+            while held_up and more and time.monotonic() < now + HELD_UP_FROM_SECONDS:
+                more = self._listener.poll(POLL_SECONDS)
+                messages += more
+                self._turned_at = time.monotonic()
         return messages
 
     def run(self) -> None:
         while not self._over.wait(self._seconds / RENEWALS):
-            if time.monotonic() - self._turned_at < HELD_UP_SECONDS:
+            blocked = time.monotonic() - self._turned_at
+            if blocked < HELD_UP_SECONDS:
                 for node in list(self._joined):
                     self._listener.send(node, as_json(ToSupervisor(lease=self._seconds)))
+                if blocked > HELD_UP_FROM_SECONDS:
+                    self._read_on()
+
+    def _read_on(self) -> None:
+        with self._reading:
+            more = True
+            while more and len(self._kept) < MOST_KEPT:
+                more = self._listener.poll(0.0)
+                self._kept += more
 
     def end(self) -> None:
         self._over.set()
