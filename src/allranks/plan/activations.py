@@ -138,7 +138,7 @@ def _attention(rules: _Rules, modules: list[Module]) -> float:
     own = {module.leaf: module for module in modules if is_attention(module)}
     linears = [module for module in own.values() if module.kind == LINEAR]
     queries, values = shape.heads * shape.qk_dim, shape.heads * shape.v_dim
-    eager = setting.attention == "disabled"
+    eager = _is_eager(rules)
     kept = _norm(rules, rules.model.hidden) + (0 if eager else 4 * shape.heads + width * values)
     if (
         "kv_b_proj" in own
@@ -223,7 +223,7 @@ def _backward(rules: _Rules, modules: list[Module]) -> tuple[float, float]:
         inner = max(inner, model.experts_per_token * max(inner_size(modules), model.hidden))
     heads, passed = model.attention.heads, 2 * width * model.hidden
     attention = max(3 * width * heads * model.attention.qk_dim, 12 * model.hidden)
-    if rules.setting.attention == "disabled":
+    if _is_eager(rules):
         attention = max(attention, heads * rules.setting.cutoff * (4 + width))
     feed = max(3 * width * inner, 12 * model.hidden)
     if any(m.expert for m in modules):  # each expert's share goes back into a tensor of all tokens
@@ -231,7 +231,24 @@ def _backward(rules: _Rules, modules: list[Module]) -> tuple[float, float]:
     return attention + passed, feed + passed
 
 
+LIGER = frozenset((
+    "gemma", "gemma2", "gemma3", "gemma3_text", "glm", "glm4", "glm4v", "granite", "llama", "llava", "mistral",
+    "mixtral", "mllama", "olmo2", "paligemma", "phi3", "qwen2", "qwen2_vl", "qwen2_5_vl", "qwen3", "qwen3_moe",
+    "qwen3_next", "qwen3_5", "gpt_oss",
+))  # fmt: skip
+"""Model types that LLaMA-Factory 0.9.5 gives Liger's kernels; it trains others without them, with a warning
+(`model/model_utils/liger_kernel.py`)."""
+
+
+def _is_eager(rules: _Rules) -> bool:
+    """Whether attention keeps its scores. LLaMA-Factory 0.9.5 takes eager attention for Gemma 2 unless flash-attn is
+    installed (`model/model_utils/attention.py`), which nobody knows here: then the larger figure counts."""
+    asked = rules.setting.attention
+    return asked == "disabled" or (asked == "auto" and rules.model.family == "gemma2")
+
+
 def _loss(model: Model, setting: Setting) -> float:
     """Bytes per token at the loss: the float32 log-softmax, its gradient and the incoming gradient of the loss, each as
     wide as the vocabulary (`ForCausalLMLoss` upcasts; torch's cross_entropy). Liger's fused loss makes none of them."""
-    return 4.0 * model.hidden if setting.liger else 12.0 * model.vocabulary
+    fused = setting.liger and setting.has_fused_loss and model.family in LIGER
+    return 4.0 * model.hidden if fused else setting.vocabulary_bytes * model.vocabulary

@@ -188,7 +188,8 @@ def _resting(case: Case) -> dict[str, float]:
         held = case.base_bytes
     gradient = width if zero.enabled else case.adapter_width
     gradients = trained * gradient / (ranks if zero.stage >= 2 else 1)
-    states = 12 if zero.enabled or (width < 4 and not case.adapters) else 8
+    master = 4 if zero.enabled or (width < 4 and not case.adapters and not case.setting.pure_bf16) else 0
+    states = master + case.setting.moment_bytes
     optimizer = trained * states / (ranks if zero.stage >= 1 else 1)
     if zero.offload_optimizer:
         gradients, optimizer = gradients if not case.sharded else 0.0, 0.0
@@ -202,7 +203,8 @@ def _buffers(case: Case) -> float:
     `runtime/zero/stage3.py` and `stage_1_and_2.py`, `ipg_buckets`; torch 2.13, `gradient_as_bucket_view`)."""
     zero, trained = case.zero, case.trained.parameters
     if not zero.enabled:
-        return trained * case.adapter_width if case.ranks > 1 else 0.0
+        # LLaMA-Factory trains in float32 without ZeRO-3, so the gradients are as wide.
+        return trained * (2 if case.setting.pure_bf16 else 4) if case.ranks > 1 else 0.0
     bucket = min(zero.reduce_bucket, trained) if not zero.contiguous_gradients else zero.reduce_bucket
     count = 2 if zero.stage < 3 and zero.overlap else 1
     return bucket * case.setting.weight_bytes * count
@@ -243,7 +245,7 @@ def _with_images(case: Case, moments: dict[str, dict[str, float]]) -> dict[str, 
     gathered = case.gathered.peak_copied if case.sharded else 0
     moments["vision tower"] = {"working_set": gathered, "vision": tower.kept + tower.added}
     if case.setting.eval_batch:
-        rows = case.setting.eval_batch / max(1, case.setting.rows)
+        rows = case.setting.eval_rows / max(1, case.setting.rows)
         moments["evaluation"]["vision"] = (tower.kept + tower.added) * rows
     return moments
 
@@ -263,7 +265,7 @@ def _evaluation(case: Case) -> dict[str, float]:
     """A forward pass with `per_device_eval_batch_size` samples: the activations of one layer, and the logits. Liger
     makes the logits here too (liger-kernel, `transformers/model/llama.py`, `skip_logits`: its fused loss is only for
     training). transformers' `ForCausalLMLoss` upcasts them and takes their log-softmax."""
-    tokens = case.setting.eval_batch * case.setting.cutoff
+    tokens = case.setting.eval_rows * case.setting.cutoff
     peak = case.gathered.peak if case.sharded else 0.0
     ahead = min(peak, case.zero.max_live * case.setting.weight_bytes)
     at_logits = {

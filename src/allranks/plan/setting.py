@@ -46,6 +46,10 @@ class Setting:
     """Samples per rank that are evaluated at once; 0 if the run does not evaluate."""
     own_loader: bool = False
     """Whether each rank reads only its own bytes of the base (`environment: {loader: own}`)."""
+    packs: bool = False
+    """Whether several samples share a sequence."""
+    pure_bf16: bool = False
+    """Whether gradients and the optimizer's moments are in bf16, too."""
     freeze: Freeze = USUAL
     """The frozen parts of a vision-language model."""
     experts_at_once: int = 0
@@ -69,6 +73,41 @@ class Setting:
         """Sequences per rank and micro-step: preferences are learnt from pairs (LLaMA-Factory 0.9.5,
         `data/collator.py`, `PairwiseDataCollatorWithPadding`)."""
         return self.micro_batch * (2 if self.stage in PAIRED else 1)
+
+    @property
+    def eval_rows(self) -> int:
+        """Sequences of one batch of an evaluation."""
+        return self.eval_batch * (2 if self.stage in PAIRED else 1)
+
+    @property
+    def has_fused_loss(self) -> bool:
+        """Whether Liger's fused loss can take effect. Other stages need the logits, and LLaMA-Factory 0.9.5 switches it
+        off for them (`model/model_utils/liger_kernel.py`, `require_logits`)."""
+        return self.stage in ("pt", "sft")
+
+    @property
+    def vocabulary_bytes(self) -> float:
+        """Bytes per token and entry of the vocabulary at the loss: float32 logits, their log-softmax and a gradient.
+        DPO with a reference model and KTO hold the policy's logits and log-softmax while a second forward pass makes
+        its own (LLaMA-Factory 0.9.5, `train/dpo/trainer.py`, `train/kto/trainer.py`)."""
+        twice = self.stage == "kto" or (self.stage == "dpo" and self.pref_loss not in ("orpo", "simpo"))
+        return 16.0 if twice else 12.0
+
+    @property
+    def moment_bytes(self) -> float:
+        """Bytes per trained parameter of the optimizer's moments, in float32 with Adam (bitsandbytes keeps one byte for
+        each of two; Adafactor factors them; Lion has one; transformers gives SGD no momentum)."""
+        name = self.optimizer.lower()
+        for part, size in (
+            ("adafactor", 0.1),
+            ("lion_8bit", 1.0),
+            ("8bit", 2.0),
+            ("lion", 4.0),
+            ("sgd", 0.0),
+        ):
+            if part in name:
+                return size
+        return 4.0 if self.pure_bf16 else 8.0
 
     @property
     def uncounted(self) -> str:
@@ -136,7 +175,11 @@ def setting_of(run: Run) -> Setting:
         cutoff=int(arguments.get("cutoff_len") or 2048),
         max_steps=int(steps) if steps is not None and int(steps) > 0 else None,
         epochs=float(arguments.get("num_train_epochs") or 3.0),
-        precision="bf16" if arguments.get("bf16") else "fp16" if arguments.get("fp16") else "fp32",
+        precision="bf16"
+        if arguments.get("bf16") or arguments.get("pure_bf16")
+        else "fp16"
+        if arguments.get("fp16")
+        else "fp32",
         checkpointing=not arguments.get("disable_gradient_checkpointing", False),
         reentrant=bool(arguments.get("use_reentrant_gc", True)),
         reentrant_asked="use_reentrant_gc" in arguments,
@@ -144,6 +187,8 @@ def setting_of(run: Run) -> Setting:
         attention=str(arguments.get("flash_attn") or "auto"),
         liger=bool(arguments.get("enable_liger_kernel")),
         uses_gpu=not run.on_cpu,
+        packs=_packs(arguments),
+        pure_bf16=bool(arguments.get("pure_bf16")),
         optimizer=str(arguments.get("optim") or "adamw_torch"),
         scheduler=str(arguments.get("lr_scheduler_type") or "linear"),
         known=run.train.kind == "llamafactory",
@@ -155,6 +200,14 @@ def setting_of(run: Run) -> Setting:
         own_loader=run.environment.loader == "own",
         experts_at_once=run.train.experts_at_once if run.train.experts == LOCKSTEP else 0,
     )
+
+
+def _packs(arguments: Mapping[str, Any]) -> bool:
+    """Whether several samples share a sequence: if asked for, and by default in pre-training (LLaMA-Factory 0.9.5,
+    `hparams/parser.py`)."""
+    if arguments.get("packing") is None:
+        return bool(arguments.get("neat_packing")) or arguments.get("stage") == "pt"
+    return bool(arguments["packing"])
 
 
 def _eval_batch(arguments: Mapping[str, Any]) -> int:

@@ -7,6 +7,7 @@ bandwidth = algorithm bandwidth · (N-1)/N). An all-reduce is both. ZeRO-3's gat
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -200,12 +201,13 @@ def _whole_run(case: Case, step_seconds: float | None) -> dict[str, Any]:
 
 
 def planned_steps(case: Case) -> tuple[int | None, int | None]:
-    """(optimizer steps, samples seen); None if neither `max_steps` nor the dataset's size is known."""
+    """(optimizer steps, samples seen); None if neither `max_steps` nor the dataset's size is known, or if several
+    samples share a sequence. transformers rounds the steps up (5.6, `trainer.py`, `set_initial_training_values`)."""
     a_step = case.setting.micro_batch * case.setting.accumulation * case.ranks
     if case.setting.max_steps:
         return case.setting.max_steps, case.setting.max_steps * a_step
-    if case.samples:
-        steps = max(1, int(-(-case.samples // a_step) * case.setting.epochs))
+    if case.samples and not case.setting.packs:
+        steps = max(1, math.ceil(-(-case.samples // a_step) * case.setting.epochs))
         return steps, steps * a_step
     return None, None
 

@@ -1,3 +1,4 @@
+from allranks.spec import Container
 from tests.checks.case import fires, silent
 
 CASES = (
@@ -9,6 +10,13 @@ CASES = (
         saw="8.00 MiB",
     ),
     silent("h100"),
+    silent(  # the container's own limit counts, which allranks sets
+        "h100",
+        {
+            "node-1/system/limits/memlock": [8 << 20, 8 << 20],
+            "run/container": Container(engine="docker", image="x"),
+        },
+    ),
     silent("h100", {"node-1/system/limits/memlock": [8 << 20, 8 << 20], "node-1/system/user/uid": 0}),
     silent("a100", {"node-1/system/limits/memlock": [8 << 20, 8 << 20]}),
     fires("h100", {"node-1/system/limits/memlock": [(1 << 30) - 1, None]}),

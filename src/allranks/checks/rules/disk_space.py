@@ -74,12 +74,15 @@ def checkpoint_bytes(context: Context) -> int:
     """One checkpoint's bytes on one node, at most; 0 if the plan does not know the parameters."""
     trainable = number(getattr(context.plan, "trainable_parameters", None)) or 0
     total = number(getattr(context.plan, "total_parameters", None)) or 0
-    adapter = trainable * 4
+    adapter = trainable * 4 if trainable < total else 0
+    if str(context.arguments.get("save_strategy")) in ("no", "False"):
+        return int(adapter or total * 2)  # what is saved at the end alone
     if context.arguments.get("save_only_model"):
-        return int(adapter)
-    full = total * 2 if trainable == total else 0
+        return int(adapter or total * 2)
+    full = 0 if adapter else total * 2
     return int(adapter + full + trainable * (12 + 4))
 
 
 def planned_bytes(context: Context) -> int:
-    return checkpoint_bytes(context) * (context.run.save.keep + 1) + SPARE_BYTES
+    only_at_the_end = str(context.arguments.get("save_strategy")) in ("no", "False")
+    return checkpoint_bytes(context) * (1 if only_at_the_end else context.run.save.keep + 1) + SPARE_BYTES

@@ -1,12 +1,12 @@
-"""The GPUs do not compute in the precision that the run sets.
+"""The GPUs have no instructions for the precision that the run sets.
 
 ## How it is found
 `bf16: true` against the compute capability of the GPUs that the run uses, by their model's name or by the
 architecture that nvidia-smi names.
 
 ## Why it matters
-bfloat16 needs compute capability 8.0 (A100, RTX 30) or newer. On T4 and V100 transformers ends with "Your
-setup doesn't support bf16/gpu".
+bfloat16 needs compute capability 8.0 (A100, RTX 30) or newer. On T4 and V100 newer versions of torch emulate it, which
+is slow; with older ones transformers ends with "Your setup doesn't support bf16/gpu".
 
 ## What to do
 `fp16: true` in place of `bf16: true`, or other GPUs.
@@ -35,12 +35,12 @@ def check(context: Context) -> Findings:
         capability = gpus.architecture(gpu.model, gpu.get("architecture"))
         if capability is not None and capability < LEAST:
             named = gpu.get("architecture") or f"compute capability {capability}"
-            yield context.block(
+            yield context.warn(
                 gpu,
                 key="train.llamafactory.bf16",
                 saw=f"bf16: true, and {gpu} is a {gpu.get('name')} ({named})",
                 expected="compute capability 8.0 or newer",
-                why="transformers ends with: your setup doesn't support bf16/gpu.",
+                why="torch emulates bf16 there, which is slow; with an older torch transformers refuses it.",
                 fix="fp16: true in place of bf16: true",
             )
             return
