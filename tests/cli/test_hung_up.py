@@ -35,6 +35,40 @@ asyncio.run(start())
 """
 
 
+TWICE = """
+import asyncio, os, signal, sys
+from allranks.cli.run_verbs import until_stopped
+
+async def start():
+    try:
+        await asyncio.sleep(600)
+    except asyncio.CancelledError:
+        os.kill(os.getpid(), signal.SIGINT)  # again, while the start is undone
+        for _ in range(20):
+            await asyncio.sleep(0.01)
+        print("undone", flush=True)
+        raise
+
+async def main():
+    asyncio.get_running_loop().call_later(0.1, os.kill, os.getpid(), signal.SIGINT)
+    await until_stopped(start())
+
+try:
+    asyncio.run(main())
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
+def test_a_second_interrupt_does_not_disturb_what_undoes_the_start() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", TWICE], capture_output=True, text=True, timeout=60,
+        env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}"},
+    )  # fmt: skip
+    assert (done.stdout, done.returncode) == ("undone\ninterrupted\n", 0), done.stderr
+    assert done.stderr == "the start is being undone; that takes until every node has answered\n"
+
+
 @pytest.mark.parametrize("is_ignored", [False, True])
 def test_a_closed_terminal_ends_a_start_unless_it_is_to_be_ignored(tmp_path: Path, is_ignored: bool) -> None:
     ours, theirs = pty.openpty()

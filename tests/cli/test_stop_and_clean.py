@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 from argparse import Namespace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from allranks.cli.verbs import clean, stop
-from allranks.core import BadInput
+from allranks.core import BadInput, CouldNotTell
 from allranks.runs import cleanup, index, last_save
 from allranks.runs.last_save import Saving, saving_of
 
@@ -158,3 +160,67 @@ def test_a_run_of_which_the_models_alone_are_left_is_not_asked_about(
     assert cleaned(monkeypatch, rest=False) == []
     said = capsys.readouterr().out
     assert "a saved model, stays" in said and "nothing is left" not in said
+
+
+@pytest.mark.parametrize(
+    ("node", "code", "said"),
+    [
+        ({"processes": [{"pid": 4711, "name": "python"}]}, 1, "r-1  node-0  did not end: pid 4711 python"),
+        (
+            {"processes": [], "error": "docker container box stays: no answer"},
+            3,
+            "r-1  node-0  could not be cleaned: docker container box stays: no answer",
+        ),
+    ],
+)
+def test_what_a_clean_leaves_is_said_and_keeps_the_folder(
+    monkeypatch: pytest.MonkeyPatch, capsys, node: dict[str, Any], code: int, said: str
+) -> None:
+    removed: list[str] = []
+
+    async def runs() -> list[dict[str, Any]]:
+        return [{"id": "r-1", "state": "succeeded", "directory": "/home/runs/r-1"}]
+
+    async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
+        return [{"node": "node-0", **node}]
+
+    async def saved_in(run_id: str) -> tuple[list[dict[str, Any]], bool]:
+        return [], True
+
+    async def remove(run_id: str, with_models: bool) -> list[dict[str, Any]]:
+        removed.append(run_id)
+        return []
+
+    monkeypatch.setattr(index, "all_runs", runs)
+    monkeypatch.setattr(cleanup, "sweep", sweep)
+    monkeypatch.setattr(cleanup, "saved_in", saved_in)
+    monkeypatch.setattr(cleanup, "remove_directories", remove)
+    options = Namespace(run=None, json=False, dry_run=False, files=True, models=False, cache=False, yes=True)
+    assert clean.call(options) == code and removed == []
+    assert said in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("waits", [True, False])
+def test_a_job_that_the_queue_did_not_cancel_stays_known(
+    monkeypatch: pytest.MonkeyPatch, waits: bool
+) -> None:
+    forgotten: list[str] = []
+
+    class Queue:
+        NAME = "SLURM"
+
+        async def cancel(self, number: str, run_id: str) -> bool:
+            return False
+
+        async def job(self, number: str) -> Any:
+            return SimpleNamespace(waits=waits, runs=False)
+
+    monkeypatch.setattr(index, "job_of", lambda entry: (Queue(), "4242"))
+    monkeypatch.setattr(index, "entry", lambda run_id: {})
+    monkeypatch.setattr(index, "forget", forgotten.append)
+    if waits:
+        with pytest.raises(CouldNotTell, match="job 4242 of r-1 is still there"):
+            asyncio.run(cleanup.stop_waiting("r-1", "4242"))
+    else:
+        assert asyncio.run(cleanup.stop_waiting("r-1", "4242"))["cancelled"] is None
+    assert forgotten == ([] if waits else ["r-1"])

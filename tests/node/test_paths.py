@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import stat
@@ -257,3 +258,18 @@ def test_a_touched_file_is_seen_on_a_full_disk(small_disk, before):
 
 def test_a_file_whose_read_fails_counts_as_none():
     assert files.read_bytes("/proc/self/mem") == b"" and paths.read_object("/proc/self/mem") == {}
+
+
+def test_a_mark_that_the_disk_had_no_room_for_leaves_no_empty_one(tmp_path, monkeypatch):
+    directory = paths.RunDirectory("r-1", str(tmp_path))
+
+    def full(descriptor, data):
+        raise OSError(errno.ENOSPC, "no space")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(paths.os, "write", full)
+        with pytest.raises(OSError, match="no space"):
+            directory.create()
+    assert not os.path.lexists(directory.marker)
+    directory.create()
+    assert directory.is_marked()

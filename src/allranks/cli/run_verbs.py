@@ -10,10 +10,10 @@ import os
 import signal
 import stat
 import sys
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from allranks.cli.common import print_json, typed_of
 from allranks.cli.run_modes import next_rung
@@ -29,6 +29,7 @@ from allranks.runs.keeper_stop_request import journal_unwritten
 from allranks.spec import Run, Typed
 from allranks.transport import NodeProgram, ProgramFailed
 
+T = TypeVar("T")
 JOURNAL = "keeper/journal.jsonl"
 LOG_BYTES = 4096
 """The end of an existing log that is read, in bytes: the view shows one line of it."""
@@ -66,7 +67,7 @@ async def start_and_follow(run: Run, options: argparse.Namespace, view: LiveView
         exclusion.refuse_queue(run)
     if options.dry_run:
         return {"dry_run": await looked_at(run, options.accept_new_hosts, excludes)}
-    acquired = await acquire(run, view.add, options.accept_new_hosts, again(options))
+    acquired = await until_stopped(acquire(run, view.add, options.accept_new_hosts, again(options)))
     if excludes:
         acquired = await exclusion.ready(acquired)
     run, nodes = acquired.run, acquired.nodes
@@ -123,8 +124,13 @@ async def submit_or_release(acquired: Acquired, view: LiveView, probe: bool | No
 
 async def submit_or_abort(acquired: Acquired, view: LiveView, probe: bool | None = None):
     """Submits the run. Ctrl-C cancels this, and the submission then undoes itself."""
-    task = asyncio.ensure_future(submit(acquired.nodes, acquired.run, view.add, probe, acquired.run_id))
-    with interrupts(task.cancel):
+    return await until_stopped(submit(acquired.nodes, acquired.run, view.add, probe, acquired.run_id))
+
+
+async def until_stopped(work: Coroutine[Any, Any, T]) -> T:
+    """Does a part of a start. Ctrl-C cancels it, and it then undoes itself; a second one does not disturb that."""
+    task = asyncio.ensure_future(work)
+    with interrupts(task.cancel, "the start is being undone; that takes until every node has answered"):
         try:
             return await task
         except asyncio.CancelledError:
@@ -135,12 +141,12 @@ class interrupts:
     """Inside this context, Ctrl-C calls `action` and does not raise KeyboardInterrupt in the middle of other code. So
     does a terminal that is closed, unless its SIGHUP is ignored (nohup)."""
 
-    def __init__(self, action):
-        self.action = action
+    def __init__(self, action, again=""):
+        self.action, self.again, self.was_called = action, again, False
 
     def __enter__(self):
         self.loop = asyncio.get_running_loop()
-        self.handlers = {signal.SIGINT: self.action, signal.SIGTERM: self.action}
+        self.handlers = {signal.SIGINT: self.once, signal.SIGTERM: self.once}
         if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
             self.handlers[signal.SIGHUP] = self.hang_up
         for number, handler in self.handlers.items():
@@ -151,9 +157,16 @@ class interrupts:
         for number in self.handlers:
             self.loop.remove_signal_handler(number)
 
+    def once(self):
+        if not self.was_called:
+            self.was_called = True
+            self.action()
+        elif self.again:
+            print(self.again, file=sys.stderr)
+
     def hang_up(self):
         leave_terminal()
-        self.action()
+        self.once()
 
 
 def leave_terminal() -> None:

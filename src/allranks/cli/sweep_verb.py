@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from allranks.cli.common import print_json
-from allranks.cli.run_verbs import again, journal, status, status_or_nothing
+from allranks.cli.run_verbs import again, journal, status, status_or_nothing, until_stopped
 from allranks.core import Blocked, Event
 from allranks.core.text import spelt_out
 from allranks.output.table import print_runs
@@ -30,7 +30,7 @@ def sweep_command(run: Run, options: argparse.Namespace) -> int:
     async def work(acquired: Acquired, one: One) -> dict[str, Any]:
         return await started(acquired, one, options, tell)
 
-    states = asyncio.run(all_of(run, tell, partial(again, options), work))
+    states = asyncio.run(until_stopped(all_of(run, tell, partial(again, options), work)))
     if options.json:
         print_json({"runs": states})
     else:

@@ -203,6 +203,9 @@ class RunDirectory:
             return
         try:
             os.write(descriptor, (self.run_id + "\n").encode())
+        except OSError:
+            os.unlink(self.marker)  # nobody could tell by an empty mark whose the folder is, or remove it
+            raise
         finally:
             os.close(descriptor)
 

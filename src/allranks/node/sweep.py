@@ -185,7 +185,8 @@ def _opened(folder: str) -> Iterator[Optional[int]]:
 def _unlink_in(folder: str, name: str) -> None:
     with _opened(folder) as descriptor:
         if descriptor is not None:
-            os.unlink(name, dir_fd=descriptor)
+            with suppress(FileNotFoundError):  # another node of this home was faster
+                os.unlink(name, dir_fd=descriptor)
 
 
 def _is_own_folder(folder: str) -> bool:

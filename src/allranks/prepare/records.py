@@ -33,6 +33,8 @@ class Remains:
     there: dict[str, Contained] = field(default_factory=dict)
     running: dict[str, Contained] = field(default_factory=dict)
     gone: list[str] = field(default_factory=list)
+    failed: dict[str, str] = field(default_factory=dict)
+    """Nodes whose engine could not be asked or did not do what it should, each with the reason."""
 
     def inside(self, nodes: Nodes) -> Nodes:
         """The nodes; those whose container runs are reached inside it, since only there the run's processes are
@@ -54,7 +56,11 @@ async def remains_of(nodes: Nodes, run_id: str) -> Remains:
         if contained is None:
             return
         remains.known[node.name] = contained
-        is_there, is_running = await state_of(program, contained)
+        try:
+            is_there, is_running = await state_of(program, contained)
+        except (NotReady, Unreachable, ProgramFailed) as error:
+            remains.failed[node.name] = f"its {contained.engine} container could not be looked at: {error}"
+            return
         if is_there:
             remains.there[node.name] = contained
         if is_running:
@@ -124,7 +130,8 @@ def goes_on(contained: Contained, living: list[tuple[int, str]]) -> Finding:
 
 
 async def remove_containers(nodes: Nodes, remains: Remains) -> dict[str, str]:
-    """Removes those of the run that no other run works in: node → what was removed, or why it stays."""
+    """Removes those of the run that no other run works in: node → what was removed. `remains.failed` gets those that
+    stay."""
     told: dict[str, str] = {}
 
     async def one(node: Node, program: NodeProgram) -> None:
@@ -135,7 +142,7 @@ async def remove_containers(nodes: Nodes, remains: Remains) -> dict[str, str]:
             if await containers.remove(program, contained):
                 told[node.name] = f"{contained.engine} container {contained.name}"
         except (NotReady, Unreachable) as error:
-            told[node.name] = f"{contained.engine} container {contained.name} stays: {error}"
+            remains.failed[node.name] = f"{contained.engine} container {contained.name} stays: {error}"
 
     await each(nodes, one)
     return told

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from allranks import prepare
-from allranks.core import Finding, Node
+from allranks.core import CouldNotTell, Finding, Node
 from allranks.core.run_states import FINAL
 from allranks.runs import index, launch_record
 from allranks.runs.leftovers import Leftovers
@@ -47,6 +47,13 @@ async def stop_waiting(run_id: str, job: str) -> dict[str, Any]:
     """Removes the run's job from the queue. Nothing of the run is on any node yet."""
     queue = index.job_of(index.entry(run_id))[0]
     cancelled = queue is not None and await queue.cancel(job, run_id)
+    if queue is not None and not cancelled:
+        now = await queue.job(job)
+        if now.waits or now.runs:
+            raise CouldNotTell(
+                f"job {job} of {run_id} is still there: {queue.NAME} did not cancel it, or its comment no longer names "
+                f"this run.\n  fix  look at it, and cancel it by hand: scancel {job}"
+            )
     index.forget(run_id)
     return {**stopped(run_id, "stopped"), "cancelled": job if cancelled else None}
 
@@ -210,7 +217,9 @@ async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
         told = {name: f"{one.engine} container {one.name}" for name, one in boxes.there.items()}
         if not dry_run:
             told = await prepare.remove_containers(nodes, boxes)
-    answers = once_a_host(outcomes)
+    answers = [
+        {"error": why, **a} if (why := boxes.failed.get(a["node"])) else a for a in once_a_host(outcomes)
+    ]
     return [{**a, "containers": [told[a["node"]]]} if a["node"] in told else a for a in answers]
 
 
@@ -299,6 +308,17 @@ def is_over(nodes: list[dict[str, Any]]) -> bool:
     )
 
 
+def alive(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The nodes on which processes of the run are left after a sweep, each with these processes."""
+    return {
+        str(node["node"]): ", ".join(
+            f"pid {one['pid']} {one.get('name', '')}".rstrip() for one in node["processes"]
+        )
+        for node in nodes
+        if node.get("processes")
+    }
+
+
 def not_done(nodes: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """The nodes that could not be looked at or cleaned, each with the reason."""
     return {str(node["node"]): str(node["error"]) for node in nodes if "error" in node}
@@ -309,10 +329,15 @@ async def tidy(found: Leftovers) -> dict[str, Any]:
     done: dict[str, Any] = {}
     for run_id in found.runs:
         nodes = await sweep(run_id, dry_run=False)
-        if run_id in found.directories:
+        if run_id in found.directories and not (alive(nodes) or _is_kept_by_container(nodes)):
             nodes = await remove_directories(run_id, found.with_models)
         done[run_id] = nodes
     return {"cleaned": done}
+
+
+def _is_kept_by_container(nodes: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a container was not removed or not seen: only the run's directory knows its name."""
+    return any("container" in str(node.get("error")) for node in nodes)
 
 
 async def has_run(program: NodeProgram, run_id: str) -> bool:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import shlex
 import shutil
 import socket
 import sys
@@ -22,6 +23,7 @@ from allranks.core import Node
 from allranks.core.text import last_line
 from allranks.transport import answer_marks
 from allranks.transport.base import Completed, Unreachable
+from allranks.transport.host_keys import name_of
 from allranks.transport.local import LocalTransport
 from allranks.transport.own_keys import NO_KEY
 from allranks.transport.remedies import Tried
@@ -252,10 +254,11 @@ class OpensshTransport:
         cause, text = named(err)
         found = re.search(rb"Server host key: (\S+) (SHA256:\S+)", err)
         shown = found.group(2).decode("ascii", "replace") if found else "a key that ssh did not show"
+        entry = shlex.quote(name_of(self.described.address, self.described.port))
         if cause == "host-key-changed":
             text += (
                 f": it shows {shown}. Either somebody intercepts the connection, or the node was reinstalled; if so: "
-                f"ssh-keygen -R {self.described.address}"
+                f"ssh-keygen -R {entry}"
             )
         elif cause == "host-key-unknown":
             text += (

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import errno
+import shlex
 import socket
 from collections.abc import AsyncGenerator, Sequence
 from pathlib import Path
@@ -18,7 +19,7 @@ import asyncssh
 from asyncssh.config import SSHClientConfig
 
 from allranks.core import Node
-from allranks.transport import answer_marks
+from allranks.transport import answer_marks, host_keys
 from allranks.transport.base import Completed, Unreachable, collected
 from allranks.transport.host_keys import HostKeys, KnownHere, config_paths, local_user, settings_of
 from allranks.transport.local import LINE_LIMIT_BYTES
@@ -182,10 +183,11 @@ class SshTransport:
     def _bad_key(self, client: Client) -> Unreachable:
         assert client.refused is not None
         fingerprint = client.refused.get_fingerprint()
+        entry = shlex.quote(host_keys.name_of(self.described.address, self.described.port))
         if client.changed:
             text = (
                 f"its host key is not the one in {client.known.own}: it shows {fingerprint}. Either somebody "
-                f"intercepts the connection, or the node was reinstalled; if so: ssh-keygen -R {self.described.address}"
+                f"intercepts the connection, or the node was reinstalled; if so: ssh-keygen -R {entry}"
             )
             return self._failed("host-key-changed", text)
         text = (

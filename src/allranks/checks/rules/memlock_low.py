@@ -34,7 +34,7 @@ LEAST = 1 << 30
 def check(context: Context) -> Findings:
     container = context.run.container
     if container is not None and container.engine == "docker":
-        return  # its daemon gives the ranks a limit of their own (`--ulimit=memlock=-1`)
+        return  # allranks gives the ranks another limit there (`--ulimit=memlock=-1`)
     for view in context.machines:
         pair = view.list("system.limits.memlock")
         soft = number(pair[0]) if pair else None

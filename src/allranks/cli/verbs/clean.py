@@ -7,6 +7,7 @@ so are the files that the script saved: only --models removes models, adapters a
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 
 from allranks.cli.common import add_json, add_nodes, agreed, print_json
 from allranks.core.errors import BadInput, CouldNotTell, Problem
@@ -47,8 +48,7 @@ def call(options: argparse.Namespace) -> int:
 
     from allranks.core.text import spelt_out
     from allranks.runs import cache_cleanup
-    from allranks.runs.cleanup import leftovers, not_done, tidy
-    from allranks.transport import folded
+    from allranks.runs.cleanup import alive, leftovers, not_done, tidy
 
     if options.models and not options.files:
         raise BadInput(
@@ -73,13 +73,27 @@ def call(options: argparse.Namespace) -> int:
     gone = asyncio.run(cache_cleanup.caches(options.run, dry_run=False)) if options.cache else {}
     done = {**asyncio.run(tidy(found)), **({"caches": gone} if options.cache else {})}
     failed = {run_id: not_done(nodes) for run_id, nodes in done["cleaned"].items()}
+    left = {run_id: alive(nodes) for run_id, nodes in done["cleaned"].items()}
     if options.json:
         print_json(done)
     else:
-        for run_id, nodes in failed.items():
-            for names, why in folded(nodes.items()):
-                print(spelt_out(f"{run_id}  {names}  could not be cleaned: {why}"))
-            if nodes:
-                files = " --files" if options.files else ""
-                print(f"{run_id}  is kept in part: allranks clean{files} {run_id} goes on when they answer")
+        tell(failed, left, options.files)
+    if any(left.values()):
+        return 1
     return CouldNotTell.exit_code if any(failed.values()) or cache_cleanup.failed(gone) else 0
+
+
+def tell(failed: Mapping[str, Mapping[str, str]], left: Mapping[str, Mapping[str, str]], files: bool) -> None:
+    """Prints what could not be cleaned on which node of which run, and which processes did not end."""
+    from allranks.core.text import spelt_out
+    from allranks.transport import folded
+
+    for run_id, nodes in failed.items():
+        for names, why in folded(nodes.items()):
+            print(spelt_out(f"{run_id}  {names}  could not be cleaned: {why}"))
+        if nodes:
+            word = " --files" if files else ""
+            print(f"{run_id}  is kept in part: allranks clean{word} {run_id} goes on when they answer")
+    for run_id, nodes in left.items():
+        for names, which in folded(nodes.items()):
+            print(spelt_out(f"{run_id}  {names}  did not end: {which}"))
