@@ -6,6 +6,7 @@ import asyncio
 import http.server
 import json
 import os
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -61,6 +62,22 @@ def begun(one: Start, answer: dict[str, Any] | None = None) -> tuple[dict[str, A
     words, stdin = asyncio.run(ray.begin(one, nodes, "r"))
     assert words == ["python3", "ray", "submit", "r"]
     return json.loads(stdin), programs
+
+
+@pytest.mark.parametrize(
+    ("version", "is_refused"), [("2.52.0", False), ("3.0.0", False), ("2.51.1", True), ("", True)]
+)
+def test_a_ray_that_would_let_everybody_in_is_refused(version: str, is_refused: bool) -> None:
+    if not is_refused:
+        ray_cluster.refuse_open(version)
+        return
+    with pytest.raises(BadInput, match=r"2\.52 and newer have it"):
+        ray_cluster.refuse_open(version)
+
+
+def test_the_version_of_ray_is_that_of_its_python() -> None:
+    assert ray_cluster.ray_version("/nowhere/python") == ""
+    assert ray_cluster.ray_version(sys.executable) == ""  # the tests' own Python has none
 
 
 def test_the_job_of_a_sites_cluster_holds_no_token_and_is_named_after_the_run(

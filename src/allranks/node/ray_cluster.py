@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import secrets
 import shutil
 import signal
 import socket
 import stat
+import subprocess
 import time
 from typing import Any, Callable, Dict, List, Mapping, Optional
 
@@ -36,6 +38,9 @@ from allranks.node.paths import (
     write_text,
 )
 from allranks.node.stopping import Stopping
+
+FIRST_WITH_TOKEN = (2, 52)
+"""docs.ray.io, "Ray token authentication"."""
 
 UP_SECONDS = 280.0
 """Ray starts in 5 to 10 s; 23 s were seen with cold files, and more than 130 s on two cores with a load of 40."""
@@ -103,9 +108,10 @@ def up(run_id: str, node: str, wanted: Mapping[str, Any]) -> Dict[str, Any]:
             Problem(
                 saw="ray is neither beside the training environment's Python nor on the path.",
                 why="a run without launch.address brings its own Ray cluster.",
-                do="pip install 'ray[default]' there, or launch: {address: HOST:PORT} of a cluster that runs",
+                do="pip install 'ray[default]>=2.52' there, or launch: {address: HOST:PORT} of a cluster that runs",
             )
         )
+    refuse_open(ray_version(python_of(program)))
     if not directory.is_marked():
         return {"error": f"{run_id} has no folder here"}
     place = directory.node(node)
@@ -121,6 +127,33 @@ def find_ray(python: str, path: str) -> Optional[str]:
     """The program `ray`: beside the environment's Python, else on the path."""
     beside = os.path.join(os.path.dirname(python), "ray") if os.path.isabs(python) else None
     return (beside if beside and os.access(beside, os.X_OK) else None) or shutil.which("ray", path=path)
+
+
+def ray_version(python: str) -> str:
+    """The version of the Ray that this Python has; empty if it cannot be told."""
+    code = "from importlib.metadata import version; print(version('ray'))"
+    try:
+        done = subprocess.run([python, "-c", code], stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else ""
+
+
+def refuse_open(version: str) -> None:
+    """Raises BadInput for a Ray that does not know `RAY_AUTH_MODE`: it would ignore the token without a message."""
+    found = re.match(r"(\d{1,6})\.(\d{1,6})", version)
+    if found is not None and (int(found[1]), int(found[2])) >= FIRST_WITH_TOKEN:
+        return
+    saw = (
+        f"Ray {version[:40]} has no token authentication" if found else "the version of this Ray is not known"
+    )
+    raise BadInput(
+        Problem(
+            saw=f"{saw}; 2.52 and newer have it.",
+            why="whoever reaches the ports of such a cluster can run programs as this user.",
+            do="pip install 'ray[default]>=2.52', or launch: {address: HOST:PORT} of a cluster that runs",
+        )
+    )
 
 
 def python_of(program: str) -> str:
