@@ -150,4 +150,12 @@ def test_what_is_stored_says_whether_it_can_be_seen_from_here(sleeper):
     assert processes.lives({**record, "pid_namespace": "pid:[1]"}) is None
     assert processes.lives({**record, "boot_id": "another"}) is False
     assert processes.lives({**record, "start_time": 1}) is False
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(processes, "machine_id", lambda: "0123456789abcdef")
+        assert processes.lives({**record, "machine": "0123456789abcdef", "boot_id": "another"}) is False
+        # a machine that was made from the same image has this one's name, and a home that both share
+        assert processes.lives({**record, "machine": "fedcba9876543210", "boot_id": "another"}) is None
+        assert (
+            processes.lives({**record, "machine": "fedcba9876543210"}) is True
+        )  # a container with an id of its own
     assert processes.lives({}) is None and processes.lives({"pid": sleeper.pid}) is None

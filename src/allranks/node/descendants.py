@@ -96,6 +96,6 @@ class Descendants:
         """A line that a full disk refuses is written at the next look."""
         line = {"at": time.time(), "pid": stat.pid, "start_time": stat.start_time, "session": stat.session}
         line.update(ppid=stat.ppid, name=stat.name, boot_id=self.boot_id)
-        line.update(pid_namespace=processes.pid_namespace(), host=os.uname().nodename)
+        line.update(processes.here())
         if self._lines.append(line):
             self._recorded.add((stat.pid, stat.start_time, stat.session))

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import hashlib
 import os
+from functools import lru_cache
 from typing import Any, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from allranks.core import Process
@@ -18,6 +20,7 @@ _PIDFD_SEND_SIGNAL, _PIDFD_OPEN = 424, 434
 directly."""
 
 _PR_SET_CHILD_SUBREAPER = 36
+MACHINE_ID = "/etc/machine-id"
 _TICKS = os.sysconf("SC_CLK_TCK")
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -249,14 +252,34 @@ def exit_code(stat: Stat) -> Optional[int]:
 
 def record_of(process: Process) -> Dict[str, Any]:
     """A `Process` as it is stored: with what says whether a later reader can see it at all."""
-    return {**process.as_json(), "pid_namespace": pid_namespace(), "host": os.uname().nodename}
+    return {**process.as_json(), **here()}
+
+
+def here() -> Dict[str, str]:
+    """What tells this machine and PID namespace from others that share a home folder."""
+    return {"pid_namespace": pid_namespace(), "host": os.uname().nodename, "machine": machine_id()}
+
+
+@lru_cache(maxsize=1)
+def machine_id() -> str:
+    """A digest of /etc/machine-id, which machine-id(5) asks not to pass on as it is; empty if there is none."""
+    try:
+        with open(MACHINE_ID, "rb") as file:
+            content = file.read(256).strip()
+    except OSError:
+        return ""
+    return hashlib.sha256(b"allranks " + content).hexdigest()[:16] if content else ""
 
 
 def can_be_seen(record: Mapping[str, Any]) -> bool:
     """Whether a stored process would be visible to us, were it alive: same host, same PID namespace.
 
-    A run directory may be in a home folder that nodes share, or be mounted into containers.
+    A run directory may be in a home folder that nodes share, or be mounted into containers. Machines that were made
+    from one image may have one name: another boot of this machine is then told from another machine by its id.
     """
+    machine, own = record.get("machine"), machine_id()
+    if machine and own and machine != own and record.get("boot_id") != boot_id():
+        return False
     same_host = record.get("host") in (None, os.uname().nodename)
     return same_host and record.get("pid_namespace") in (None, "", pid_namespace())
 
