@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from allranks.cli import main
+from allranks.core import BadInput
 from allranks.launch.launchers.slurm import jobs as slurm_jobs
 from allranks.spec import loads
 
@@ -64,3 +65,21 @@ def test_a_dry_run_submits_no_job(
     assert main(["run", "-n", str(tmp_path / "run.yaml")]) == 2
     assert "in an allocation" in capsys.readouterr().err
     assert not (tmp_path / "asked").exists()
+
+
+@pytest.mark.parametrize(
+    ("extra", "variable", "said"),
+    [
+        ("[--clusters=c2]", "", "launch.extra: --clusters=c2: the job would be on another cluster"),
+        ("[-Mc2]", "", "launch.extra: -Mc2"),
+        ("[]", "SBATCH_CLUSTERS", "SLURM_CLUSTERS or SBATCH_CLUSTERS is set"),
+    ],
+)
+def test_a_job_of_another_cluster_is_refused_before_it_is_submitted(
+    extra: str, variable: str, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if variable:
+        monkeypatch.setenv(variable, "c2")
+    run = loads(f"nodes: 2\nlaunch: {{with: slurm, extra: {extra}}}\ntrain: {{command: [train.py]}}\n")
+    with pytest.raises(BadInput, match=said):
+        asyncio.run(slurm_jobs.submit(run, "lora-1", [[]]))

@@ -7,6 +7,7 @@ run uses it.
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -187,6 +188,7 @@ async def down(nodes: str) -> list[str]:
 
 async def submit(run: Run, run_id: str, again: Sequence[Sequence[str]], tasks: int = 0) -> str:
     """Submits the job, or an array of so many tasks. Returns its number. `again` has each task's command."""
+    refuse_other_clusters(run)
     requeue = requeues(run)
     options = words.sbatch(run, run_id, await counts_gpus(run), requeue, tasks)
     text = words.script(again if requeue else ())
@@ -233,6 +235,23 @@ def requeues(run: Run) -> bool:
             "take one of the two out; without --requeue: run again with resume: auto",
         )
     return (asked or run.resume == "auto") and not run.secrets and "--no-requeue" not in run.launch.extra
+
+
+def refuse_other_clusters(run: Run) -> None:
+    """Raises BadInput for a job of another cluster: squeue, scancel and srun would ask this one for its number."""
+    asked = [
+        word
+        for word in run.launch.extra
+        if word.split("=")[0] in ("--clusters", "--cluster") or word[:2] == "-M"
+    ]
+    if asked or os.environ.get("SBATCH_CLUSTERS") or os.environ.get("SLURM_CLUSTERS"):
+        named = f"launch.extra: {asked[0]}" if asked else "SLURM_CLUSTERS or SBATCH_CLUSTERS is set"
+        raise run.refuse(
+            "launch",
+            f"{named}: the job would be on another cluster.",
+            "allranks asks the cluster of this machine for its jobs, and would not find this one again.",
+            "run allranks on a login node of that cluster, without this setting",
+        )
 
 
 async def counts_gpus(run: Run) -> bool:
