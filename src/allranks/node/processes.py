@@ -256,7 +256,7 @@ def record_of(process: Process) -> Dict[str, Any]:
 
 
 def here() -> Dict[str, str]:
-    """What tells this machine and PID namespace from others that share a home folder."""
+    """The marks of this machine and PID namespace among others that share a home folder."""
     return {"pid_namespace": pid_namespace(), "host": os.uname().nodename, "machine": machine_id()}
 
 
