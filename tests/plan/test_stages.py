@@ -102,3 +102,9 @@ def test_a_full_training_on_one_gpu_holds_what_its_optimizer_needs(
 def test_the_steps_of_samples(arguments: dict[str, Any], steps: int | None) -> None:
     case: Any = SimpleNamespace(setting=setting(**arguments), ranks=8, samples=20)
     assert planned_steps(case)[0] == steps
+
+
+def test_zero_keeps_float32_weights_and_moments_beside_pure_bf16() -> None:
+    full = {"finetuning_type": "full", "bf16": False, "pure_bf16": True}
+    plan = make_plan(small_run(full, deepspeed="zero3"), LLAMA_8B)
+    assert gib(plan, "optimizer") == pytest.approx(12 * plan.total_parameters / 8 / GIB, rel=0.01)

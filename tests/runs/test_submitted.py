@@ -72,7 +72,7 @@ def test_a_dry_run_submits_no_job(
     [
         ("[--clusters=c2]", "", "launch.extra: --clusters=c2: the job would be on another cluster"),
         ("[-Mc2]", "", "launch.extra: -Mc2"),
-        ("[]", "SBATCH_CLUSTERS", "SLURM_CLUSTERS or SBATCH_CLUSTERS is set"),
+        ("[]", "SBATCH_CLUSTERS", "SBATCH_CLUSTERS is set"),
     ],
 )
 def test_a_job_of_another_cluster_is_refused_before_it_is_submitted(

@@ -119,6 +119,14 @@ def test_an_exception_that_is_only_printed_is_not_the_end(node):
     assert told.log.count("ZeroDivisionError") >= 3
 
 
+@pytest.mark.parametrize("end", ["sys.exit(1)", "os._exit(1)"])
+def test_an_exception_that_a_script_prints_before_it_ends_is_told(node, end):
+    told = node.run(
+        f"import os, sys\ntry:\n    1 / 0\nexcept Exception:\n    sys.excepthook(*sys.exc_info())\n    {end}"
+    )
+    assert told.one("exception")["type"] == "ZeroDivisionError" and told.one("end") == {"code": 1}
+
+
 def test_an_exception_that_cannot_be_printed(node):
     told = node.run("class Bad(Exception):\n    def __str__(self): raise OSError('x')\nraise Bad()")
     assert told.one("exception")["message"] == "(its text could not be made: OSError)"

@@ -7,6 +7,7 @@ Shards stay beside an adapter that is not whole: they may be the only copy of it
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -262,10 +263,10 @@ class _Pruning:
                 self._remove(
                     fd, below, shown, "not needed to resume" if for_resume else "not needed to use it"
                 )
-            if (
-                not self.dry_run
-            ):  # a Trainer's save_total_limit removes the folder that was changed longest ago
-                os.utime(fd, ns=times)
+            if going and not self.dry_run:
+                # A Trainer's save_total_limit removes the folder that was changed longest ago.
+                with contextlib.suppress(OSError):  # only the owner may do it
+                    os.utime(fd, ns=times)
         finally:
             os.close(fd)
 

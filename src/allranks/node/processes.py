@@ -262,7 +262,10 @@ def here() -> Dict[str, str]:
 
 @lru_cache(maxsize=1)
 def machine_id() -> str:
-    """A digest of /etc/machine-id, which machine-id(5) asks not to pass on as it is; empty if there is none."""
+    """A digest of /etc/machine-id, which machine-id(5) asks not to pass on as it is. Empty if there is none, or only
+    one that systemd made for this boot, as on nodes without a disk."""
+    if os.path.ismount(MACHINE_ID):
+        return ""
     try:
         with open(MACHINE_ID, "rb") as file:
             content = file.read(256).strip()

@@ -179,7 +179,7 @@ def contradictions(run: Run, setting: Setting, config: Mapping[str, Any]) -> lis
         "optimizer.params.weight_decay": ("weight_decay", given.get("weight_decay", 0.0)),
         "optimizer.params.betas": ("adam_beta1+adam_beta2", betas),
         "scheduler.params.warmup_max_lr": ("learning_rate", given.get("learning_rate", 5e-5)),
-        "bf16.enabled": ("bf16", setting.precision == "bf16"),
+        "bf16.enabled": ("bf16", setting.precision == "bf16" and not setting.pure_bf16),
         "fp16.enabled": ("fp16", setting.precision == "fp16"),
     }
     if setting.max_steps:

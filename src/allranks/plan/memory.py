@@ -189,7 +189,8 @@ def _resting(case: Case) -> dict[str, float]:
     gradient = width if zero.enabled else case.adapter_width
     gradients = trained * gradient / (ranks if zero.stage >= 2 else 1)
     master = 4 if zero.enabled or (width < 4 and not case.adapters and not case.setting.pure_bf16) else 0
-    states = master + case.setting.moment_bytes
+    # ZeRO keeps float32 weights beside bf16 ones, and the moments are as wide.
+    states = master + (8.0 if zero.enabled and case.setting.pure_bf16 else case.setting.moment_bytes)
     optimizer = trained * states / (ranks if zero.stage >= 1 else 1)
     if zero.offload_optimizer:
         gradients, optimizer = gradients if not case.sharded else 0.0, 0.0

@@ -64,7 +64,9 @@ class ExitHooks:
             self.rank.exit_code = code_of(args[0] if args else kwargs.get("status"))
 
         def leaving(args: Any, kwargs: Any) -> None:
-            self.end(code_of(args[0] if args else kwargs.get("status")))
+            code = code_of(args[0] if args else kwargs.get("status"))
+            self._tell_printed(code)
+            self.end(code)
 
         sys.exit = guard.around(sys.exit, exiting)
         os._exit = guard.around(os._exit, leaving)
@@ -86,11 +88,17 @@ class ExitHooks:
             flight_recorder.report(self.rank, wait_seconds=FLIGHT_SECONDS)
         self.rank.drain(EXCEPTION_SECONDS)
 
+    def _tell_printed(self, code: Optional[int]) -> None:
+        """A script may print its exception itself and then end with a code."""
+        if code and self.told is None and self._printed is not None:
+            self.tell(self._printed, self._printed.__traceback__)
+
     def at_exit(self) -> None:
         """The interpreter ends. If the script replaced our hook, an exception may not have been reported yet."""
         last = getattr(sys, "last_value", None)
         if last is not None and last is not self.told and last is not self._printed:
             self.tell(last, getattr(sys, "last_traceback", None))
+        self._tell_printed(self.rank.exit_code)
         code = 1 if self.told is not None else self.rank.exit_code
         guard.guarded(self.end)(0 if code is None else code)
 

@@ -17,7 +17,7 @@ at the loader's workers and their storage. If it is stopped, continue it with ki
 
 allranks stops a run that cannot continue (another collective) at once. It stops any other run after ten minutes
 without progress, or after the time-out of its process group if that is more than half an hour. Before that it asks all
-ranks once more: they must answer the same, and no collective may have advanced. After the last step
+ranks twice more: they must answer the same, and no collective may have advanced. After the last step
 it does not stop the run, because one rank may merge or export for long.
 
 Topic: training
@@ -44,6 +44,9 @@ EACH_TIME = True
 BLOCK_SECONDS = 600.0
 """NCCL's own default time-out: torch itself would end the run then, without naming a rank."""
 
+LOOKS_APART_SECONDS = 10.0
+"""Between the last two questions before a run is stopped."""
+
 HOLDS_SECONDS = ANSWER_SECONDS + 2.0
 """For how long the answers to a quiet question count for a stall: the last answer may take as long to come."""
 
@@ -61,8 +64,6 @@ def after(run: RunState, event: Event) -> Iterator[Finding]:
 def detect(run: RunState, now: float) -> Iterator[Finding]:
     odd = culprit(run, now)
     if odd is not None:
-        if not is_named(run):
-            run.memory_of("rank-holds-up")["collectives"] = _collectives(run)
         finding = _finding(run, odd, now)
         run.held_up = (now, odd, finding)
         yield finding
@@ -136,14 +137,24 @@ def _finding(run: RunState, odd: Odd, now: float) -> Finding:
 
 
 def _stands_still(run: RunState, now: float) -> bool:
-    """Whether the run would be stopped by what the ranks do now, not by what they did ten minutes ago. If they were
-    not asked lately, they are asked first. A collective that goes on, as in a long generation under ZeRO-3, is work."""
+    """Whether the run would be stopped by what the ranks do now, not by what they did ten minutes ago: they are asked
+    twice more, LOOKS_APART_SECONDS apart. A collective that goes on between the two, as in a long generation under
+    ZeRO-3, is work; then they are asked again as often as needed."""
     asked, _ = start_patience.question(run)
+    memory = run.memory_of("rank-holds-up")
     if asked is None or asked - _moved(run, now) < patience(run) - start_patience.FRESH_SECONDS:
         start_patience.ask_once_more(run)
         return False
-    before = run.memory_of("rank-holds-up").get("collectives")
-    return before is None or before == _collectives(run)
+    looks = memory.get("looks", ())
+    if not looks or looks[-1][0] != asked:
+        looks = memory["looks"] = (*looks[-1:], (asked, _collectives(run)))
+    if len(looks) == 2 and looks[0][0] > _moved(run, now):
+        (_, before), (_, after) = looks
+        if all(before[rank] == after[rank] for rank in before.keys() & after.keys()):
+            return True
+    if now - asked >= LOOKS_APART_SECONDS:
+        start_patience.ask_once_more(run)
+    return False
 
 
 def _collectives(run: RunState) -> Dict[int, Optional[int]]:
