@@ -72,7 +72,8 @@ def test_a_second_interrupt_does_not_disturb_what_undoes_the_start() -> None:
 @pytest.mark.parametrize("is_ignored", [False, True])
 def test_a_closed_terminal_ends_a_start_unless_it_is_to_be_ignored(tmp_path: Path, is_ignored: bool) -> None:
     ours, theirs = pty.openpty()
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN) if is_ignored else signal.SIG_DFL
+    # A child inherits it, and these tests may run under nohup.
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN if is_ignored else signal.SIG_DFL)
     try:
         child = subprocess.Popen(
             [sys.executable, "-c", PROGRAM, str(tmp_path)],
@@ -81,8 +82,7 @@ def test_a_closed_terminal_ends_a_start_unless_it_is_to_be_ignored(tmp_path: Pat
         )  # fmt: skip
     finally:
         os.close(theirs)
-        if is_ignored:
-            signal.signal(signal.SIGHUP, before)
+        signal.signal(signal.SIGHUP, before)
     try:
         until((tmp_path / "begun").exists, seconds=60)
         os.close(ours)

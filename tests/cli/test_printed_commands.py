@@ -89,7 +89,9 @@ def commands() -> list[tuple[str, str, bool]]:
 
 
 def words_of(text: str) -> list[str]:
-    text = re.sub(r'(--[a-z-]+) "([^"\s]+)"', r"\1 \2", text)  # quoted for the shell, not for the sentence
+    text = re.sub(
+        r'(^[a-z-]+|--[a-z-]+) "([^"\s]+)"', r"\1 \2", text
+    )  # quoted for the shell, not for the sentence
     # What is filled in right behind the verb begins with a space of its own, or is nothing.
     text = re.sub(rf"^([a-z]+){FILLED}", rf"\1 {FILLED}", SENTENCE.split(text, maxsplit=1)[0])
     text = re.sub(r"\[([A-Z]+)\]", r"\1", text).replace("'s", "")

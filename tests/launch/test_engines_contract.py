@@ -183,7 +183,8 @@ def cut_off(rig: Rig, engine: str) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize(
-    ("engine", "why"), [("pdsh", "refused"), ("mpi", "refused"), ("own-ray", "no Ray today")]
+    ("engine", "why"),
+    [("pdsh", "refused"), ("mpi", "refused"), ("own-ray", "the version of this Ray is not known")],
 )
 def test_a_node_that_the_engine_cannot_start_is_named_and_all_is_undone(
     engine: str, why: str, desk: RigDesk, rig: Rig

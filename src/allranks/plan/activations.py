@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from allranks.plan import families
 from allranks.plan.lora import Trained
 from allranks.plan.model import LINEAR, NORM, Model, Module
 from allranks.plan.setting import Setting
@@ -231,24 +232,14 @@ def _backward(rules: _Rules, modules: list[Module]) -> tuple[float, float]:
     return attention + passed, feed + passed
 
 
-LIGER = frozenset((
-    "gemma", "gemma2", "gemma3", "gemma3_text", "glm", "glm4", "glm4v", "granite", "llama", "llava", "mistral",
-    "mixtral", "mllama", "olmo2", "paligemma", "phi3", "qwen2", "qwen2_vl", "qwen2_5_vl", "qwen3", "qwen3_moe",
-    "qwen3_next", "qwen3_5", "gpt_oss",
-))  # fmt: skip
-"""Model types that LLaMA-Factory 0.9.5 gives Liger's kernels; it trains others without them, with a warning
-(`model/model_utils/liger_kernel.py`)."""
-
-
 def _is_eager(rules: _Rules) -> bool:
-    """Whether attention keeps its scores. LLaMA-Factory 0.9.5 takes eager attention for Gemma 2 unless flash-attn is
-    installed (`model/model_utils/attention.py`), which nobody knows here: then the larger figure counts."""
+    """Whether attention keeps its scores. Nobody knows here if flash-attn is installed: the larger figure counts."""
     asked = rules.setting.attention
-    return asked == "disabled" or (asked == "auto" and rules.model.family == "gemma2")
+    return asked == "disabled" or (asked == "auto" and families.is_eager(rules.model.family))
 
 
 def _loss(model: Model, setting: Setting) -> float:
     """Bytes per token at the loss: the float32 log-softmax, its gradient and the incoming gradient of the loss, each as
     wide as the vocabulary (`ForCausalLMLoss` upcasts; torch's cross_entropy). Liger's fused loss makes none of them."""
-    fused = setting.liger and setting.has_fused_loss and model.family in LIGER
+    fused = setting.liger and setting.has_fused_loss and families.has_liger(model.family)
     return 4.0 * model.hidden if fused else setting.vocabulary_bytes * model.vocabulary

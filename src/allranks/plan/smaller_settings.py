@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from allranks.plan.activations import LIGER
+from allranks.plan import families
 from allranks.plan.deepspeed import deepspeed_config, is_profile
 from allranks.plan.memory import FITS, memory_of
 from allranks.plan.planning_input import Case
@@ -244,7 +244,7 @@ def _evaluate_less(case: Case) -> Change | None:
 
 
 def _fused_loss(case: Case) -> Change | None:
-    if case.setting.liger or not case.setting.has_fused_loss or case.model.family not in LIGER:
+    if case.setting.liger or not case.setting.has_fused_loss or not families.has_liger(case.model.family):
         return None
     return Change(
         "Liger's fused loss", "enable_liger_kernel: true", changed(case, liger=True), "needs liger-kernel"

@@ -169,7 +169,7 @@ class Saves:
     def _not_whole(self, path: str, report: Mapping[str, Any], first: bool) -> Finding:
         seen = [finding_from_json(one) for one in report["findings"]]
         against = [f for f in seen if f.verdict not in ("ok", NOTE)]
-        judged = any(f.verdict == BLOCK for f in seen) or not seen
+        judged = first or any(f.verdict == BLOCK for f in seen) or not seen
         saw = f"{os.path.basename(path)} {'is not whole' if judged else 'could not be judged'}: "
         saw += "; ".join(f"{f.id}: {f.saw}" for f in against[:3])
         where = Where(node=self.job["node"], file=path)

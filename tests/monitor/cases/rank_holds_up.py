@@ -35,9 +35,15 @@ def _run(*stacks: object, asked: bool = True, states: str = "") -> list:
     return events
 
 
-def _training(silence: int, until: int, timeout: float | None = None, quiet: bool = False) -> list:
+def _training(
+    silence: int,
+    until: int,
+    timeout: float | None = None,
+    quiet: bool = False,
+    again: tuple[float, ...] = (),
+) -> list:
     """Three ranks train for 20 s at a step a second and stand still; after so long they are asked, and rank 1 sleeps.
-    `timeout`: of their process group."""
+    `timeout`: of their process group. `again`: when they are asked once more, with the same answers."""
     events: list = [
         {"at": 1.0, "kind": "start", "node": "a", "rank": n, "data": {"pid": n + 9, "start_time": n}}
         for n in range(3)
@@ -49,23 +55,24 @@ def _training(silence: int, until: int, timeout: float | None = None, quiet: boo
         events += [
             {"at": float(second), "kind": "beat", "node": "a", "rank": n, "data": data} for n in range(3)
         ]
-    asked = 20.5 + silence
-    events.append(
-        {"at": asked, "kind": "evidence", "node": "a", "data": {"why": "no-progress", "quiet": quiet}}
-    )
-    for n, frames in enumerate((_WAIT, _SLEEP, _WAIT)):
-        data = {"frames": frames, "by": "inside"}
-        events.append({"at": asked + 0.5, "kind": "stack", "node": "a", "rank": n, "data": data})
-        told = {"sequence": 4, "operation": "all_reduce", "timeout_seconds": timeout}
-        events.append({"at": asked + 0.7, "kind": "flight", "node": "a", "rank": n, "data": told})
+    for asked in (20.5 + silence, *again):
+        why = {"why": "no-progress", "quiet": quiet or asked in again}
+        events.append({"at": asked, "kind": "evidence", "node": "a", "data": why})
+        for n, frames in enumerate((_WAIT, _SLEEP, _WAIT)):
+            data = {"frames": frames, "by": "inside"}
+            events.append({"at": asked + 0.5, "kind": "stack", "node": "a", "rank": n, "data": data})
+            told = {"sequence": 4, "operation": "all_reduce", "timeout_seconds": timeout}
+            events.append({"at": asked + 0.7, "kind": "flight", "node": "a", "rank": n, "data": told})
     return sorted(events, key=lambda event: event["at"])
 
 
 FIRES = [
-    {"events": _training(14, 620), "verdict": "warn"},
-    {"events": _training(14, 623), "verdict": "block"},
-    {"events": _training(14, 680, timeout=1900.0), "verdict": "warn"},
-    {"events": _training(14, 680, timeout=1700.0), "verdict": "block"},
+    {"events": _training(14, 620, again=(570.5, 582.5)), "verdict": "warn"},
+    {"events": _training(14, 680), "verdict": "warn"},  # nobody asked lately
+    {"events": _training(14, 640, again=(621.5, 632.0)), "verdict": "block"},
+    {"events": _training(14, 640, again=(621.5, 631.0)), "verdict": "warn"},
+    {"events": _training(14, 680, timeout=1900.0, again=(621.5, 632.5)), "verdict": "warn"},
+    {"events": _training(14, 680, timeout=1700.0, again=(621.5, 632.5)), "verdict": "block"},
     {"events": _training(3, 50, quiet=True)},
     {"events": _run(_WAIT, _SLEEP, _WAIT), "now": 6.0},
     {"events": _run(_WAIT, _WAIT, _OTHER), "now": 6.0},

@@ -45,7 +45,7 @@ BLOCK_SECONDS = 600.0
 """NCCL's own default time-out: torch itself would end the run then, without naming a rank."""
 
 LOOKS_APART_SECONDS = 10.0
-"""Between the last two questions before a run is stopped."""
+"""At least, between the last two questions before a run is stopped."""
 
 HOLDS_SECONDS = ANSWER_SECONDS + 2.0
 """For how long the answers to a quiet question count for a stall: the last answer may take as long to come."""
@@ -146,7 +146,7 @@ def _stands_still(run: RunState, now: float) -> bool:
         start_patience.ask_once_more(run)
         return False
     looks = memory.get("looks", ())
-    if not looks or looks[-1][0] != asked:
+    if not looks or asked - looks[-1][0] >= LOOKS_APART_SECONDS:
         looks = memory["looks"] = (*looks[-1:], (asked, _collectives(run)))
     if len(looks) == 2 and looks[0][0] > _moved(run, now):
         (_, before), (_, after) = looks

@@ -2,8 +2,10 @@
 
 A file has `DEFAULTS` (the family's configuration defaults in transformers 5.6) and `describe(parts)`. It may name
 further `model_type`s in `ALSO`. `OWN_CODE` names those of them whose code is in the folder of the weights; in that code
-each expert is three Linears, in every version of transformers. Nothing lists the files: the checks, the expectations
-of an adapter and docs/plan.md ask this package.
+each expert is three Linears, in every version of transformers. `HAS_LIGER = False`: LLaMA-Factory has no kernels of
+Liger for it. `IS_EAGER = True`: attention keeps its scores unless another kind is asked for.
+
+Nothing lists the files: the checks, the expectations of an adapter and docs/plan.md ask this package.
 """
 
 from __future__ import annotations
@@ -37,6 +39,31 @@ def find(model_type: str) -> ModuleType:
         if model_type in getattr(family, "ALSO", ()):
             return family
     raise UnknownModel(f"model_type {model_type!r} is not one of the families that allranks describes")
+
+
+LIGER_ELSEWHERE = frozenset((
+    "gemma", "gemma3", "glm", "glm4v", "granite", "llava", "mllama", "olmo2", "paligemma", "qwen2_vl", "qwen2_5_vl",
+    "qwen3_next", "qwen3_5",
+))  # fmt: skip
+"""Model types without a file here that LLaMA-Factory 0.9.5 gives Liger's kernels. It trains others without them, with
+a warning (`model/model_utils/liger_kernel.py`)."""
+
+
+def has_liger(model_type: str) -> bool:
+    """Whether `enable_liger_kernel` has an effect on this model."""
+    return _says(model_type, "HAS_LIGER", True, model_type in LIGER_ELSEWHERE)
+
+
+def is_eager(model_type: str) -> bool:
+    """Whether attention keeps its scores if no kind of attention is asked for."""
+    return _says(model_type, "IS_EAGER", False, False)
+
+
+def _says(model_type: str, name: str, usual: bool, elsewhere: bool) -> bool:
+    try:
+        return bool(getattr(find(model_type), name, usual))
+    except UnknownModel:
+        return elsewhere
 
 
 def is_described(model_type: Any) -> bool:

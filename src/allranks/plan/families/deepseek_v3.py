@@ -9,6 +9,8 @@ from allranks.plan.families._parts import Parts
 
 ALSO = OWN_CODE = ("kimi_k2",)
 
+HAS_LIGER = False
+
 DEFAULTS = {
     "vocab_size": 129280,
     "hidden_size": 7168,

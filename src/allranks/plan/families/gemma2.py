@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from allranks.plan.families._parts import Parts
 
+IS_EAGER = True
+"""LLaMA-Factory 0.9.5 takes eager attention unless flash-attn is installed (`model/model_utils/attention.py`)."""
+
 DEFAULTS = {
     "vocab_size": 256000,
     "hidden_size": 2304,

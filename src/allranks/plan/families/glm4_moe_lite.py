@@ -5,6 +5,8 @@ from __future__ import annotations
 from allranks.plan.families._parts import Parts
 from allranks.plan.model import UnknownModel
 
+HAS_LIGER = False
+
 DEFAULTS = {
     "vocab_size": 154880,
     "hidden_size": 2048,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from allranks.plan.families._parts import Parts
 
+HAS_LIGER = False
+
 DEFAULTS = {
     "vocab_size": 151936,
     "hidden_size": 2048,
