@@ -167,7 +167,7 @@ def test_a_run_of_which_the_models_alone_are_left_is_not_asked_about(
     [
         ({"processes": [{"pid": 4711, "name": "python"}]}, 1, "r-1  node-0  did not end: pid 4711 python"),
         (
-            {"processes": [], "error": "docker container box stays: no answer"},
+            {"processes": [], "error": "docker container box stays: no answer", "keeps": True},
             3,
             "r-1  node-0  could not be cleaned: docker container box stays: no answer",
         ),

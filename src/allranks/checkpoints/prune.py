@@ -241,12 +241,11 @@ class _Pruning:
     def _thin(self, report: Report, for_resume: bool) -> None:
         """Removes within a whole checkpoint what it can do without, and keeps its manifest true."""
         final = os.path.realpath(report.path) == self.directory
-        for_resume = for_resume or not holds_all_that_trained(report.path)
+        is_alone = final and manifests.step_of_name(self.directory) is not None  # one checkpoint was named
+        for_resume = for_resume or is_alone or not holds_all_that_trained(report.path)
         needed = resume_needs if for_resume else use_needs
-        if final and manifests.step_of_name(self.directory) is None:  # else one checkpoint was named
+        if final and not is_alone:
             needed = final_needs if is_of_a_trainer(report.path) else is_loaded_or_newer
-        elif final:
-            needed = resume_needs
         name = os.path.relpath(report.path, self.directory)
         try:
             fd = os.dup(self.home.fd) if final else self.home.enter(self.home.fd, name)

@@ -72,12 +72,17 @@ class Setting:
     def rows(self) -> int:
         """Sequences per rank and micro-step: preferences are learnt from pairs (LLaMA-Factory 0.9.5,
         `data/collator.py`, `PairwiseDataCollatorWithPadding`)."""
-        return self.micro_batch * (2 if self.stage in PAIRED else 1)
+        return self.micro_batch * self._sequences
 
     @property
     def eval_rows(self) -> int:
         """Sequences of one batch of an evaluation."""
-        return self.eval_batch * (2 if self.stage in PAIRED else 1)
+        return self.eval_batch * self._sequences
+
+    @property
+    def _sequences(self) -> int:
+        """Of one sample."""
+        return 2 if self.stage in PAIRED else 1
 
     @property
     def has_fused_loss(self) -> bool:
@@ -175,11 +180,7 @@ def setting_of(run: Run) -> Setting:
         cutoff=int(arguments.get("cutoff_len") or 2048),
         max_steps=int(steps) if steps is not None and int(steps) > 0 else None,
         epochs=float(arguments.get("num_train_epochs") or 3.0),
-        precision="bf16"
-        if arguments.get("bf16") or arguments.get("pure_bf16")
-        else "fp16"
-        if arguments.get("fp16")
-        else "fp32",
+        precision=_precision(arguments),
         checkpointing=not arguments.get("disable_gradient_checkpointing", False),
         reentrant=bool(arguments.get("use_reentrant_gc", True)),
         reentrant_asked="use_reentrant_gc" in arguments,
@@ -200,6 +201,12 @@ def setting_of(run: Run) -> Setting:
         own_loader=run.environment.loader == "own",
         experts_at_once=run.train.experts_at_once if run.train.experts == LOCKSTEP else 0,
     )
+
+
+def _precision(arguments: Mapping[str, Any]) -> str:
+    if arguments.get("bf16") or arguments.get("pure_bf16"):
+        return "bf16"
+    return "fp16" if arguments.get("fp16") else "fp32"
 
 
 def _packs(arguments: Mapping[str, Any]) -> bool:

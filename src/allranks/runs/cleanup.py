@@ -52,7 +52,7 @@ async def stop_waiting(run_id: str, job: str) -> dict[str, Any]:
         if now.waits or now.runs:
             raise CouldNotTell(
                 f"job {job} of {run_id} is still there: {queue.NAME} did not cancel it, or its comment no longer names "
-                f"this run.\n  fix  look at it, and cancel it by hand: scancel {job}"
+                f"this run.\n  fix  look at it, and cancel it by hand"
             )
     index.forget(run_id)
     return {**stopped(run_id, "stopped"), "cancelled": job if cancelled else None}
@@ -205,7 +205,8 @@ async def remaining(
 
 
 async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
-    """The leftovers of a run on each node, as the node reports them."""
+    """The leftovers of a run on each node, as the node reports them. `keeps`: a container was not seen or not removed,
+    and only the run's directory knows its name."""
     if index.waiting(run_id) is not None:
         return []
     async with index.connected(run_id) as nodes:
@@ -218,7 +219,8 @@ async def sweep(run_id: str, dry_run: bool) -> list[dict[str, Any]]:
         if not dry_run:
             told = await prepare.remove_containers(nodes, boxes)
     answers = [
-        {"error": why, **a} if (why := boxes.failed.get(a["node"])) else a for a in once_a_host(outcomes)
+        {"error": why, **a, "keeps": True} if (why := boxes.failed.get(a["node"])) else a
+        for a in once_a_host(outcomes)
     ]
     return [{**a, "containers": [told[a["node"]]]} if a["node"] in told else a for a in answers]
 
@@ -329,15 +331,10 @@ async def tidy(found: Leftovers) -> dict[str, Any]:
     done: dict[str, Any] = {}
     for run_id in found.runs:
         nodes = await sweep(run_id, dry_run=False)
-        if run_id in found.directories and not (alive(nodes) or _is_kept_by_container(nodes)):
+        if run_id in found.directories and not (alive(nodes) or any(node.get("keeps") for node in nodes)):
             nodes = await remove_directories(run_id, found.with_models)
         done[run_id] = nodes
     return {"cleaned": done}
-
-
-def _is_kept_by_container(nodes: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether a container was not removed or not seen: only the run's directory knows its name."""
-    return any("container" in str(node.get("error")) for node in nodes)
 
 
 async def has_run(program: NodeProgram, run_id: str) -> bool:

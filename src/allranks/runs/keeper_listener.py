@@ -95,9 +95,7 @@ class Leases(threading.Thread):
 
     def _read_on(self) -> None:
         with self._reading:
-            more = True
-            while more and len(self._kept) < MOST_KEPT:
-                more = self._listener.poll(0.0)
+            while len(self._kept) < MOST_KEPT and (more := self._listener.poll(0.0)):
                 self._kept += more
 
     def end(self) -> None:

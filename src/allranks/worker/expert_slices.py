@@ -48,9 +48,8 @@ def _is_fused(module: Any) -> bool:
     if any(len(shape) < 2 or shape[0] != count for shape in shapes) or max(map(len, shapes)) != 3:
         return False
     forward = type(module).forward
-    if tuple(inspect.signature(forward).parameters)[1:] == DENSE and not hasattr(forward, "__wrapped__"):
-        return False
-    return tuple(inspect.signature(forward).parameters)[1:] in FORMS
+    form = tuple(inspect.signature(forward).parameters)[1:]
+    return form in FORMS and (form != DENSE or hasattr(forward, "__wrapped__"))
 
 
 def unfit(model: Any, modules: List[Any]) -> Optional[str]:

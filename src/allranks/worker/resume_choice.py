@@ -30,6 +30,10 @@ def chosen() -> Optional[str]:
     return path if isinstance(path, str) and path else None
 
 
+BEGINNING = ""
+"""In the place of a checkpoint: the training begins from the start, whatever was asked for."""
+
+
 def begins_anew(asked: Any) -> bool:
     """Whether the keeper found nothing to continue from, and LLaMA-Factory would take a checkpoint of this run all the
     same: it looks for the newest one itself, damaged or not."""

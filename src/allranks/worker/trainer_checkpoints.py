@@ -305,11 +305,13 @@ def place_for(trainer: Any, asked: Any) -> Any:
     torch = guard.loaded("torch")
     if torch is None or not torch.distributed.is_available() or not torch.distributed.is_initialized():
         found = on_rank_0(trainer, asked)[0]
-        return asked if found is None else found or None
+        return None if found == resume_choice.BEGINNING else found or asked
     path, text = collective.agree(lambda: on_rank_0(trainer, asked))
     setattr(trainer, OURS, text is not None)
-    if not path:
-        return asked if path is None else None
+    if path == resume_choice.BEGINNING:
+        return None
+    if path is None:
+        return asked
     if text is None or os.path.isfile(os.path.join(path, "trainer_state.json")):
         return path
     copy = tempfile.TemporaryDirectory(prefix="allranks-resume-")  # gone when the trainer is
@@ -322,10 +324,10 @@ def place_for(trainer: Any, asked: Any) -> Any:
 
 
 def on_rank_0(trainer: Any, asked: Any) -> Any:
-    """(the folder, its trainer_state.json if allranks wrote the folder), (None, None) for whatever was asked for, or
-    ("", None) for the beginning."""
+    """(the folder or BEGINNING, its trainer_state.json if allranks wrote the folder); (None, None) for whatever was
+    asked for."""
     if resume_choice.begins_anew(asked):
-        return "", None
+        return resume_choice.BEGINNING, None
     path = resume_choice.chosen_for(trainer) or (asked if isinstance(asked, str) else None)
     if path is None or not trainer_state.is_ours(path):
         return path, None

@@ -8,6 +8,17 @@ CASES = (
         saw="Tesla T4",
     ),
     fires(
+        "t4",
+        {
+            "run/train/arguments/bf16": True,
+            "run/train/arguments/fp16": False,
+            "*/software/versions/torch": "2.2.2",
+        },
+        verdict="block",
+        also=("dependency-fence",),  # LLaMA-Factory wants a newer torch
+        saw="Tesla T4",
+    ),
+    fires(
         "a100",
         {
             "*/gpus/list/0/name": "Quadro T9",

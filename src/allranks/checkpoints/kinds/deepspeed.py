@@ -128,8 +128,9 @@ def judge_tag(place: Candidate, tag: str, seen: Seen) -> None:
         saw = "no file of it holds the optimizer's states, and with them the weights that ZeRO trains"
         seen.says("checkpoint-shard-missing", place.folder.path, saw)
     of_model = {int(match[1]) for match in map(OF_PART.search, names) if match}
-    if parts and of_model and max(parts) > len(of_model):
-        id, saw = missing_ranks(of_model, max(parts)) or ("", "")
+    said = missing_ranks(of_model, max(parts)) if parts and of_model else None
+    if said:
+        id, saw = said
         seen.says(id, place.folder.path, saw.replace("ranks", "tensor-parallel ranks"))
     world = max(sizes) if sizes else None
     for ranks, pattern in of_ranks(names).values():

@@ -78,11 +78,8 @@ def judge_iteration(place: Candidate, seen: Seen) -> None:
         saw = "%d of %d parts of the model are not here" % (len(missing), tensor * pipeline)
         shown = tuple("tensor part %d, pipeline part %d" % one for one in missing)
         seen.says("checkpoint-ranks-missing", place.folder.path, saw, "", shown)
-    elif (numbers.get(zip_table.TENSOR, tensor), numbers.get(zip_table.PIPELINE, pipeline)) > (
-        tensor,
-        pipeline,
-    ):
-        wanted = numbers.get(zip_table.TENSOR, tensor) * numbers.get(zip_table.PIPELINE, pipeline)
+    wanted = max(tensor, numbers.get(zip_table.TENSOR, 0)) * max(pipeline, numbers.get(zip_table.PIPELINE, 0))
+    if not missing and wanted > len(have):  # whole rows of the grid: perhaps on other nodes' own disks
         saw = "%d of %d parts of the model are not here" % (wanted - len(have), wanted)
         seen.says("checkpoint-ranks-elsewhere", place.folder.path, saw)
     seen.text = "%d parts of the model" % len(have)

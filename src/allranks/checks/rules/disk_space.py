@@ -70,19 +70,23 @@ def target(context: Context, view: View) -> str:
     return view.text("system.allranks_home") or ""
 
 
+def saves_at_the_end_alone(context: Context) -> bool:
+    """YAML takes a bare `no` for false."""
+    return context.arguments.get("save_strategy") in ("no", False)
+
+
 def checkpoint_bytes(context: Context) -> int:
     """One checkpoint's bytes on one node, at most; 0 if the plan does not know the parameters."""
     trainable = number(getattr(context.plan, "trainable_parameters", None)) or 0
     total = number(getattr(context.plan, "total_parameters", None)) or 0
-    adapter = trainable * 4 if trainable < total else 0
-    if str(context.arguments.get("save_strategy")) in ("no", "False"):
-        return int(adapter or total * 2)  # what is saved at the end alone
-    if context.arguments.get("save_only_model"):
-        return int(adapter or total * 2)
-    full = 0 if adapter else total * 2
-    return int(adapter + full + trainable * (12 + 4))
+    weights = trainable * 4
+    if context.arguments.get("save_only_model") or saves_at_the_end_alone(context):
+        return int(weights)
+    if trainable == total:  # a whole model beside its training's state is saved in 16 bits
+        weights = total * 2
+    return int(weights + trainable * (12 + 4))
 
 
 def planned_bytes(context: Context) -> int:
-    only_at_the_end = str(context.arguments.get("save_strategy")) in ("no", "False")
-    return checkpoint_bytes(context) * (1 if only_at_the_end else context.run.save.keep + 1) + SPARE_BYTES
+    count = 1 if saves_at_the_end_alone(context) else context.run.save.keep + 1
+    return checkpoint_bytes(context) * count + SPARE_BYTES
