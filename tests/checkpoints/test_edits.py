@@ -207,6 +207,44 @@ def test_what_the_base_stores_once_for_two_is_untied(
     )
 
 
+@pytest.mark.parametrize(
+    ("config", "stored", "tied"),
+    [
+        ({"architectures": ["Gemma2ForCausalLM"]}, False, True),
+        ({"architectures": ["Gemma2ForCausalLM"]}, True, False),
+        ({"architectures": ["Gemma2ForSequenceClassification"]}, False, False),
+        ({"architectures": ["Gemma2ForCausalLM"], "tie_word_embeddings": False}, False, False),
+        ({"tie_word_embeddings": True}, True, True),
+        ({}, False, True),
+    ],
+)
+def test_whether_a_base_ties_its_output_layer(
+    config: dict[str, Any], stored: bool, tied: bool, tmp_path: Path
+) -> None:
+    shapes = {name: shape for name, shape in BASE.items() if stored or name != "lm_head.weight"}
+    assert base_model.read(str(base_of(tmp_path / "base", shapes, **config))).is_tied is tied
+
+
+def test_which_layers_a_base_stores_the_other_way_round(tmp_path: Path) -> None:
+    """A bias has one value for each output."""
+    shapes: dict[str, tuple[int, ...]] = {
+        **{"h.0.attn.c_proj.weight": (8, 8), "h.0.attn.c_proj.bias": (8,)},
+        **{"h.0.mlp.c_proj.weight": (32, 8), "h.0.mlp.c_proj.bias": (8,)},
+        **{"h.0.up.weight": (32, 8), "h.0.up.bias": (32,), "h.0.down.weight": (8, 32)},
+        **{
+            "h.0.odd.weight": (32, 8),
+            "h.0.odd.bias": (32,),
+            "h.1.odd.weight": (8, 32),
+            "h.1.odd.bias": (32,),
+        },
+    }
+    base = base_model.read(str(base_of(tmp_path / "base", shapes)))
+    told = {
+        name: base.is_turned(f"h.0.{name}") for name in ("attn.c_proj", "mlp.c_proj", "up", "down", "odd")
+    }
+    assert told == {"attn.c_proj": True, "mlp.c_proj": True, "up": False, "down": None, "odd": None}
+
+
 def test_a_quantized_base_is_refused(tmp_path: Path) -> None:
     checkpoint = Checkpoint(tmp_path / "run" / "checkpoint-20").write()
     base = base_model.read(str(base_of(tmp_path / "base", BASE, "I16")))

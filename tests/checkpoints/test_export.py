@@ -127,6 +127,49 @@ def test_what_the_base_ties_is_untied_where_the_adapter_changes_one_of_the_two(t
     assert ("lm_head.weight" in tensors(tmp_path / "out")) is (targets != ["o_proj"])
 
 
+def small(kind: str):
+    """Gemma ties by default and does not write so in its config.json; GPT-2's layers are stored [in, out]."""
+    import torch
+    from transformers import Gemma2Config, Gemma2ForCausalLM, GPT2Config, GPT2LMHeadModel
+
+    torch.manual_seed(0)
+    if kind == "gpt2":
+        return GPT2LMHeadModel(GPT2Config(vocab_size=96, n_embd=32, n_layer=2, n_head=2, n_positions=64))
+    return Gemma2ForCausalLM(
+        Gemma2Config(
+            vocab_size=128, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2,
+            num_key_value_heads=2, head_dim=16,
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("kind", "adapted"),
+    [
+        ("gemma", {"target_modules": ["q_proj", "embed_tokens"]}),
+        ("gemma", {"target_modules": ["q_proj"], "modules_to_save": ["embed_tokens"]}),
+        ("gemma", {"target_modules": ["q_proj"]}),
+        ("gpt2", {"target_modules": ["attn.c_proj", "lm_head"]}),  # PEFT saves what the last layer is
+        ("gpt2", {"target_modules": ["c_attn", "mlp.c_proj"]}),
+        ("gpt2", {"target_modules": ["wte", "attn.c_proj"], "fan_in_fan_out": True}),
+    ],
+)
+def test_a_class_that_ties_by_itself_and_layers_stored_the_other_way_round(kind, adapted, tmp_path):
+    base = tmp_path / "tiny"
+    small(kind).save_pretrained(base)
+    config = json.loads((base / "config.json").read_text())
+    config.pop("tie_word_embeddings", None)  # as transformers 4 writes it
+    (base / "config.json").write_text(json.dumps(config))
+    adapter = adapter_of(tmp_path / "adapter", base, **adapted)
+
+    answer = export(str(adapter), str(tmp_path / "out"), base=str(base), compared=True)
+
+    assert ids(answer)[0] == "export-whole", answer["findings"]
+    assert answer["outputs"]["difference"] < 1e-4 < answer["outputs"]["effect"]
+    touched = any(name in json.dumps(adapted) for name in ("embed_tokens", "wte", "lm_head"))
+    assert ("lm_head.weight" in tensors(tmp_path / "out")) is touched
+
+
 def test_small_blocks_make_the_same_file(bases, tmp_path, monkeypatch):
     adapter = adapter_of(tmp_path / "adapter", bases["bfloat16"], target_parameters=EXPERTS)
     export(str(adapter), str(tmp_path / "one"), base=str(bases["bfloat16"]), compared=False)

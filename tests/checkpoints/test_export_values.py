@@ -456,6 +456,14 @@ def test_the_rank_that_vllm_is_asked_for(rank: int, needed: int) -> None:
     assert serving.needed_rank(adapter) == needed
 
 
+def test_a_rank_that_no_server_takes_is_refused_whatever_is_allowed() -> None:
+    config = SimpleNamespace(rank=600, rank_pattern={}, dora=False, bias="none")
+    adapter: Any = SimpleNamespace(config=config, others=[], modules={})
+    for most in (None, 512, 1024):
+        findings = serving.refusals(adapter, {}, most, "adapter")
+        assert [(one.id, one.expected) for one in findings] == [("export-vllm-rank", "at most 512")]
+
+
 def test_how_far_a_conversion_is_off(tmp_path: Path) -> None:
     """In units of what the module adds; one value of B that is half as large again."""
     base, checkpoint = a_base(tmp_path / "base"), an_adapter(tmp_path, kinds.lora)
@@ -491,13 +499,32 @@ def test_half_a_step_is_the_most_a_conversion_may_be_off(
         keep(f"off by {worst:.3g}", answer, folder)
 
 
+def test_two_exports_to_one_target_leave_each_other_alone(tmp_path: Path) -> None:
+    target = tmp_path / "out"
+    with export_folder.Growing(str(target)) as first:
+        Path(first.path, "model.safetensors").write_bytes(b"first")
+        with export_folder.Growing(str(target)) as second:
+            Path(second.path, "model.safetensors").write_bytes(b"half")
+            first.keep({})
+            with pytest.raises(export_folder.Refused) as refused:
+                second.keep({})
+            assert [one.id for one in refused.value.findings] == ["export-exists"]
+    assert (target / "model.safetensors").read_bytes() == b"first"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
 def test_an_export_that_broke_off_is_begun_anew(tmp_path: Path) -> None:
     base, adapter = a_base(tmp_path / "base"), an_adapter(tmp_path, kinds.lora)
-    half = tmp_path / f"{export_folder.EXPORTING}out"
-    half.mkdir()
-    (half / "left").write_text("from before")
+    halves = [tmp_path / f"{export_folder.EXPORTING}out{end}" for end in ("", "-abcdefg_")]
+    for half in halves:
+        half.mkdir()
+        (half / "left").write_text("from before")
     answer = export(str(adapter.path), str(tmp_path / "out"), base=str(base), compared=False)
-    assert answer["path"] and not half.exists() and not (tmp_path / "out" / "left").exists()
+    assert (
+        answer["path"]
+        and not any(half.exists() for half in halves)
+        and not (tmp_path / "out" / "left").exists()
+    )
     again = export(str(adapter.path), str(tmp_path / "out"), base=str(base), compared=False)
     keep("again", again, tmp_path)
     assert again["path"] is None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -154,3 +156,12 @@ def test_a_head_does_not_choose_which_run_is_meant(home: Path, monkeypatch) -> N
     monkeypatch.setattr(index, "nodes_of", lambda _run_id: nodes)
     told = asyncio.run(index.told_by_head({"id": "x-0101-aaaa", "launch": "ssh"}))
     assert (told["id"], told["state"]) == ("x-0101-aaaa", "failed")
+
+
+def test_a_closed_output_is_no_failure() -> None:
+    """As some service managers start programs: the verb has done its work."""
+    words = [sys.executable, "-c", "import os, sys; os.close(1); os.execv(sys.argv[1], sys.argv[1:])"]
+    done = subprocess.run(
+        [*words, sys.executable, "-m", "allranks", "explain"], check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import re
+from collections.abc import AsyncIterator
 from importlib import resources
 from pathlib import Path
 from types import SimpleNamespace
@@ -143,6 +146,32 @@ def test_a_port_that_is_none_is_bad_input(port: str, capsys: pytest.CaptureFixtu
     with pytest.raises(SystemExit) as ended:
         cli.main(["metrics", "--port", port])
     assert ended.value.code == 2 and port in capsys.readouterr().err
+
+
+def test_a_run_whose_keeper_died_ends_with_the_state_that_its_head_tells(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its journal has no last state, and was read again from its beginning every five seconds."""
+    reads: list[str] = []
+
+    class Head:
+        async def follow(self, *_: str) -> AsyncIterator[dict[str, str]]:
+            reads.append("journal")
+            yield {"text": json.dumps({"at": 1.0, "kind": "phase", "data": {"phase": "watch"}}) + "\n"}
+
+        async def call(self, *words: str) -> dict[str, Any]:
+            reads.append(" ".join(words))
+            return {"state": "lost", "diagnosis": {"cause": "node-failure"}}
+
+    @contextlib.asynccontextmanager
+    async def connected(_: str) -> AsyncIterator[Head]:
+        yield Head()
+
+    monkeypatch.setattr(metrics_verb.index, "connected_head", connected)
+    monkeypatch.setattr(metrics_verb, "AGAIN_SECONDS", 0.0)
+    run = Followed("r-1")
+    asyncio.run(asyncio.wait_for(metrics_verb.one_run(run, once=False), 10.0))
+    assert (run.state, run.cause, reads) == ("lost", "node-failure", ["journal", "read status r-1"])
 
 
 def test_runs_that_have_ended_are_forgotten_after_their_last_state_was_collected() -> None:

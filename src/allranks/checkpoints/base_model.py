@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from functools import cached_property
+from typing import Any, Dict, List, Mapping, Optional, Set, Tuple
 
 from allranks.checkpoints.catalogue import found
 from allranks.checkpoints.folder import Folder
@@ -15,6 +16,12 @@ from allranks.core.text import printable
 INDEX, SINGLE = "model.safetensors.index.json", "model.safetensors"
 FLOATS = {"F64": 8, "F32": 4, "F16": 2, "BF16": 2}
 """The types that a merge can add to, and their bytes."""
+
+HEADS = ("lm_head.weight", "embed_out.weight", "output.weight", "output_layer.weight")
+"""How the names of output layers end that are stored."""
+
+WRITERS = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+"""How the names of transformers' classes end that have an output layer over the vocabulary."""
 
 
 class Refused(Exception):
@@ -52,8 +59,39 @@ class BaseModel:
 
     @property
     def is_tied(self) -> bool:
-        """Whether the output layer is the embedding: it is then stored once."""
-        return bool(self.config.get("tie_word_embeddings"))
+        """Whether the output layer is the embedding: it is then stored once. transformers 4 writes the key only if it
+        is not the class's own default, which is True for Gemma and GPT-2."""
+        said = self.config.get("tie_word_embeddings")
+        if said is None:
+            return self._writes_words and not any(name.endswith(HEADS) for name in self.places)
+        return bool(said)
+
+    @property
+    def _writes_words(self) -> bool:
+        classes = self.config.get("architectures") or (WRITERS[0],)
+        return any(str(name).endswith(WRITERS) for name in classes)
+
+    def is_turned(self, module: str) -> Optional[bool]:
+        """Whether a module's weight is stored as [in, out], as transformers' Conv1D does (GPT-2); None if the sizes do
+        not tell."""
+        return self._turned.get(module.rpartition(".")[2])
+
+    @cached_property
+    def _turned(self) -> Mapping[str, bool]:
+        """{last part of the modules' names: whether their weights are [in, out]}: a bias has one value for each output.
+        A square weight says nothing; its namesakes in other modules do."""
+        seen: Dict[str, Set[bool]] = {}
+        for name, place in self.places.items():
+            module, _, end = name.rpartition(".")
+            shape, bias = place.tensor.shape, self.shape(module + ".bias")
+            if (
+                end == "weight"
+                and len(shape) == 2
+                and shape[0] != shape[1]
+                and bias in ((shape[0],), (shape[1],))
+            ):
+                seen.setdefault(module.rpartition(".")[2], set()).add(bias == (shape[1],))
+        return {leaf: True in found for leaf, found in seen.items() if len(found) == 1}
 
 
 def read(path: str) -> BaseModel:

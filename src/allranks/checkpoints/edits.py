@@ -149,13 +149,23 @@ def _linear(
     if len(shape) != 2 or len(a.shape) != 2 or len(b.shape) != 2:
         saw = "%s is not a matrix (%s)" % (printable(name), list(shape))
         raise Refused(found("export-unsupported", file, saw))
-    flipped = embedding or bool(raw.get("fan_in_fan_out"))
+    flipped = embedding or _is_turned(base, module, a, b, bool(raw.get("fan_in_fan_out")))
     want = (a.shape[1], b.shape[0]) if flipped else (b.shape[0], a.shape[1])
     if want != shape:
         saw = "%s changes %s, the base has %s" % (printable(module), list(want), list(shape))
         raise Refused(found("adapter-shape-wrong", file, saw))
     scale = scale_of(adapter, raw, module, file)
     return name, Change(module, scale, a, b, flipped, tensors.get(parts.MAGNITUDE))
+
+
+def _is_turned(base: BaseModel, module: str, a: Tensor, b: Tensor, said: bool) -> bool:
+    """Whether the base stores this layer as [in, out]. An adapter's configuration has one `fan_in_fan_out` for all its
+    layers, and PEFT leaves there what it found out about the last one (0.18, `tuners/lora/model.py`)."""
+    owner = parts.owner(module)
+    known, shape = base.is_turned(owner), base.shape(or_tied(owner + ".weight", base))
+    if known is None and said and shape != (a.shape[1], b.shape[0]):
+        return False
+    return said if known is None else known
 
 
 def or_tied(name: str, base: BaseModel) -> str:

@@ -127,7 +127,8 @@ def shapes_of(model: BaseModel, adapter: Adapter) -> Dict[str, List[int]]:
         if number is not None and isinstance(layers, int) and number >= layers:
             continue
         if module in adapted or isinstance(adapter.config.targets, tuple):
-            found_shapes[module] = list(place.tensor.shape)
+            shape = list(place.tensor.shape)
+            found_shapes[module] = shape[::-1] if model.is_turned(module) else shape
     return found_shapes
 
 
@@ -195,7 +196,8 @@ def untie(table: Dict[str, Any], model: BaseModel, raw: Mapping[str, Any], file:
     heads = [name for name in table if name.endswith("lm_head.weight")]
     vocabulary = model.config.get("vocab_size")
     near = [n for n in table if n == embedding or (model.shape(n) or (None,))[0] == vocabulary]
-    nested = any(isinstance(v, dict) and v.get("tie_word_embeddings") for v in model.config.values())
+    inner = [v for v in model.config.values() if isinstance(v, dict)]
+    nested = any(v.get("tie_word_embeddings", model.is_tied and "vocab_size" in v) for v in inner)
     touched = sorted({*near, *heads})
     if not touched or not (model.is_tied or nested):
         return {}

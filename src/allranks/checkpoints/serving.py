@@ -66,10 +66,9 @@ def refusals(adapter: Adapter, raw: Mapping[str, Any], most: Optional[int], file
     findings = (
         [found("export-vllm-refuses", file, "the adapter has %s" % ", ".join(against))] if against else []
     )
-    rank = most_of(adapter)
-    if rank > (most or RANKS[-1]):
-        saw = "rank %d" % rank
-        findings.append(found("export-vllm-rank", file, saw, "at most %d" % (most or RANKS[-1])))
+    rank, limit = most_of(adapter), min(most or RANKS[-1], RANKS[-1])
+    if rank > limit:
+        findings.append(found("export-vllm-rank", file, "rank %d" % rank, "at most %d" % limit))
     return findings
 
 

@@ -109,7 +109,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             parser.error(unrecognized(options, words, rest))
         options.command = command
         code = called(parser, options)
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it is closed under some service managers
+            sys.stdout.flush()
     except BrokenPipeError:
         # The reader (head, less) has gone: there is nothing left to print, and Python must not print an error at
         # exit.

@@ -163,6 +163,10 @@ async def one_run(followed: Followed, once: bool, say: Callable[[str], None] = c
                 async for event in journal(head, followed.id):
                     followed.reached = True
                     followed.add(event)
+                if (
+                    followed.run.state not in FINAL
+                ):  # the journal of a run whose keeper died has no last state
+                    followed.end(await head.call("read", "status", followed.id))
         except AllranksError as error:
             if str(error) != said:
                 said = str(error)

@@ -18,7 +18,7 @@ from prometheus_client.registry import Collector
 
 from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Event
 from allranks.core.run_states import FINAL
-from allranks.core.untrusted import text
+from allranks.core.untrusted import mapping, text
 from allranks.monitor import RunState, event_handlers
 from allranks.monitor.rank_records import NodeState, RankState
 
@@ -50,6 +50,13 @@ class Followed:
             elif event.kind == "saved":
                 self.saves += 1
             event_handlers.apply(self.run, event)
+
+    def end(self, status: Mapping[str, Any]) -> None:
+        """Takes the last state from the run's status, if it has one."""
+        with self.lock:
+            if status.get("state") in FINAL:
+                self.run.state = str(status["state"])
+                self.cause = text(mapping(status.get("diagnosis")).get("cause")) or self.cause
 
     def begin_again(self) -> None:
         """Call it before the journal is read again from its beginning."""
