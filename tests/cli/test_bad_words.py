@@ -162,6 +162,6 @@ def test_a_closed_output_is_no_failure() -> None:
     """As some service managers start programs: the verb has done its work."""
     words = [sys.executable, "-c", "import os, sys; os.close(1); os.execv(sys.argv[1], sys.argv[1:])"]
     done = subprocess.run(
-        [*words, sys.executable, "-m", "allranks", "explain"], check=False, capture_output=True, text=True
+        [*words, sys.executable, "-m", "allranks.cli", "explain"], check=False, capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (0, "")
