@@ -16,8 +16,9 @@ from pathlib import Path
 import pytest
 
 from allranks import cli
-from allranks.cli import log_files
+from allranks.cli import diagnose_verb, log_files, packed_logs
 from allranks.cli.log_files import encoding_of, joined, machines
+from allranks.core import file_kinds
 from tests.diagnose.forms import FORMS, Story
 from tests.harness import ROOT
 
@@ -57,8 +58,8 @@ def test_a_log_of_zstd(tmp_path: Path, capsys) -> None:
 
 
 def test_a_log_of_zstd_that_cannot_be_unpacked_is_said(tmp_path: Path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("allranks.cli.log_files.shutil.which", lambda name: None)
-    monkeypatch.setattr("allranks.cli.log_files._module", lambda name: None)
+    monkeypatch.setattr("allranks.cli.packed_logs.shutil.which", lambda name: None)
+    monkeypatch.setattr("allranks.cli.packed_logs._module", lambda name: None)
     (tmp_path / "x.log.zst").write_bytes(b"\x28\xb5\x2f\xfd rest")
     (tmp_path / "y.log").write_text(CRASH)
     assert cli.main(["diagnose", str(tmp_path)]) == 1
@@ -157,7 +158,7 @@ class Decompressor:
 )
 def test_frames_of_zstd(packed: bytes, plain: bytes, broken: bool) -> None:
     notes: list[str] = []
-    joined = log_files._Joined(log_files._Frames(io.BytesIO(packed), Decompressor, LookupError), "x", notes)
+    joined = log_files._Joined(packed_logs._Frames(io.BytesIO(packed), Decompressor, LookupError), "x", notes)
     assert joined.some(10) == plain and bool(notes) == broken
 
 
@@ -192,6 +193,65 @@ def test_rotated_parts_are_one_log_the_oldest_first(tmp_path: Path, capsys) -> N
     (tmp_path / "run.log.1").write_text("".join(f"step {n} loss 2.0\n" for n in range(20)))
     (tmp_path / "run.log").write_text("{'train_runtime': 12.5, 'train_loss': 2.1, 'epoch': 1.0}\n")
     assert named(tmp_path, capsys, code=0)["cause"] == "benign-noise"
+
+
+@pytest.mark.parametrize(("last", "file", "line"), [(False, "run.log.1", 3), (True, "run.log", 2)])
+def test_the_line_in_a_rotated_part_is_the_parts_own(last, file, line, tmp_path: Path, capsys) -> None:
+    steps = "step 1 loss 2.0\nstep 2 loss 2.0\nstep 3 loss 2.0\n"
+    error = "Traceback (most recent call last):\nValueError: bad row\n"
+    (tmp_path / "run.log.1").write_text(steps if last else steps[:16] + error)
+    (tmp_path / "run.log").write_text(error if last else "it stops here\n")
+    where = named(tmp_path, capsys)["where"]
+    assert (where["file"], where["line"]) == (str(tmp_path / file), line)
+
+
+def test_a_log_that_is_removed_while_others_are_read_is_said(tmp_path: Path, capsys, monkeypatch) -> None:
+    (tmp_path / "a.log").write_text(CRASH)
+    (tmp_path / "b.log").write_text(CRASH)
+    scanned = diagnose_verb.scanned
+
+    def removed(logs, notes):
+        (tmp_path / "b.log").unlink()
+        return scanned(logs, notes)
+
+    monkeypatch.setattr(diagnose_verb, "scanned", removed)
+    found = named(tmp_path, capsys)
+    assert found["cause"] == "missing-python-module"
+    assert found["not_read"] == [f"not read: {tmp_path / 'b.log'}: No such file or directory"]
+
+
+def test_a_folder_that_may_be_listed_but_not_entered_is_said(tmp_path: Path, capsys, monkeypatch) -> None:
+    """Root may enter everything: what another user meets is put in the place of `lstat` and `mode_of`."""
+    (tmp_path / "a.log").write_text(CRASH)
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "b.log").write_text(CRASH)
+    lstat, mode_of = os.lstat, log_files.mode_of
+
+    def shut(name, **more):
+        if str(name).endswith("sub/b.log"):
+            raise PermissionError(13, "Permission denied", str(name))
+        return lstat(name, **more)
+
+    monkeypatch.setattr(os, "lstat", shut)
+    monkeypatch.setattr(
+        file_kinds, "mode_of", lambda name: 0 if name.endswith("sub/b.log") else mode_of(name)
+    )
+    found = named(tmp_path, capsys)
+    assert found["cause"] == "missing-python-module"
+    assert found["not_read"] == [f"not read: {tmp_path / 'sub/b.log'}: Permission denied"]
+
+
+@pytest.mark.parametrize("name", ["a" * 5000, "a/" * 3000, "a\0b"])
+def test_a_text_in_the_place_of_a_name_is_bad_input(name: str, home: Path, capsys) -> None:
+    assert cli.main(["diagnose", name]) == 2
+    assert len(capsys.readouterr().err) < 600
+
+
+@pytest.mark.parametrize("zeros", [7, 4096, 50_000])
+def test_a_log_that_was_emptied_while_it_was_written_is_read(zeros: int, tmp_path: Path, capsys) -> None:
+    """Its writer goes on at its old place, and the system fills the hole with zeros."""
+    (tmp_path / "run.log").write_bytes(bytes(zeros) + CRASH.encode())
+    assert named(tmp_path, capsys)["cause"] == "missing-python-module"
 
 
 def test_the_order_of_parts() -> None:

@@ -47,6 +47,14 @@ def test_a_batch_that_fits_another_number_of_ranks():
     assert "not a multiple" in disagreements(of(SUMMARY.format("500")))[0]
 
 
+@pytest.mark.parametrize(
+    "says", ["sequence parallel size 2", "--context-parallel-size 4", "tensor_parallel_size: 2"]
+)
+def test_ranks_that_share_a_sample_do_not_add_to_the_batch(says):
+    assert disagreements(of(f"world_size: 64\n{says}\n" + SUMMARY.format("512"))) == []
+    assert disagreements(of("world_size: 64\nsequence parallel size 1\n" + SUMMARY.format("512"))) != []
+
+
 def test_all_figures_are_read():
     found = figures(of("world_size: 24\n" + SUMMARY.format("1,384") + MEMORY.format("1.5")))
     assert found == {

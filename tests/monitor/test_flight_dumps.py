@@ -24,6 +24,22 @@ def run(last, state="started", ranks=4):
     return [entry(n) for n in range(1, last)] + [entry(last, state=state)]
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"pg_config": {"0": {"ranks": [0, "1", null]}}, "entries": [{"record_id": 1}]}',
+        '{"pg_config": {}, "entries": ' + "[" * 100_000,
+        '{"entries": [{"record_id": 1, "collective_seq_id": 1, "frames": 3}]}',
+        '{"entries": [{"record_id": 1, "collective_seq_id": 1, "input_sizes": {"a": 1}}]}',
+    ],
+)
+def test_a_damaged_dump_is_not_read_or_read_as_far_as_it_goes(text: str) -> None:
+    try:
+        assert judge([read("fr_0.json", text.encode())]) is not None
+    except ValueError as error:
+        assert str(error)
+
+
 CONFIG = {"0": {"name": "0", "desc": "default_pg", "ranks": "[0, 1, 2, 3]"}}
 
 

@@ -31,7 +31,8 @@ from allranks.cli.log_matcher import suspects
 from allranks.cli.planned_figures import planned_figures
 from allranks.core import BadInput, Diagnosis, Problem, Where, diagnosis_from_json
 from allranks.core.causes import UNPROVEN
-from allranks.core.text import spelt_out
+from allranks.core.file_kinds import is_file, is_folder, mode_of
+from allranks.core.text import printable, spelt_out
 
 NOTHING = "nothing is wrong in these logs."
 GAPS = "no line that was read names an error, but not all of these logs could be read (see above)."
@@ -100,7 +101,7 @@ def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) ->
             seen.add_frames(one)
         else:
             seen.add(one)
-    told, also = conclude(seen), []
+    told, also = in_files(conclude(seen), logs), []
     known = cause(told.cause)
     recorded = None
     if dumps and (told.cause == UNPROVEN or known.is_blame or known.healthy):
@@ -111,6 +112,18 @@ def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) ->
         also = others(seen, told)
     but = [*disagreements(seen), *against(seen, planned)]
     return Answer(told, also, figures(seen), in_words(seen), but)
+
+
+def in_files(told: Diagnosis, logs: list[Log]) -> Diagnosis:
+    """Names the file and its line, instead of the log that several files were joined into."""
+    files = next((log.files for log in logs if log.name == told.where.file and len(log.files) > 1), ())
+    line, unused = told.where.line or 0, []
+    for file in files if line else ():
+        length = sum(block.count(b"\n") + 1 for block in blocks(Log(file, (file,)), unused))
+        if line <= length:
+            return replace(told, where=replace(told.where, file=file, line=line))
+        line -= length
+    return told
 
 
 def of_dumps(files: list[str], notes: list[str]) -> Diagnosis | None:
@@ -128,7 +141,7 @@ def of_dumps(files: list[str], notes: list[str]) -> Diagnosis | None:
 def of_lost_run(paths: list[str]) -> Diagnosis | None:
     """The diagnosis of a run whose keeper died: it wrote no verdict, and its logs show only the consequences. None
     for anything else."""
-    if len(paths) != 1 or paths[0] == "-" or Path(paths[0]).exists():
+    if len(paths) != 1 or paths[0] == "-" or mode_of(paths[0]):
         return None
     import asyncio
 
@@ -272,11 +285,11 @@ def resolve(paths: list[str], notes: list[str]) -> tuple[list[Log], list[str]]:
     for path in paths:
         if path == "-" or is_pipe(path):
             found.append(Log(path, (path,)))
-        elif path and Path(path).is_file():
+        elif path and is_file(path):
             (dumps if is_dump_file(path) else files).append(path)
         elif not path:
             problems.append(Problem("an empty name (is a variable unset?)", do="a file, a folder or a run"))
-        elif Path(path).is_dir():
+        elif is_folder(path):
             logs, recorded = logs_below(path, problems, notes)
             found += logs
             dumps += recorded
@@ -300,7 +313,8 @@ def logs_of_run(name: str, problems: list[Problem]) -> list[str]:
     except BadInput:
         problems.append(
             Problem(
-                f"{name} is not a file, a folder or a run that is known here", do="allranks ps lists the runs"
+                f"{printable(name)} is not a file, a folder or a run that is known here",
+                do="allranks ps lists the runs",
             )
         )
         return []

@@ -3,24 +3,20 @@ are not read are reported."""
 
 from __future__ import annotations
 
-import bz2
 import codecs
-import gzip
 import io
-import lzma
 import os
 import re
-import shutil
 import stat
-import subprocess
 import sys
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple, cast
+from typing import IO, NamedTuple, cast
 
+from allranks.cli.packed_logs import BROKEN, DAMAGED, PEEK, UNREAD, unpacked
 from allranks.core import Problem
+from allranks.core.file_kinds import is_file, mode_of
 
 SUFFIXES = (".log", ".txt", ".out", ".err", ".json", ".jsonl", ".stdout", ".stderr")
 NAMES = ("stdout", "stderr", "messages", "syslog", "dmesg")
@@ -42,14 +38,14 @@ _NOT_LOGS = re.compile(
 _ROTATED = re.compile(rf"^(?P<name>.+?)[.-](?P<turn>\d{{1,10}})(?P<packed>{_PACKED})$")
 ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 READABLE = "run this as a user who may read it: a rank whose log is missing may be the one"
-PEEK = 4096
 CONTROL = bytes(b for b in range(32) if b < 9 or 13 < b < 27 or b > 27)
 BINARY_SHARE = 0.1
 """The share of control characters, which no text has, in the first bytes of a binary file. A log may contain a few."""
 
+HOLE = bytes(4)
+"""UTF-16 begins with one zero at most."""
+
 NAMED_AT_MOST = 6
-UNREAD, DAMAGED = "not read: ", "read up to where it is damaged"
-BROKEN = (EOFError, OSError, zlib.error, lzma.LZMAError)
 
 
 def is_gap(note: str) -> bool:
@@ -78,10 +74,8 @@ def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> tuple[
             continue
         linked += [str(Path(place, name)) for name in folders if Path(place, name).is_symlink()]
         for file in (str(Path(place, name)) for name in sorted(names)):
-            if not Path(file).is_file() and _is_named_as_log(file):
-                notes.append(
-                    f"{UNREAD}{file}: it is a {'link to nothing' if Path(file).is_symlink() else 'pipe or a device'}"
-                )
+            if not is_file(file) and _is_named_as_log(file):
+                notes.append(f"{UNREAD}{file}: {_what_it_is(file)}")
                 continue
             kind = dumps if is_dump_file(file) else found if _is_log(file) else other
             kind.append(file)
@@ -98,6 +92,15 @@ def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> tuple[
     return joined(found), dumps
 
 
+def _what_it_is(file: str) -> str:
+    """The kind of a directory's entry that is not a file, or why it cannot be seen."""
+    try:
+        mode = os.lstat(file).st_mode
+    except OSError as error:  # its folder may be listed but not entered
+        return str(error.strerror)
+    return f"it is a {'link to nothing' if stat.S_ISLNK(mode) else 'pipe or a device'}"
+
+
 def _holds_patterns(place: str) -> bool:
     """Whether a folder holds the lines that allranks knows failures by: an installed one, or a node's copy of it."""
     return Path(place).parts[-2:] == ("allranks", "diagnose") and Path(place, "symptoms").is_dir()
@@ -105,7 +108,7 @@ def _holds_patterns(place: str) -> bool:
 
 def is_dump_file(file: str) -> bool:
     """Whether it is a dump of torch's flight recorder, by its first bytes."""
-    if not Path(file).is_file():
+    if not is_file(file):
         return False  # reading a pipe would consume its content
     try:
         with open(file, "rb") as raw:
@@ -120,7 +123,7 @@ def is_dump_file(file: str) -> bool:
 
 
 def _is_log(file: str) -> bool:
-    return _is_named_as_log(file) and Path(file).is_file()
+    return _is_named_as_log(file) and is_file(file)
 
 
 def _is_named_as_log(file: str) -> bool:
@@ -156,11 +159,16 @@ def joined(files: list[str]) -> list[Log]:
 def opened(file: str, notes: list[str]) -> Iterator[Callable[[int], bytes] | None]:
     """Yields a function that reads a log's text, unpacked and converted to UTF-8; or None, with a note, if it is not
     text."""
-    raw = sys.stdin.buffer if file == "-" else open(file, "rb", buffering=0)  # noqa: SIM115  # closed below
+    try:
+        raw = sys.stdin.buffer if file == "-" else open(file, "rb", buffering=0)  # noqa: SIM115  # closed below
+    except OSError as error:  # removed or rotated since it was found
+        notes.append(f"{UNREAD}{file}: {error.strerror}")
+        yield None
+        return
     try:
         stream = cast("IO[bytes]", raw if file == "-" else io.BufferedReader(raw, 1 << 16))  # type: ignore[arg-type]
         name = "standard input" if file == "-" else file
-        with _unpacked(stream, name, notes) as plain:
+        with unpacked(stream, name, notes) as plain:
             yield None if plain is None else _text(plain, name, notes)
     finally:
         if file != "-":
@@ -200,124 +208,13 @@ class _Joined(io.RawIOBase):
         return part
 
 
-def _first(stream: IO[bytes]) -> bytes:
-    return stream.peek(PEEK)[:PEEK] if hasattr(stream, "peek") else b""  # type: ignore[attr-defined]
-
-
-@contextmanager
-def _unpacked(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes] | None]:
-    head = _first(stream)
-    for magic, unpack in UNPACKERS.items():
-        if head.startswith(magic):
-            with unpack(stream, name, notes) as plain:
-                yield plain
-            return
-    yield stream
-
-
-@contextmanager
-def _gzip(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes]]:
-    with gzip.GzipFile(fileobj=stream) as plain:
-        yield cast("IO[bytes]", plain)
-
-
-@contextmanager
-def _xz(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes]]:
-    with lzma.LZMAFile(stream) as plain:
-        yield cast("IO[bytes]", plain)
-
-
-@contextmanager
-def _bzip2(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes]]:
-    with bz2.BZ2File(stream) as plain:
-        yield cast("IO[bytes]", plain)
-
-
-@contextmanager
-def _zstd(stream: IO[bytes], name: str, notes: list[str]) -> Iterator[IO[bytes] | None]:
-    """Unpacks zstd with Python's own module (3.14), the package `zstandard`, or else the program `zstd`."""
-    module = _module("compression.zstd")
-    package = _module("zstandard")
-    if module is not None:
-        yield cast("IO[bytes]", _Frames(stream, module.ZstdDecompressor, module.ZstdError))
-    elif package is not None:
-        frames = _Frames(stream, lambda: package.ZstdDecompressor().decompressobj(), package.ZstdError)
-        yield cast("IO[bytes]", frames)
-    elif shutil.which("zstd") and name != "standard input":
-        program = subprocess.Popen(
-            ["zstd", "-dcq", "--", name], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-        try:
-            yield cast("IO[bytes]", _OfProgram(program))
-        finally:
-            if program.stdout is not None:
-                program.stdout.close()
-            program.terminate()
-            program.wait()
-    else:
-        notes.append(f"{UNREAD}{name}: zstd is needed for it (the program, or `pip install zstandard`)")
-        yield None
-
-
-class _Frames:
-    """Unpacks the frames of zstd one after another, and notices if the last one is not whole."""
-
-    def __init__(self, stream: IO[bytes], begin: Callable[[], Any], error: type[Exception]) -> None:
-        self.stream, self.begin, self.error = stream, begin, error
-        self.frame, self.packed, self.plain = None, b"", b""
-
-    def read1(self, size: int) -> bytes:
-        while not self.plain:
-            self.packed = self.packed or self.stream.read(PEEK)
-            if not self.packed:
-                if self.frame is not None:
-                    raise EOFError("its last frame is not whole")
-                return b""
-            self.frame = self.begin() if self.frame is None else self.frame
-            try:
-                self.plain, self.packed = self.frame.decompress(self.packed), b""
-            except self.error as error:
-                raise OSError(str(error)) from None
-            if self.frame.eof:
-                self.packed, self.frame = self.frame.unused_data, None
-        part, self.plain = self.plain[:size], self.plain[size:]
-        return part
-
-
-class _OfProgram:
-    """The output of `zstd`, whose exit code says whether it was whole."""
-
-    def __init__(self, program: subprocess.Popen[bytes]) -> None:
-        self.program = program
-
-    def read1(self, size: int) -> bytes:
-        assert self.program.stdout is not None
-        part = self.program.stdout.read(size)
-        if not part and self.program.wait():
-            raise OSError("zstd could not unpack all of it")
-        return part
-
-
-def _module(name: str):  # type: ignore[no-untyped-def]  # whichever of the two there is
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
-
-
-UNPACKERS: dict[bytes, Callable] = {
-    b"\x1f\x8b": _gzip,
-    b"\x28\xb5\x2f\xfd": _zstd,
-    b"\xfd7zXZ\x00": _xz,
-    b"BZh": _bzip2,
-}
-
-
 def _text(stream: IO[bytes], name: str, notes: list[str]) -> Callable[[int], bytes] | None:
     joined = _Joined(stream, name, notes)
     head = joined.some(PEEK)
+    while head and not head.strip(b"\0"):  # a hole: the file was emptied while its writer had it open
+        head = joined.some(PEEK)
+    if head.startswith(HOLE):
+        head = head.lstrip(b"\0")
     if not head and joined.is_broken:
         notes[-1] = f"{UNREAD}{name}: it is damaged"
         return None
@@ -356,10 +253,7 @@ def unreadable(file: str) -> Problem | None:
 
 def is_pipe(file: str) -> bool:
     """Whether the file is a pipe. A process substitution, `<(kubectl logs …)`, is a pipe under /dev/fd."""
-    try:
-        mode = Path(file).stat().st_mode
-    except OSError:
-        return False
+    mode = mode_of(file)
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 
 

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from allranks.cli.log_files import Log, is_pipe
+from allranks.core.file_kinds import is_file
 
 WORTH_BYTES = 64 << 20
 """The total size of the logs from which a second process saves time."""
@@ -37,7 +38,7 @@ def cores() -> int:
 
 
 def size_of(log: Log) -> int:
-    return sum(Path(file).stat().st_size for file in log.files)
+    return sum(Path(file).stat().st_size for file in log.files if is_file(file))
 
 
 def may_fork() -> bool:

@@ -24,6 +24,14 @@ def hit_ranks(seen: Evidence, case: Case) -> List[int]:
 
 def where_of(seen: Evidence, case: Case) -> Tuple[Where, int]:
     """The culprit; and if most ranks show the same, their number (then no rank is named)."""
+    place, everywhere = _where_of(seen, case)
+    sizes = {size for group in seen.world_sizes.values() for size in group}
+    if place.rank is not None and len(sizes) == 1 and place.rank >= next(iter(sizes)):
+        return replace(place, rank=None), everywhere  # the name of a file may hold another kind of rank
+    return place, everywhere
+
+
+def _where_of(seen: Evidence, case: Case) -> Tuple[Where, int]:
     line = case.hits[0].line if case.hits else Line("")
     place = Where(file=line.source, line=line.number or None)
     if cause(case.symptom).healthy:
@@ -75,7 +83,7 @@ def _place_of(seen: Evidence, place: Where, rank: int) -> Where:
 
 
 _TOLD = re.compile(
-    r"(?i)(?<![a-z])(?<!from )(?<!to )(?<!with )(?<!of )(?<!local[_ ])(?<!node[_ ])(?:global[_ ])?"
+    r"(?i)(?<![a-z])(?<!from )(?<!to )(?<!with )(?<!of )(?<!local[_ ])(?<!node[_ ])(?<!lora[_ ])(?:global[_ ])?"
     r"rank(?:[_ ]?id)?[\"']?[ ]?[:=\[]?[ ]?(\d{1,6})\b"
 )
 
@@ -97,7 +105,8 @@ def _told_node(seen: Evidence, case: Case) -> Optional[str]:
     if seen.count <= NEAR_THE_END:
         every = (*seen.ranks.values(), *seen.streams.values())
         texts.append([one.line.text for one in near_the_end(every, seen.count)])
-        named = seen.nodes
+        sources = {hit.line.source for hit in case.hits}
+        named = {one.node for one in every if one.node is not None and one.source in sources}
     for lines in texts:
         told = {name for text in lines for name in _TOLD_NODE.findall(text) if is_name(name)}
         if told:

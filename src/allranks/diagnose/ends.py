@@ -143,10 +143,14 @@ def _exit(
                 seen.exits[number] = known._replace(
                     rank=rank, local=local, at=at if at is not None else known.at
                 )
+                seen.exit_ranks.setdefault((known.node, local), rank)
             return
         seen.exits_by_pid[(line.node, pid)] = len(seen.exits)
     at = at if at is not None else seen.now(line)
-    seen.exits.append(Exit(rank, local, line.node, signal_code(code), pid, seen.count, at, line))
+    steps = seen.sources[line.source].steps
+    seen.exits.append(Exit(rank, local, line.node, signal_code(code), pid, seen.count, at, line, steps))
+    if rank is not None:
+        seen.exit_ranks.setdefault((line.node, local), rank)
 
 
 FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (

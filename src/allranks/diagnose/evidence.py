@@ -16,7 +16,7 @@ from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.quotes import LOGGED, MENTIONED, SAID, STATED, inside
 from allranks.diagnose.shapes import PLAIN, STEP, Shape, Shapes
-from allranks.diagnose.store import CHANGES, RANKS_KEPT, Store
+from allranks.diagnose.store import CHANGES, RANKS_KEPT
 from allranks.diagnose.streams import (
     CHAINED,
     CLOSED,
@@ -46,7 +46,8 @@ from allranks.diagnose.streams import (
     take_frames,
 )
 from allranks.diagnose.stretches import Frames, Stretch
-from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, bare, is_warning
+from allranks.diagnose.survival import LATER_STEPS, Survival
+from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, bare
 
 HITS_PER_RANK = 3
 HITS_PER_SYMPTOM = 256
@@ -54,30 +55,23 @@ EXCEPTIONS_PER_RANK = 6
 CLOSE = 15
 """Hits this much lighter than the heaviest still belong to the same statement, and keep their place in time."""
 
-LATER_STEPS = 10
-"""Step lines after which an error is taken to be survived."""
-
 CHAINED_WITHIN = 4
 """Lines between an exception and the line that says that another one followed from it."""
 
 QUOTED_KEPT = 3
-STEPS_PRINTED_LATE = 2
-"""Rank 0 prints a step or two more after another rank's death (seen with gloo), since its last collectives had
-already finished."""
 
 
-class Evidence(Store):
+class Evidence(Survival):
     """Everything that is kept of a log. Feed it with `add`; the rest is read by the symptoms' `judge`."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._ended: Optional[Tuple[int, bool]] = None
         self._source_name: Optional[str] = None
         self._source = Source()
         self._kept: Dict[Tuple[Any, ...], int] = {}
         self._shapes = Shapes()
         self._frames = frames()
-        self.title, self.title_text, self._is_script = 0, "", False
+        self.title_text, self._is_script = "", False
 
     # ---- one line ----
 
@@ -291,16 +285,25 @@ class Evidence(Store):
         self.last_step = (self.count, line)
 
     def _hit(self, symptom: str, weight: int, line: Line, match: Any, start: int = 0) -> None:
-        """Keeps the first few hits of each rank and weight, so that a heavier one is never lost behind lighter ones."""
+        """Keeps the first few hits of each rank and weight, so that a heavier one is never lost behind lighter ones.
+        One that many steps followed gives way to a later one."""
         rank, node = line.rank, line.node
         key = (symptom, rank, node, weight)
         kept = self._kept.get(key, 0)
-        if kept >= HITS_PER_RANK or len(self._kept) >= RANKS_KEPT:
+        hits = self.hits.setdefault(symptom, [])
+        if kept >= HITS_PER_RANK:
+            old = next(
+                (n for n, h in enumerate(hits) if key == (h.symptom, h.line.rank, h.line.node, h.weight)), -1
+            )
+            if old < 0 or self.later_steps(hits[old]) < LATER_STEPS:
+                return
+            del hits[old]
+        elif len(self._kept) >= RANKS_KEPT:
             return
-        self._kept[key] = kept + 1
+        else:
+            self._kept[key] = kept + 1
         if rank is not None:
             self.hit_ranks.setdefault(symptom, set()).add(rank)
-        hits = self.hits.setdefault(symptom, [])
         if len(hits) >= HITS_PER_SYMPTOM:
             return
         groups = match.groupdict() if isinstance(match, re.Match) else {}
@@ -322,8 +325,12 @@ class Evidence(Store):
     def _raise(
         self, kind: str, line: Line, seen: Seen, found: List[str], communication: "bool | None"
     ) -> None:
-        if kind in WRAPPERS or kind.endswith("Warning") or len(seen.raised) >= EXCEPTIONS_PER_RANK:
+        if kind in WRAPPERS or kind.endswith("Warning"):
             return
+        if len(seen.raised) >= EXCEPTIONS_PER_RANK:
+            if self.later_steps(seen.raised[0]) < LATER_STEPS:
+                return
+            del seen.raised[0]
         if communication is None:
             communication = is_communication((kind,), line.text)
         told = (self.count, self.now(line), communication, tuple(found), self._source.steps)
@@ -342,49 +349,6 @@ class Evidence(Store):
         weight = max(h.weight for h in fresh) if fresh else STALE
         kept = [h for h in fresh if h.weight >= weight - CLOSE] if fresh else hits
         return Case(symptom, weight, tuple(kept), "certain" if weight >= STRONG else "likely")
-
-    def later_steps(self, hit: "Hit | Raised | Heard") -> int:
-        """The number of steps that the same log shows after the hit. If a run trained many more steps, this was not the
-        reason for its end."""
-        if hit.order == self.title:  # written at the end
-            return 0
-        return self.sources[hit.line.source].steps - hit.steps
-
-    def survived(self, hit: "Hit | Raised") -> bool:
-        """Whether the training continued for many steps after the hit, or completed in spite of it. If the training
-        completed, warnings and ranks that blame each other never count: ranks that end one after the other print
-        them."""
-        if self.later_steps(hit) >= LATER_STEPS:
-            return True
-        if not self.ended_well:
-            return False
-        if self._before_end(hit):
-            return True
-        if not isinstance(hit, Hit):
-            return False
-        return is_warning(hit.weight) and not cause(hit.symptom).holds_after_the_end
-
-    @property
-    def ended_well(self) -> bool:
-        """Whether a rank reports that the training is complete and no process has failed, with an exit code or an
-        uncaught exception."""
-        if self._ended is None or self._ended[0] != self.count:
-            failed = any(e.code for e in self.exits) or any(
-                self.later_steps(r) < LATER_STEPS and not self._before_end(r) for _, r in self.raised()
-            )
-            cut = (s for s in (*self.ranks.values(), *self.streams.values()) if s.is_cut)
-            failed = failed or any(s.is_cut_after(self.sources[s.source].end) for s in cut)
-            self._ended = (self.count, self.finished and not failed)
-        return self._ended[1]
-
-    def _before_end(self, hit: "Hit | Raised") -> bool:
-        """Whether the training's end follows in the same log. After another rank's exception it proves something only
-        if a few steps are between them: the last lines of a rank may come after another rank's death."""
-        source = self.sources[hit.line.source]
-        if source.end < hit.order:
-            return False
-        late = isinstance(hit, Raised) and hit.line.rank not in (None, source.end_rank)
-        return not late or self.later_steps(hit) > STEPS_PRINTED_LATE
 
     def blamers(self) -> Set[int]:
         """Ranks that print a communication error."""

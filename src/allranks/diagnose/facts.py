@@ -24,6 +24,7 @@ COLLECTIVES = frozenset((
 """Operations that every rank of a group must enter; a pipeline's sends and receives are none."""
 
 
+SAMPLES_KEPT = 16
 WAITS_FOR_MAIN = ("main_process_first", "preprocess_dataset")
 """Functions in which a rank waits until the main process has prepared the data."""
 
@@ -110,6 +111,18 @@ def _finished(seen: Store, line: Line, match: Any) -> None:
     seen.finished = True
     source = seen.sources[line.source]
     source.end, source.end_rank = seen.count, line.rank
+
+
+def _sample(seen: Store, line: Line, match: Any) -> None:
+    """LLaMA-Factory prints one example of its data, which may hold any text."""
+    seen.sources[line.source].sample = seen.count
+
+
+def _after_sample(seen: Store, line: Line, match: Any) -> None:
+    source = seen.sources[line.source]
+    if source.sample and len(source.samples) < SAMPLES_KEPT:
+        source.samples.append((source.sample, seen.count))
+    source.sample = 0
 
 
 def _launcher(seen: Store, line: Line, match: Any) -> None:
@@ -208,6 +221,8 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     (Pattern("stage", r"(?i)(?:zero[_ -]?stage|\"stage\"|stage)[\"' :=_]{0,4}3\b"), _zero3),
     (Pattern("zero", r"(?i)zero[_ -]?3|zero/stage3"), _zero3),
     (Pattern("ZeRO", r"(?i)zero[_ -]{0,2}(?:stage )?3"), _zero3),
+    (Pattern("inputs:", r"^(?:chosen_|rejected_|kl_)?inputs:$"), _sample),  # LLaMA-Factory 0.9.5
+    (Pattern("label_ids:", r"^(?:chosen_|rejected_|kl_)?label_ids:$"), _after_sample),
     (Pattern("train_runtime"), _finished),
     (
         Pattern(

@@ -58,6 +58,11 @@ def _examples(seen: Store, line: Line, match: Any) -> None:
         _whole("examples")(seen, line, match)
 
 
+def _ranks_share(seen: Store, line: Line, match: Any) -> None:
+    """Several ranks work on one sample, so the batch fits fewer of them."""
+    seen.words.add("ranks-share")
+
+
 def _launched(seen: Store, line: Line, match: Any) -> None:
     """The nodes, and the processes that the launcher starts on each."""
     ranks = int(match.group(1)) * int(match.group(2))
@@ -97,6 +102,14 @@ FACTS: Tuple[Tuple[Pattern, Callable[..., None]], ...] = (
     (Pattern("train_batch_size", rf"(?<!_)train_batch_size \.{{2,60}} {_COUNT}"), _whole("batch")),
     (Pattern("educe bucket size", rf"Reduce bucket size {_COUNT}"), _whole("reduce_bucket")),
     (Pattern("refetch bucket size", rf"Prefetch bucket size {_COUNT}"), _whole("prefetch_bucket")),
+    (
+        Pattern(
+            "parallel",
+            r"(?i)\b(?:sequence|context|tensor|pipeline|model|ulysses|ring)[ _-](?:model[ _-])?parallel(?:ism)?[ _-]?"
+            r"(?:size|degree|world[ _-]size)?[\"' :=.]{1,9}(?:[2-9]|[1-9]\d{1,3})\b",
+        ),
+        _ranks_share,
+    ),
     (Pattern("num_local_procs", r"nnodes=(\d{1,6}), num_local_procs=(\d{1,6})"), _launched),
 )
 
@@ -113,7 +126,7 @@ def figures(seen: Store) -> Dict[str, float]:
 def disagreements(seen: Store) -> List[str]:
     """The figures that cannot be true of one and the same run, in words."""
     found = figures(seen)
-    told = [*_of_batch(found), *_of_steps(found)]
+    told = _of_steps(found) if "ranks-share" in seen.words else [*_of_batch(found), *_of_steps(found)]
     if "zero3" in seen.words:
         told += _of_memory(found)
     ranks, launched = found.get("world_size"), found.get("launched")

@@ -194,7 +194,8 @@ def stamp(kind: str, value: str) -> str:
 # ---- the names of files ----
 
 _FILE_RANK = re.compile(
-    r"(?:(?<!local)(?<!node)[/_.-]|^)(?:(?:global[_-]?)?rank|std_log_process)[_-]?(\d{1,6})(?=[._/-]|$)", re.I
+    r"(?:(?<!local)(?<!node)(?<!lora)[/_.-]|^)(?:(?:global[_-]?)?rank|std_log_process)[_-]?(\d{1,6})(?=[._/-]|$)",
+    re.I,
 )
 _FILE_NODE = re.compile(
     r"(?:^|[/_.])((?:[A-Za-z\d]{1,40}-){0,6}(?:node|host|worker|algo)[_-]?\d{1,5})(?=[._/-]|$)", re.I
@@ -208,13 +209,25 @@ _FILE_LOCAL = re.compile(
 _FILE_TASK = re.compile(r"(?:^|[/_.-])(?!20\d\d[_.-])\d{3,12}[_.-](\d{1,5})\.(?:out|err|log|txt)$")
 
 
+_SETTINGS = re.compile(r"(?i)lora|(?<![a-z])(?:lr|alpha|bs|epochs?)[_=-]?\d")
+"""In names that people build from a training's settings, where a rank is LoRA's."""
+
+
+def _is_setting(source: str, at: int) -> bool:
+    begun, end = source.rfind("/", 0, at) + 1, source.find("/", at)
+    return _SETTINGS.search(source[begun : end if end >= 0 else len(source)]) is not None
+
+
 def place_of_source(
     source: "str | None",
 ) -> "tuple[Optional[int], Optional[str], Optional[int], Optional[int]]":
     """(rank, node, local rank, task) from the name of a log file: `node-1/logs/rank-3.log`, `48213_3.out`."""
     if not source:
         return None, None, None, None
-    ranks, nodes, pod = _FILE_RANK.findall(source), _FILE_NODE.findall(source), _FILE_POD.search(source)
+    ranks = [
+        found.group(1) for found in _FILE_RANK.finditer(source) if not _is_setting(source, found.start(1))
+    ]
+    nodes, pod = _FILE_NODE.findall(source), _FILE_POD.search(source)
     local, task = _FILE_LOCAL.search(source), _FILE_TASK.search(source)
     return (
         int(ranks[-1]) if ranks else None,

@@ -21,6 +21,7 @@ from allranks.diagnose.fragments import announces, cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.signals import Signal, Texts, order, ranked
 from allranks.diagnose.source_lines import is_source
+from allranks.diagnose.streams import Raised
 from allranks.diagnose.symptom import BARE, ECHO, HEARD, HINTED, PROVEN, STALE, Case, Hit
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.diagnose.symptoms.rank_crashed_first import judge as crashed
@@ -79,19 +80,33 @@ def _doubted(seen: Evidence, chosen: Case, cases: Sequence[Case]) -> bool:
     """Whether something else failed before a case that its text alone proves: an exception that this cause does not
     know, or another cause that is nearly as clear. The kernel's report of a device proves itself."""
     known = cause(chosen.symptom)
+    if chosen.hits and all(seen.may_be_old(hit) for hit in chosen.hits):
+        return True
     if chosen.weight >= PROVEN or not chosen.hits or known.is_blame or known.kernel is not None:
         return False
+    if not known.outlasts_the_end and seen.goes_on_after(chosen.hits):
+        return True
     begun = _moment(seen, chosen.hits)
     others = [
         c for c in cases if c.weight >= RIVAL and c.symptom != chosen.symptom and cause(c.symptom).says_why
     ]
     if any(_moment(seen, c.hits) < begun for c in others):
         return True
+    is_told = not any(one.order == hit.order for hit in chosen.hits for _, one in seen.raised())
     return len(seen.sources) == 1 and any(
-        one.order < begun[1] and not (one.communication or chosen.symptom in one.known or seen.survived(one))
+        (one.order < begun[1] or (is_told and is_of_program(one)))
+        and not (one.communication or chosen.symptom in one.known or seen.survived(one))
         for _, one in seen.raised()
         if not one.line.text.endswith(":") and ": Caught " not in one.line.text  # whose message goes on
     )
+
+
+PROGRAMS_OWN = ("AttributeError", "IndexError", "KeyError", "NameError", "TypeError", "UnboundLocalError")
+
+
+def is_of_program(one: Raised) -> bool:
+    """Whether an exception is a mistake of a program, which no fault of a machine brings about."""
+    return bool(one.frames) and not one.known and one.kind in PROGRAMS_OWN
 
 
 def others(seen: Evidence, told: Diagnosis, most: int = 3) -> List[Tuple[str, str]]:

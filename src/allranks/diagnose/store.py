@@ -53,6 +53,8 @@ class Exit(NamedTuple):
     order: int
     at: Optional[float]
     line: Line
+    steps: int = 0
+    """The steps that its log shows before it."""
 
 
 class Collective(NamedTuple):
@@ -112,6 +114,9 @@ class Store:
         self.roots: Set[str] = set()
         self.forced_pids: Set[int] = set()
         self.exits_by_pid: Dict[Tuple[Optional[str], int], int] = {}
+        self.exit_ranks: Dict[Tuple[Optional[str], Optional[int]], int] = {}
+        """The rank that a table of failures gives for a local rank of a node."""
+        self._nodes: Tuple[int, Set[str]] = (-1, set())
         self._rows: Dict[Any, Dict[str, Any]] = {}
 
     def seen_of(self, line: Line) -> Seen:
@@ -181,6 +186,8 @@ class Store:
         if place < number:
             moved = [one._replace(order=self.exits[place].order), *self.exits[place:number]]
             self.exits[place : number + 1] = moved
+            if one.rank is not None:
+                self.exit_ranks[(one.node, one.local)] = one.rank
             for index, other in enumerate(moved, place):
                 if other.pid is not None:
                     self.exits_by_pid[(other.line.node, other.pid)] = index
@@ -193,12 +200,11 @@ class Store:
         if line.task is not None and not self.tasks_are_nodes:
             return line.task
         if line.local is not None and line.local >= 0:
-            for known in self.exits:
-                if known.local == line.local and known.rank is not None and known.node == line.node:
-                    return known.rank
-            known_rank = self.locals.get((line.node, root_of(line.source), line.local))
-            if known_rank is not None:
-                return known_rank
+            known = self.exit_ranks.get((line.node, line.local))
+            if known is None:
+                known = self.locals.get((line.node, root_of(line.source), line.local))
+            if known is not None:
+                return known
             if len(self.nodes) <= 1 and len(self.roots) <= 1 and not self.tasks_are_nodes:
                 return line.local
         return None
@@ -235,19 +241,22 @@ class Store:
 
     def raised(self) -> List[Tuple[Optional[int], Raised]]:
         """All tracebacks' last lines, of ranks and of unlabelled streams, in order."""
-        found = [(self.rank_of(r.line), r) for seen in self.ranks.values() for r in seen.raised]
-        found += [(self.rank_of(r.line), r) for seen in self.streams.values() for r in seen.raised]
+        every = [r for seen in (*self.ranks.values(), *self.streams.values()) for r in seen.raised]
+        found = [(self.rank_of(r.line), r) for r in every if not self.sources[r.line.source].quotes(r.order)]
         return sorted(found, key=lambda item: item[1].order)
 
     @property
     def nodes(self) -> Set[str]:
         """Every node that a line names; under srun's task numbers, where they are nodes', those too."""
+        if self._nodes[0] == self.count:
+            return self._nodes[1]
         named = set()
         for seen in (*self.ranks.values(), *self.streams.values()):
             if seen.node is not None:
                 named.add(seen.node)
             elif self.tasks_are_nodes and seen.task is not None:
                 named.add(str(seen.task))
+        self._nodes = (self.count, named)
         return named
 
     @property

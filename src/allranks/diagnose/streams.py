@@ -179,14 +179,22 @@ class Source:
     """One log file: its last time stamp, the step lines of the rank that printed most of them, and the last line in
     which a rank reports that the training ended: the line's number over all sources, and the rank."""
 
-    __slots__ = ("_of", "end", "end_rank", "steps", "time")
+    __slots__ = ("_of", "end", "end_rank", "sample", "samples", "steps", "time")
 
     def __init__(self) -> None:
         self.time: Optional[str] = None
+        self.sample = 0
+        """The line that heads an example of the training's data, until the next part of the example."""
+        self.samples: List[Tuple[int, int]] = []
+        """Lines between which such an example is printed."""
         self.steps = 0
         self.end = 0
         self.end_rank: Optional[int] = None
         self._of: Dict[int, int] = {}
+
+    def quotes(self, order: int) -> bool:
+        """Whether this line is a part of an example of the training's data."""
+        return any(begun < order < end for begun, end in self.samples)
 
     def step(self, seen: Seen, count: int = 1) -> None:
         """In one log of many ranks each of them prints every step: counted over all, one step looks like many."""

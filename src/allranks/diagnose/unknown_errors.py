@@ -19,13 +19,14 @@ from allranks.diagnose.claims import (
 )
 from allranks.diagnose.complaints import OF_CODE, is_excused, is_warning, near_the_end, of_exception, told_in
 from allranks.diagnose.digits import ALIKE_TEXT
-from allranks.diagnose.evidence import LATER_STEPS, Evidence
+from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import ALONE, MESSAGE_WORDS, SHORT, cut_off, of_assertion, of_title, quoted
 from allranks.diagnose.lines import Line
 from allranks.diagnose.quotes import is_handled
 from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.store import MARKS
 from allranks.diagnose.streams import Raised
+from allranks.diagnose.survival import LATER_STEPS
 from allranks.diagnose.symptom import WORDS, Case, Hit
 from allranks.diagnose.wordings import words
 

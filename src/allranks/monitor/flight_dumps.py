@@ -73,6 +73,13 @@ def is_dump(head: bytes) -> bool:
 
 def read(name: str, data: bytes) -> Dump:
     """Reads one dump. Raises ValueError if it is not a dump or has no rank."""
+    try:
+        return _read(name, data)
+    except (TypeError, AttributeError, LookupError, RecursionError):
+        raise ValueError("its contents are not those of a flight recorder") from None
+
+
+def _read(name: str, data: bytes) -> Dump:
     found = recorder_pickle.load(data) if data[:1] == b"\x80" else json.loads(data)
     whole: Mapping[str, Any] = found if isinstance(found, dict) else {"entries": found}
     entries = whole.get("entries")
@@ -138,7 +145,7 @@ def _group(name: str, value: Any) -> Group:
     ranks = mapping(value).get("ranks")
     if isinstance(ranks, str):
         ranks = [int(number) for number in re.findall(r"\d{1,7}", ranks)]
-    return name, tuple(sorted(listing(ranks)))
+    return name, tuple(sorted(rank for rank in listing(ranks) if isinstance(rank, int)))
 
 
 def _send(peers: "re.Match[str]", group: Group, raw: Mapping[str, Any]) -> Tuple[int, bool, int, str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from allranks.core import BadInput, Node, Problem
+from allranks.core.file_kinds import is_file
 from allranks.core.untrusted import number
 from allranks.launch.queue import Queue
 from allranks.node import paths, private_folder
@@ -200,7 +201,7 @@ async def find(name: str | None) -> str:
         raise BadInput(
             Problem("an empty name of a run (an unset variable?)", do="allranks ps lists the runs")
         )
-    if name is not None and Path(name).is_file():
+    if name is not None and is_file(name):
         return await adopt(name)
     if name is not None and any(entry.get("id") == name for entry in entries()):
         return name  # also if it is older than the runs whose heads are asked

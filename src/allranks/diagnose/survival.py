@@ -1,0 +1,130 @@
+"""Lines that do not show why the training ended: many steps followed them, or its end; they are of another day, or of
+the training's data."""
+
+from __future__ import annotations
+
+import re
+from typing import Optional, Sequence, Tuple, Union
+
+from allranks.diagnose.catalogue import cause
+from allranks.diagnose.complaints import Heard
+from allranks.diagnose.store import Exit, Store
+from allranks.diagnose.streams import Raised
+from allranks.diagnose.symptom import Hit, is_warning
+
+LATER_STEPS = 10
+"""Step lines after which an error is taken to be survived."""
+
+STEPS_PRINTED_LATE = 2
+"""Rank 0 prints a step or two more after another rank's death (seen with gloo), since its last collectives had
+already finished."""
+
+ZONES_SECONDS = 86400.0
+"""Containers often have UTC, and their machine the time of its place, which is up to 14 hours away."""
+
+_OF_MACHINE = re.compile(r"(?:^|/)(?:messages|syslog|dmesg|kern(?:el)?)[\w.-]{0,80}$")
+"""The names of a machine's own logs."""
+
+
+class Survival(Store):
+    """The memory of all logs, with what the training outlived."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.title = 0
+        """The line of a document's title, which is written at the end."""
+        self._ended: Optional[Tuple[int, bool]] = None
+
+    def later_steps(self, hit: Union[Hit, Raised, Heard]) -> int:
+        """The number of steps that the same log shows after the hit. If a run trained many more steps, this was not the
+        reason for its end."""
+        if hit.order == self.title:  # written at the end
+            return 0
+        return self.sources[hit.line.source].steps - hit.steps
+
+    def survived(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether the training continued for many steps after the hit, or completed in spite of it. If the training
+        completed, warnings and ranks that blame each other never count: ranks that end one after the other print
+        them."""
+        if self.later_steps(hit) >= LATER_STEPS or self.sources[hit.line.source].quotes(hit.order):
+            return True
+        if isinstance(hit, Hit) and (self._of_another_time(hit) or self._was_only_told(hit)):
+            return True
+        if not self.ended_well:
+            return False
+        if self._before_end(hit):
+            return True
+        if not isinstance(hit, Hit):
+            return False
+        may_be_of_others = is_warning(hit.weight) or self._is_beside(hit)
+        return may_be_of_others and not cause(hit.symptom).holds_after_the_end
+
+    def _is_beside(self, hit: Hit) -> bool:
+        """Whether the line is from a log beside the training's own, such as the machine's."""
+        return hit.line.rank is None and not self.sources[hit.line.source].steps and self.steps > 0
+
+    def _of_another_time(self, hit: Hit) -> bool:
+        """Whether a log beside the training's own has this line more than a day after the training, or before its last
+        line: the training went on for that day."""
+        last = self._last_moment() if self._is_beside(hit) else None
+        return last is not None and hit.at is not None and abs(hit.at - last) > ZONES_SECONDS
+
+    def _last_moment(self) -> Optional[float]:
+        """The last time in the logs that show steps."""
+        moments = (self.moment(source.time) for source in self.sources.values() if source.steps)
+        return max((moment for moment in moments if moment is not None), default=None)
+
+    def _was_only_told(self, hit: Hit) -> bool:
+        """Whether the training went on after a line that ended no traceback, and then ended with an exception of the
+        same stream that no symptom knows: whatever the line says, the program had dealt with it."""
+        known = cause(hit.symptom)
+        if known.outlasts_the_end or known.kernel is not None or is_warning(hit.weight):
+            return False
+        raised = self.seen_of(hit.line).raised
+        last = raised[-1] if raised else None
+        if last is None or not last.frames or last.known or last.communication:
+            return False
+        return last.steps - hit.steps > STEPS_PRINTED_LATE and all(one.order != hit.order for one in raised)
+
+    def may_be_old(self, hit: Hit) -> bool:
+        """Whether this is a line of a machine's own log, and no times tell whether it belongs to the training."""
+        of_machine = _OF_MACHINE.search(hit.line.source or "") is not None
+        return of_machine and self._is_beside(hit) and (hit.at is None or self._last_moment() is None)
+
+    def goes_on_after(self, hits: Sequence[Hit]) -> bool:
+        """Whether the training goes on after these lines, and no process and no traceback says that it failed."""
+        went_on = all(self.later_steps(hit) > STEPS_PRINTED_LATE for hit in hits)
+        return went_on and not self.raised() and not any(one.code for one in self.exits)
+
+    @property
+    def ended_well(self) -> bool:
+        """Whether a rank reports that the training is complete and no process has failed, with an exit code or an
+        uncaught exception."""
+        if self._ended is None or self._ended[0] != self.count:
+            failed = self.failed or any(
+                self.later_steps(r) < LATER_STEPS and not self._before_end(r) for _, r in self.raised()
+            )
+            cut = (s for s in (*self.ranks.values(), *self.streams.values()) if s.is_cut)
+            failed = failed or any(s.is_cut_after(self.sources[s.source].end) for s in cut)
+            self._ended = (self.count, self.finished and not failed)
+        return self._ended[1]
+
+    @property
+    def failed(self) -> bool:
+        """Whether a process ended with an exit code or a signal, and was not started again to the training's end."""
+        return any(e.code and not self._is_over(e) for e in self.exits)
+
+    def _is_over(self, one: Exit) -> bool:
+        """Whether the same log shows further steps and the training's end after the end of a process: the launcher
+        started it again."""
+        source = self.sources[one.line.source]
+        return source.end > one.order and source.steps - one.steps > STEPS_PRINTED_LATE
+
+    def _before_end(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether the training's end follows in the same log. After another rank's exception it proves something only
+        if a few steps are between them: the last lines of a rank may come after another rank's death."""
+        source = self.sources[hit.line.source]
+        if source.end < hit.order:
+            return False
+        late = isinstance(hit, Raised) and hit.line.rank not in (None, source.end_rank)
+        return not late or self.later_steps(hit) > STEPS_PRINTED_LATE
