@@ -130,6 +130,49 @@ def test_a_link_that_leaves_the_folder_is_refused(folder: Path) -> None:
         code.pack(run_with(folder))
 
 
+def test_an_absolute_link_is_refused_also_within_the_folder(folder: Path) -> None:
+    """On a node it would name a path of this machine."""
+    (folder / "data").symlink_to(folder / "src")
+    with pytest.raises(BadInput, match="data is a link to"):
+        code.pack(run_with(folder))
+
+
+def test_a_file_that_vanishes_while_it_is_packed_is_named(folder: Path, monkeypatch) -> None:
+    (folder / "gone.py").write_text("x = 1\n")
+    chosen = code.chosen(folder, run_with(folder))
+    (folder / "gone.py").unlink()
+    monkeypatch.setattr(code, "chosen", lambda *_: chosen)
+    with pytest.raises(BadInput, match=r"gone\.py: No such file"):
+        code.pack(run_with(folder))
+
+
+def test_what_is_sent_has_its_digest_although_a_file_grows_meanwhile(
+    folder: Path, home: Path, monkeypatch
+) -> None:
+    content_of = upload.content_of
+
+    def growing(path: str, found: os.stat_result) -> tuple[str, bytes]:
+        told = content_of(path, found)
+        if path.endswith("train.py"):
+            with Path(path).open("a") as file:
+                file.write("# more\n")
+        return told
+
+    with monkeypatch.context() as patched:
+        patched.setattr(upload, "content_of", growing)
+        packed = code.pack(run_with(folder))
+    place = Path(asyncio.run(code.send(here(), packed)))
+    assert (place / "train.py").read_text() == "print(1)\n" != (folder / "train.py").read_text()
+
+
+def test_a_home_behind_a_link_takes_the_code(folder: Path, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "home").symlink_to("real")
+    monkeypatch.setenv("ALLRANKS_HOME", str(tmp_path / "home"))
+    packed = code.pack(run_with(folder))
+    assert upload.code(packed.digest, packed.archive)["digest"] == packed.digest
+
+
 def test_a_folder_with_checkpoints_in_it_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(code, "MOST_BYTES", 10)
     with pytest.raises(BadInput, match="are not code"):

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 from collections.abc import Sequence
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from allranks.core import BadInput
 from allranks.prepare import containers
 from allranks.prepare.container_commands import Contained
 from allranks.prepare.description import Description
 from allranks.prepare.failures import NotReady
 from allranks.prepare.images import unsaid
+from allranks.spec import loads
 from allranks.transport import Completed, NodeProgram, Unreachable
 
 WANTED = Description(
@@ -76,6 +80,37 @@ def test_the_container_of_another_start_of_the_same_file_stays() -> None:
     with pytest.raises(NotReady):
         make(engine)
     assert (engine.there, engine.removed) == ("lora-1", [])
+
+
+@pytest.mark.parametrize(
+    ("said", "fix"),
+    [
+        ('exec: "python3": executable file not found in $PATH', "environment: {python"),
+        ("invalid mount config: bind source path does not exist: /data", "make the folder"),
+        ("no such file or directory", "make the folder"),
+    ],
+)
+def test_why_a_container_is_not_made(said: str, fix: str) -> None:
+    wanted: Any = SimpleNamespace(engine="docker", node="node-1", python="python3")
+    (finding,) = containers.not_made(wanted, Completed(125, b"", said.encode())).findings
+    assert finding.fix.startswith(fix)
+
+
+@pytest.mark.parametrize(
+    ("engine", "mount", "refused"),
+    [
+        ("apptainer", "/data/a,b:/data", True),
+        ("apptainer", "/data/a:/data:ro,z", False),
+        ("docker", "/data/a,b:/data", False),
+    ],
+)
+def test_a_comma_in_a_folders_name_is_refused_for_apptainer(engine: str, mount: str, refused: bool) -> None:
+    container = {"image": "x.sif", "engine": engine, "mounts": [mount]}
+    run = loads(
+        json.dumps({"nodes": "localhost", "container": container, "train": {"command": ["train.py"]}})
+    )
+    with pytest.raises(BadInput, match="has a comma") if refused else contextlib.nullcontext():
+        containers.refuse_extra(run)
 
 
 def test_a_container_that_could_not_start_is_removed() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import subprocess
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from allranks.node import upload
 from allranks.prepare import environment
 from allranks.prepare.failures import NotReady
 from allranks.spec import Environment, loads
@@ -100,6 +102,64 @@ def test_a_module_that_is_not_there_is_named(login: Path, module: str, says: str
         activate(("cuda/12", module))
     (finding,) = caught.value.findings
     assert finding.id == "activation-failed" and says in finding.saw
+
+
+def test_a_script_gets_no_arguments(login: Path) -> None:
+    """conda's `activate` would take the modules for its own environments."""
+    script = login / "activate"
+    script.write_text('export GIVEN="$#:$*"\n')
+    assert activate(("cuda/12",), str(script)).variables["GIVEN"] == "0:"
+
+
+def test_a_module_that_the_login_loads_reaches_the_ranks(login: Path) -> None:
+    (login / ".bash_profile").write_text(MODULES + "module load cuda/12\nexport OF_LOGIN=1\n")
+    found = activate(("cuda/12",)).variables
+    assert (found["CUDA_HOME"], found["OF_LOGIN"]) == ("/opt/cuda/12", "1")
+    assert "OF_LOGIN" not in activate(("gcc/9",)).variables
+
+
+@pytest.mark.parametrize(
+    ("after", "refused"),
+    [
+        ({"LOADEDMODULES": "gcc/12.3.0"}, False),
+        ({"LOADEDMODULES": "gcc/9.1"}, True),
+        ({"LOADEDMODULES": "gcc/9.1", "LMOD_VERSION": "8.7"}, False),
+        ({"LOADEDMODULES": "gcc/9.1", "MODULES_CMD": "/usr/lib/modulecmd.tcl"}, False),
+        ({}, False),
+    ],
+)
+def test_only_old_module_systems_are_asked_what_they_loaded(after: dict[str, str], refused: bool) -> None:
+    run = replace(RUN, environment=Environment(modules=("gcc/12",)))
+    with pytest.raises(NotReady) if refused else contextlib.nullcontext():
+        environment.refuse_unloaded("here", run, after)
+
+
+@pytest.mark.parametrize(
+    ("python", "variables", "path"),
+    [
+        (
+            "/opt/conda/envs/train/bin/python",
+            {"PATH": "/apps/cuda/bin:/usr/bin"},
+            "/opt/conda/envs/train/bin:",
+        ),
+        ("/opt/conda/envs/train/bin/python", {}, None),
+        ("python3", {"PATH": "/apps/cuda/bin"}, "/apps"),
+    ],
+)
+def test_the_environments_own_programs_come_before_those_of_modules(python, variables, path) -> None:
+    found = environment.Activated(python, variables).with_own_programs().variables.get("PATH")
+    assert found is path is None or str(found).startswith(str(path))
+
+
+def test_packages_that_are_only_visible_elsewhere_are_built_in(
+    tmp_path: Path, home: Path, monkeypatch
+) -> None:
+    (tmp_path / "seen" / "foopkg-1.0.dist-info").mkdir(parents=True)
+    (tmp_path / "seen" / "foopkg-1.0.dist-info" / "METADATA").write_text("Name: foopkg\nVersion: 1.0\n")
+    (tmp_path / "wheels").mkdir()
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "seen"))
+    wanted = {"python": sys.executable, "lock": "foopkg==1.0\n", "wheels": str(tmp_path / "wheels")}
+    assert upload.environment(wanted)["step"] == "pip", "pip says that it is satisfied"
 
 
 def run_allranks(*words: object) -> subprocess.CompletedProcess[str]:

@@ -12,9 +12,10 @@ import pytest
 
 from allranks.core import Facts
 from allranks.prepare.environment import Activated
+from allranks.runs import controller
 from allranks.runs.controller import Before, Starting
 from allranks.runs.inspection import Inspection
-from allranks.spec import load
+from allranks.spec import load, loads
 from allranks.transport import NodeProgram, Nodes
 
 FILE = """
@@ -49,8 +50,8 @@ def test_run_json_and_plan_json_hold_no_secret_and_the_file_that_was_read(tmp_pa
             node.name: Activated("python3", {"MY_API_KEY": "key-of-the-script", "HF_TOKEN": "another"})
         },
     )
-    starting = Starting(Nodes({}, {}), cast(Inspection, inspection), "run-1", Before(lambda event: None))
-    starting.secrets = {"HF_TOKEN": "value-of-the-token"}
+    before, secrets = Before(lambda event: None), {"HF_TOKEN": "value-of-the-token"}
+    starting = Starting(Nodes({}, {}), cast(Inspection, inspection), "run-1", before, secrets)
     there = Putting()
     asyncio.run(starting._put(node, cast(NodeProgram, there), starting._places()[node.name]))
     written = json.dumps(there.files)
@@ -59,10 +60,36 @@ def test_run_json_and_plan_json_hold_no_secret_and_the_file_that_was_read(tmp_pa
     assert there.files["run.json"]["text"] == FILE.replace("value-of-the-token", "[redacted]")
 
 
+def test_what_prepares_for_the_ranks_has_their_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dataset of a private repository is tokenized with the same token."""
+    run = loads("nodes: localhost\nsecrets: [HF_TOKEN]\ntrain: {command: [train.py]}\n")
+    node = run.cluster.head
+    inspection = SimpleNamespace(
+        run=run,
+        plan=SimpleNamespace(deepspeed=None, trainer={}),
+        facts=[Facts(node.name, 0.0, {"system": {"allranks_home": "/home/u/.allranks"}})],
+        activated={node.name: Activated("python3", {"MY_API_KEY": "key-of-the-script"})},
+    )
+    secrets = {"HF_TOKEN": "value-of-the-token"}
+    starting = Starting(
+        Nodes({}, {}), cast(Inspection, inspection), "run-1", Before(lambda event: None), secrets
+    )
+    job = SimpleNamespace(node=node, job={"argv": ["python3"], "env": {"A": "1"}})
+    monkeypatch.setattr(starting, "_jobs", lambda keeper_port: [job])
+    given: list[Any] = []
+
+    async def kept(*words: Any) -> None:
+        given.append(words[4])
+
+    monkeypatch.setattr(controller.prepare, "compile_ops", kept)
+    monkeypatch.setattr(controller.prepare, "tokenize", kept)
+    asyncio.run(starting._compile())
+    assert given == [{node.name: {"MY_API_KEY": "key-of-the-script", **secrets, "A": "1"}}] * 2
+
+
 @pytest.mark.parametrize("named", [(), ("HF_TOKEN",)], ids=["not named", "named in secrets"])
 def test_a_nodes_job_names_what_its_script_exports_and_holds_no_value(named: tuple[str, ...]) -> None:
     from allranks.launch import jobs
-    from allranks.spec import loads
 
     secrets = f"secrets: [{', '.join(named)}]\n" if named else ""
     run = loads(f"nodes: localhost\n{secrets}train: {{command: [train.py]}}\n")
@@ -90,7 +117,6 @@ def test_a_nodes_job_names_what_its_script_exports_and_holds_no_value(named: tup
 )
 def test_the_ranks_are_told_how_experts_are_gathered(said: str, told: str | None) -> None:
     from allranks.launch import jobs
-    from allranks.spec import loads
     from allranks.worker import lockstep
 
     run = loads(f"nodes: localhost\ntrain: {{command: [train.py]{said}}}\n")

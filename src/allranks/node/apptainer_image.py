@@ -23,8 +23,9 @@ REFERENCE = re.compile(r"[a-z][a-z0-9+.-]*://[A-Za-z0-9][A-Za-z0-9./~_:@+-]*")
 BUILD_SECONDS = 3500.0
 """Less than the controller waits: a training image has 10 to 30 GB, and is written twice."""
 
-USED_SECONDS = 3600.0
-"""An image that was asked for so recently may belong to a run that is being prepared: its record comes later."""
+USED_SECONDS = 8 * 3600.0
+"""An image that was asked for so recently may belong to a run that is being prepared: its record comes later, after the
+other nodes' images, the operators and a dataset that may take four hours."""
 
 
 def answer(wanted: Mapping[str, Any]) -> Dict[str, Any]:

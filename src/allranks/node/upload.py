@@ -28,6 +28,11 @@ NAMES = ".names"
 """Beside a folder of code: the list of the files that were sent."""
 
 BUILD_SECONDS = 3600.0
+VERSION = "import platform, sys; print(sys.version, platform.machine(), sys.base_prefix)"
+PIPS_PLACES = ("PIP_USER", "PIP_TARGET", "PIP_PREFIX")
+"""With these and Python's own variables pip would leave a package out that it sees elsewhere, or put it elsewhere; the
+ranks do not get them."""
+
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -54,15 +59,22 @@ def digest_of(folder: str, names: Any = None) -> str:
         if name == READY or (names is not None and name not in names):
             continue
         path = os.path.join(folder, name)
-        if stat.S_ISLNK(found.st_mode):
-            kind, content = "link", os.readlink(path).encode("utf-8", "surrogateescape")
-        else:
-            kind = "run" if found.st_mode & stat.S_IXUSR else "file"
-            with open(path, "rb") as file:
-                content = file.read()
-        line = "%s\0%s\0%s\n" % (name, kind, hashlib.sha256(content).hexdigest())
-        total.update(line.encode("utf-8", "surrogateescape"))
+        total.update(line_of(name, *content_of(path, found)))
     return total.hexdigest()
+
+
+def content_of(path: str, found: os.stat_result) -> Tuple[str, bytes]:
+    """The kind of a file or a link, and its content."""
+    if stat.S_ISLNK(found.st_mode):
+        return "link", os.readlink(path).encode("utf-8", "surrogateescape")
+    with open(path, "rb") as file:
+        return "run" if found.st_mode & stat.S_IXUSR else "file", file.read()
+
+
+def line_of(name: str, kind: str, content: bytes) -> bytes:
+    """A file's part of the digest of its folder, which takes the files in the order of their names."""
+    line = "%s\0%s\0%s\n" % (name, kind, hashlib.sha256(content).hexdigest())
+    return line.encode("utf-8", "surrogateescape")
 
 
 # ---- code ----
@@ -113,7 +125,7 @@ def code_digest(place: str) -> str:
 def unpack(archive: bytes, folder: str) -> List[str]:
     """Unpacks regular files and links below `folder` and returns their names. The controller packs nothing else: any
     other entry raises BadInput."""
-    names = []
+    names, folder = [], os.path.realpath(folder)  # the home itself may be behind a link
     with tarfile.open(fileobj=io.BytesIO(archive), mode="r:*") as tar:
         for member in tar.getmembers():
             parts = member.name.split("/")
@@ -122,7 +134,7 @@ def unpack(archive: bytes, folder: str) -> List[str]:
             names.append(member.name)
             path = os.path.join(folder, *parts)
             os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
-            if os.path.realpath(os.path.dirname(path)) != os.path.abspath(os.path.dirname(path)):
+            if os.path.realpath(os.path.dirname(path)) != os.path.dirname(path):
                 raise BadInput(Problem(saw=f"{member.name!r} in the archive goes through a link."))
             if member.issym():
                 os.symlink(member.linkname, path)
@@ -147,7 +159,12 @@ def environment(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     python = os.path.expanduser(str(wanted.get("python") or sys.executable))
     lock = str(wanted.get("lock") or "")
     wheels = wanted.get("wheels")
-    version = output([python, "-I", "-c", "import sys; print(sys.version, sys.base_prefix)"])
+    version = output([python, "-I", "-c", VERSION])
+    env = {
+        key: value
+        for key, value in os.environ.items()
+        if not key.startswith("PYTHON") and key not in PIPS_PLACES
+    }
     name = hashlib.sha256(f"{version.strip()}\0{lock}".encode()).hexdigest()[:32]
     place = os.path.join(home(), "environments", name)
     own = os.path.join(place, "bin", "python")
@@ -163,6 +180,7 @@ def environment(wanted: Mapping[str, Any]) -> Dict[str, Any]:
         for step, argv, text in steps:
             done = subprocess.run(
                 argv,
+                env=env,
                 input=text.encode(),
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import tarfile
@@ -40,20 +41,27 @@ def pack(run: Run) -> Code:
     cannot be packed."""
     folder = Path(run.code or "")
     names = chosen(folder, run)
-    buffer = io.BytesIO()
+    buffer, total = io.BytesIO(), hashlib.sha256()
     with tarfile.open(fileobj=buffer, mode="w:gz", compresslevel=1) as archive:
         for name in names:
-            entry = archive.gettarinfo(str(folder / name), name)
-            entry.uid = entry.gid = 0
-            entry.uname = entry.gname = ""
-            if entry.issym():
+            # Read once: a file may change meanwhile, and what is sent must have the digest that is compared.
+            try:
+                kind, content = upload.content_of(str(folder / name), (folder / name).lstat())
+            except OSError as error:
+                saw = f"code: {folder / name}: {error.strerror}"
+                raise run.refuse(
+                    "code", saw, "the nodes would lack it.", "make it readable, or take it out"
+                ) from None
+            entry = tarfile.TarInfo(name)
+            entry.mode = 0o755 if kind == "run" else 0o644
+            if kind == "link":
+                entry.type, entry.linkname = tarfile.SYMTYPE, os.fsdecode(content)
                 archive.addfile(entry)
             else:
-                entry.type, entry.linkname = tarfile.REGTYPE, ""
-                entry.size = (folder / name).stat().st_size
-                with (folder / name).open("rb") as file:
-                    archive.addfile(entry, file)
-    return Code(upload.digest_of(str(folder), set(names)), buffer.getvalue(), len(names))
+                entry.size = len(content)
+                archive.addfile(entry, io.BytesIO(content))
+            total.update(upload.line_of(name, kind, content))
+    return Code(total.hexdigest(), buffer.getvalue(), len(names))
 
 
 def chosen(folder: Path, run: Run) -> list[str]:
@@ -70,7 +78,10 @@ def chosen(folder: Path, run: Run) -> list[str]:
         if path.is_symlink() and leaves(path, folder):
             seen = f"code: {name} is a link to {path.readlink()}, which leaves the folder"
             raise run.refuse(
-                "code", seen, "it would point nowhere on a node.", "copy it into the folder, or take it out"
+                "code",
+                seen,
+                "it would point elsewhere on a node.",
+                "a relative link within the folder, or a copy",
             )
         if not path.is_symlink() and not path.is_file():
             continue  # A socket or a pipe is not code.
@@ -86,6 +97,9 @@ def chosen(folder: Path, run: Run) -> list[str]:
 
 
 def leaves(link: Path, folder: Path) -> bool:
+    """Whether a link points out of the folder. An absolute one names a path of this machine."""
+    if link.readlink().is_absolute():
+        return True
     target = os.path.normpath(link.parent / link.readlink())
     return not (target + os.sep).startswith(os.path.normpath(folder) + os.sep)
 

@@ -78,6 +78,11 @@ def refuse_extra(run: Run) -> None:
     if container.engine == "apptainer" and container.pip:
         why = "its images are read-only: pip would install into the home folder, for every other run too."
         problems.append(("container.pip", "container.pip with apptainer", why))
+    for text in container.mounts if container.engine == "apptainer" else ():
+        mount = Mount.read(text, "")
+        if "," in mount.source + mount.target:
+            why = "apptainer takes the comma for the end of the folder's name."
+            problems.append(("container.mounts", f"container.mounts: {text} has a comma", why))
     if problems:
         raise BadInput(
             Problem(saw, why=why, do="take it out", file=run.file, line=run.line(key))
@@ -190,7 +195,9 @@ async def install(program: NodeProgram, wanted: Description, made: Contained) ->
 def not_made(wanted: Description, done: Completed) -> NotReady:
     text = last_words(done)
     fix = f"fix the error of {wanted.engine}; `allranks run -n` prints the command"
-    if "bind source path does not exist" in text or "no such file or directory" in text.lower():
+    if f'exec: "{wanted.python}"' in text or "executable file not found" in text:
+        fix = f"environment: {{python: the image's Python}}; the image has no {wanted.python}"
+    elif "bind source path does not exist" in text or "no such file or directory" in text.lower():
         fix = f"make the folder on {wanted.node}, or correct container.mounts"
     return blocked(
         "container-not-made",

@@ -10,11 +10,12 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from allranks.node.redaction import Redactor
 from allranks.plan.trainer import PATHS
 from allranks.prepare.failures import blocked, last_words
 from allranks.prepare.progress import WATCH
 from allranks.spec import Run
-from allranks.transport import NodeProgram
+from allranks.transport import NodeProgram, is_hidden
 
 TOKENIZE_SECONDS = 4 * 3600.0
 """Millions of long samples on few workers; the process-group timeout of a run would be over long before."""
@@ -23,13 +24,26 @@ ELSEWHERE = ("deepspeed", "output_dir", "overwrite_output_dir", "resume_from_che
 """Arguments that tokenizing does not need and that would start or demand other things."""
 
 THERE = """
-import os, sys
+import json, os, sys
 path = sys.argv[1]
-sys.exit(0 if os.path.isdir(path) and os.listdir(path) else 3)
+def is_whole(folder):
+    return all(os.path.isfile(os.path.join(folder, name)) for name in ("state.json", "dataset_info.json"))
+if not os.path.isdir(path) or not os.listdir(path):
+    sys.exit(3)
+folders = [path]
+splits = os.path.join(path, "dataset_dict.json")
+if os.path.isfile(splits):
+    with open(splits) as file:
+        folders = [os.path.join(path, split) for split in json.load(file)["splits"]]
+sys.exit(0 if all(map(is_whole, folders)) else 4)
 """
+"""Ends with 3 if there is no tokenized dataset, and with 4 if its writer broke off. `datasets` writes these files last
+(4.0, `arrow_dataset.py` and `dataset_dict.py`, `save_to_disk`)."""
+
+NO_DATASET, NOT_WHOLE = 3, 4
 
 TOKENIZE = (
-    "import contextlib, json, os, sys, tempfile\n"
+    "import contextlib, fcntl, json, os, shutil, sys, tempfile\n"
     + WATCH
     + """
 wanted = json.load(sys.stdin)
@@ -41,14 +55,25 @@ with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as fo
     from llamafactory.model import load_tokenizer
     arguments = {**wanted["arguments"], "output_dir": folder, "report_to": "none"}
     model, data, training, finetuning, _ = get_train_args(arguments)
+    path = os.path.abspath(data.tokenized_path)
+    parent, name = os.path.split(path)
+    os.makedirs(parent, exist_ok=True)
+    with contextlib.suppress(OSError):  # a file system without locks on folders
+        fcntl.flock(os.open(parent, os.O_RDONLY), fcntl.LOCK_EX)
+    there = os.path.isdir(path) and bool(os.listdir(path))  # another run has made it meanwhile
+    draft = os.path.join(parent, "." + name + ".allranks-draft")
+    shutil.rmtree(draft, ignore_errors=True)
+    data.tokenized_path = path if there else draft
     loaded = load_tokenizer(model)
     template = get_template_and_fix_tokenizer(loaded["tokenizer"], data)
     get_dataset(template, model, data, training, stage=finetuning.stage, **loaded)
-print(json.dumps(sorted(os.listdir(data.tokenized_path))))
+    if not there:
+        os.rename(draft, path)
+print(json.dumps(sorted(os.listdir(path))))
 """
 )
 """LLaMA-Factory's own steps before the trainer (0.9.3 to 0.9.5, train/sft/workflow.py). They save the tokenized
-dataset."""
+dataset, here under another name until it is whole: LLaMA-Factory takes any folder that is not empty for one."""
 
 
 def wanted(run: Run) -> str | None:
@@ -58,7 +83,22 @@ def wanted(run: Run) -> str | None:
 
 
 async def is_there(program: NodeProgram, python: str, path: str) -> bool:
+    """Raises NotReady if a dataset is there and not whole: nobody but its owner may remove it."""
     done = await program.transport.run([python, "-c", THERE, path], timeout_seconds=60.0)
+    if done.code not in (0, NO_DATASET):
+        what = (
+            "is not whole: its writer broke off"
+            if done.code == NOT_WHOLE
+            else f"cannot be read: {last_words(done)}"
+        )
+        raise blocked(
+            "dataset-not-tokenized",
+            program.node,
+            f"the tokenized dataset {path} on {program.node} {what}",
+            expected="a whole tokenized dataset, or none",
+            why="the ranks would not tokenize, and could not load it.",
+            fix="remove the folder: allranks tokenizes again",
+        )
     return done.code == 0
 
 
@@ -79,10 +119,11 @@ async def tokenize(
         [python, "-c", TOKENIZE], stdin=json.dumps(asked).encode(), timeout_seconds=TOKENIZE_SECONDS
     )
     if done.code != 0:
+        hidden = (value for name, value in env.items() if is_hidden(frozenset(run.secrets), name, value))
         raise blocked(
             "dataset-not-tokenized",
             program.node,
-            f"the dataset cannot be tokenized on {program.node}: {last_words(done)}",
+            f"the dataset cannot be tokenized on {program.node}: {Redactor(hidden).text(last_words(done))}",
             expected=f"the tokenized dataset in {wanted(run)}",
             why="the ranks would meet the same error in the launch.",
             fix="fix the trainer's error, or take tokenized_path out to let the ranks tokenize",

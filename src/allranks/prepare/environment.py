@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import posixpath
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,6 +22,7 @@ python=$1 activate=$2; shift 2
 env -0 | base64 -w0; echo
 exec 3>&1 1>&2
 for name in "$@"; do module load "$name" || exit 3; done
+set --
 case $activate in "~/"*) activate=$HOME/${activate#"~/"} ;; esac
 case $python in "~/"*) python=$HOME/${python#"~/"} ;; esac
 if [ -n "$activate" ]; then . "$activate" || exit 3; fi
@@ -29,7 +31,17 @@ env -0 | base64 -w0; echo
 command -v "$python" || { echo "there is no $python" >&2; exit 3; }
 """
 """A script for a login shell, in which `module` is a function. It gets values as arguments; they are never part of its
-text."""
+text. The sourced script gets none of them: conda's `activate` would take them for its own."""
+
+IN_LOGIN_SHELL = (
+    "sh",
+    "-c",
+    'env -0 | base64 -w0; echo; exec bash -l -c "$@"',
+    "allranks",
+    ACTIVATE,
+    "allranks",
+)
+"""Prints the variables from before the login, too."""
 
 OF_THE_SHELL = ("_", "SHLVL", "PWD", "OLDPWD", "SHELLOPTS", "BASHOPTS", "PS1", "LS_COLORS")
 
@@ -40,6 +52,13 @@ class Activated:
 
     python: str
     variables: Mapping[str, str] = field(default_factory=dict)
+
+    def with_own_programs(self) -> Activated:
+        """Puts the programs beside the Python before those of the modules. Without a changed PATH the node does so."""
+        folder, path = posixpath.dirname(self.python), self.variables.get("PATH")
+        if path is None or not folder or path.split(":")[0] == folder:
+            return self
+        return Activated(self.python, {**self.variables, "PATH": f"{folder}:{path}"})
 
     def plain(self, secrets: Collection[str]) -> dict[str, str]:
         """The variables that may be stored and shown. `secrets` are the names of the run's secrets, whose values come
@@ -86,10 +105,9 @@ async def activate_all(nodes: Nodes, run: Run, python: str) -> tuple[dict[str, A
 async def activate(program: NodeProgram, run: Run, python: str) -> Activated:
     """Loads the modules and sources the script in a login shell of the node; raises NotReady."""
     words = [python, run.environment.activate or "", *run.environment.modules]
-    argv = ["bash", "-l", "-c", ACTIVATE, "allranks", *words]
-    done = await program.transport.run(argv, timeout_seconds=ACTIVATE_SECONDS)
+    done = await program.transport.run([*IN_LOGIN_SHELL, *words], timeout_seconds=ACTIVATE_SECONDS)
     lines = done.out.decode("ascii", "replace").split("\n")
-    if done.code != 0 or len(lines) < 3:
+    if done.code != 0 or len(lines) < 5:
         # Standard output has the node's whole environment, and with it secrets: it is never shown.
         shown = Completed(done.code, b"", done.err)
         named = ", ".join([*run.environment.modules, *filter(None, [run.environment.activate])])
@@ -102,9 +120,18 @@ async def activate(program: NodeProgram, run: Run, python: str) -> Activated:
             fix=f"the same in a login shell on {program.node} shows the same error",
         )
     before, after = variables(lines[-4]), variables(lines[-3])
+    if is_loaded(run, before):  # by the login itself, which the ranks do not have
+        before = variables(lines[0])
     refuse_unloaded(program.node, run, after)
     changed = {name: value for name, value in after.items() if before.get(name) != value and is_plain(name)}
-    return Activated(lines[-2], changed)
+    found = Activated(lines[-2], changed)
+    return found.with_own_programs() if run.environment.python else found
+
+
+def is_loaded(run: Run, before: Mapping[str, str]) -> bool:
+    """Whether the login shell had already loaded one of the run's modules."""
+    loaded = before.get("LOADEDMODULES", "").split(":")
+    return any(is_of(module, name) for module in run.environment.modules for name in loaded if name)
 
 
 async def in_conda(program: NodeProgram, name: str, made: Activated) -> Activated:
@@ -123,7 +150,7 @@ async def in_conda(program: NodeProgram, name: str, made: Activated) -> Activate
             fix=str(problem.get("do") or "environment: {python: PATH}"),
         ) from None
     own = {"CONDA_PREFIX": str(answer.get("prefix")), "CONDA_DEFAULT_ENV": name}
-    return Activated(str(answer.get("python")), {**made.variables, **own})
+    return Activated(str(answer.get("python")), {**made.variables, **own}).with_own_programs()
 
 
 def variables(line: str) -> dict[str, str]:
@@ -138,13 +165,14 @@ def is_plain(name: str) -> bool:
 
 
 def refuse_unloaded(node: str, run: Run, after: Mapping[str, str]) -> None:
-    """Environment Modules before 4.0 ends with 0 if a module is not there; its own list tells."""
+    """Environment Modules before 4.0 ends with 0 if a module is not there; its own list tells. Newer ones and Lmod end
+    with an error, and their lists hold other names: `cuda/default` loads `cuda/12.4`."""
     loaded = after.get("LOADEDMODULES")
-    if loaded is None:
+    if loaded is None or any(name in after for name in ("LMOD_VERSION", "LMOD_CMD", "MODULES_CMD")):
         return
     names = loaded.split(":")
     for module in run.environment.modules:
-        if not any(name == module or name.startswith(module + "/") for name in names):
+        if not any(is_of(module, name) for name in names):
             raise blocked(
                 "activation-failed",
                 node,
@@ -153,6 +181,11 @@ def refuse_unloaded(node: str, run: Run, after: Mapping[str, str]) -> None:
                 why="libraries and programs that the ranks need would not be found there.",
                 fix=f"module avail on {node} lists what is there",
             )
+
+
+def is_of(module: str, name: str) -> bool:
+    """Whether a loaded module is the one that was asked for, perhaps with a part of its version or none."""
+    return name == module or name.startswith((module + "/", module + "."))
 
 
 def lock_text(run: Run) -> str:

@@ -27,7 +27,8 @@ def unsaid(what: str) -> None:
 @dataclass(frozen=True)
 class Image:
     """`asked` is what the run file names, `reference` what every node uses: `name@sha256:…`, or the image's id
-    if no registry gave it a digest. `identity` is the id of its configuration."""
+    if no registry gave it a digest. `identity` is the id that the head's engine gives it: that of its configuration, or
+    with containerd's store that of its manifest."""
 
     asked: str
     reference: str
@@ -62,7 +63,9 @@ async def ensure(program: NodeProgram, tool: str, image: Image, step: Step = uns
             why="no container can be made there.",
             fix=f"on the head: {tool} save {image.asked} | ssh {program.node} {tool} load; or push it to a registry",
         )
-    if identity(found) != image.identity:
+    if (
+        not image.is_pinned and identity(found) != image.identity
+    ):  # one digest is one image, and may have several ids
         raise blocked(
             "image-differs",
             program.node,

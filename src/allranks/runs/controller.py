@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import secrets as random_source
 import socket
 import time
@@ -20,13 +19,11 @@ from allranks import prepare
 from allranks.core import (
     BLOCK,
     UNKNOWN,
-    BadInput,
     Blocked,
     CouldNotTell,
     Event,
     Finding,
     Node,
-    Problem,
     Where,
     run_events,
     stopping_launch,
@@ -43,6 +40,7 @@ from allranks.runs.cleanup import clean_each, stop_direct
 from allranks.runs.inspection import Inspection, Tell, at_home, inspect, inspect_inside, python_of
 from allranks.runs.ports import freed
 from allranks.runs.run_id import new_run_id
+from allranks.runs.run_secrets import secret_values
 from allranks.spec import Run
 from allranks.transport import NodeProgram, Nodes, Outcome, ProgramFailed, Unreachable
 
@@ -120,7 +118,7 @@ async def submit(
         raise StoppedBefore(inspection, stopping)
     before.phase("prepare")
     run_id = run_id or new_run_id(run.name)
-    starting = Starting(nodes, inspection, run_id, before)
+    starting = Starting(nodes, inspection, run_id, before, secrets)
     index.remember_starting(run_id, run)
     me = asyncio.current_task()
     assert me is not None
@@ -131,7 +129,7 @@ async def submit(
         await starting.prepare()
         if probe_phase.takes_place(run, probe):
             await starting.probe()
-        await starting.start(secrets)
+        await starting.start()
     except BaseException:
         # Also after Ctrl-C: a run that did not start leaves nothing behind. If something cannot be undone, the run
         # stays in the index.
@@ -145,32 +143,17 @@ async def submit(
     return Submitted(run_id, run, starting.inspection)
 
 
-def secret_values(run: Run) -> dict[str, str]:
-    """The values of the run's secrets, from this process's environment. Raises BadInput that names all missing ones."""
-    missing = [name for name in run.secrets if name not in os.environ]
-    if missing:
-        raise BadInput(
-            Problem(
-                f"secrets: {name} is not set in the environment of allranks",
-                why="the ranks would start without it.",
-                do=f"export {name}=… and run again, or take it out of secrets",
-                file=run.file,
-                line=run.line("secrets"),
-            )
-            for name in missing
-        )
-    return {name: os.environ[name] for name in run.secrets}
-
-
 class Starting:
     """Takes a run from a passed inspection to running supervisors, or undoes the start."""
 
-    def __init__(self, nodes: Nodes, inspection: Inspection, run_id: str, before: Before):
+    def __init__(
+        self, nodes: Nodes, inspection: Inspection, run_id: str, before: Before, secrets: Mapping[str, str]
+    ):
         self.nodes, self.inspection, self.run_id, self.before = nodes, inspection, run_id, before
         self.run, self.plan = inspection.run, inspection.plan
         self.key = random_source.token_hex(32)
         self.touched = False
-        self.secrets: Mapping[str, str] = {}
+        self.secrets = secrets
         self.prepared = prepare.Prepared(nodes)
         self.engine: engine_start.EngineStart | None = None
         self.under_way: set[asyncio.Future[Any]] = set()
@@ -203,7 +186,7 @@ class Starting:
         jobs = {job.node.name: job.job for job in self._jobs(keeper_port=0)}
         places, step = self._places(), self.before.step
         python = {name: str(job["argv"][0]) for name, job in jobs.items()}
-        env = {name: {**places[name].secrets, **job["env"]} for name, job in jobs.items()}
+        env = {name: {**places[name].secrets, **self.secrets, **job["env"]} for name, job in jobs.items()}
         await prepare.compile_ops(self.prepared, self.run, self.plan.deepspeed, python, env, step)
         await prepare.tokenize(self.prepared, self.run, self.plan.trainer, python, env, step)
 
@@ -242,10 +225,10 @@ class Starting:
             seen, findings if stopping is None else stopping, acceptable=stopping is not None
         )
 
-    async def start(self, secrets: Mapping[str, str]) -> None:
+    async def start(self) -> None:
         jobs = self._jobs(keeper_port=self.run.network.keeper_port)
         self.engine = engine_start.made(self.run, self.plan, self.run_id, self.nodes, self.prepared.inside)
-        self.touched, self.secrets = True, secrets
+        self.touched = True
         self.before.phase("launch")
         places = self._places()
         raise_first(await self.nodes.each(lambda node, program: self._put(node, program, places[node.name])))
