@@ -104,7 +104,7 @@ def json_object(text: bytes) -> dict[str, Any] | None:
     """The JSON object that a program printed; None if it printed anything else."""
     try:
         answer = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return answer if isinstance(answer, dict) else None
 
