@@ -11,7 +11,7 @@ from allranks.core import Node
 from allranks.node.probing import dialer
 from allranks.probe import tcp
 from allranks.probe.prober import Options, listen_seconds
-from allranks.probe.results import DATA, OK, Dial, Ear, Link
+from allranks.probe.results import DATA, OK, Dial, Ear, Link, ear_of
 from allranks.probe.rounds import chosen
 from allranks.transport import Nodes, ProgramFailed, Unreachable
 
@@ -78,3 +78,8 @@ def test_an_odd_line_is_an_error_of_its_node() -> None:
     for line in (b"[" * 200_000, b"[1]", b"no", b"\xff"):
         with pytest.raises(ProgramFailed, match="printed no JSON object"):
             tcp.read_line(cluster(1)[1]["n0"], "listen", line)  # type: ignore[arg-type]  # a stand-in
+
+
+def test_odd_ports_are_left_out() -> None:
+    ports = {"39500": None, "²": None, "1" * 5000: None, "": None, "-1": "in use", "٣": None}
+    assert ear_of("n0", {"ports": ports}).ports == {39500: None}
