@@ -63,6 +63,15 @@ def test_one_bad_node_of_three_is_named_and_not_the_others() -> None:
     assert blame(pairs, [p for p in pairs if "c" in p]).nodes == {"c"}
 
 
+@pytest.mark.parametrize("seed", range(100))
+def test_a_slow_node_of_three_is_named_and_healthy_ones_are_not(seed: int) -> None:
+    chance = random.Random(seed)
+    rates = {pair: 1.1e9 * chance.uniform(0.8, 1.2) for pair in permutations("abc", 2)}
+    assert slow(rates)[0] == Blame()
+    late = {pair: rate * chance.uniform(0.02, 0.3) if "c" in pair else rate for pair, rate in rates.items()}
+    assert slow(late)[0] == Blame(frozenset("c"), frozenset("c"))
+
+
 @settings(max_examples=150, deadline=None)
 @given(st.sets(st.sampled_from(ALL), max_size=240), st.sets(st.sampled_from(ALL), min_size=1))
 def test_every_failed_pair_is_explained_and_nobody_is_blamed_for_nothing(failed, tried) -> None:

@@ -83,7 +83,8 @@ def test_a_node_of_the_probe_answers_with_its_name_its_clock_and_what_it_sees() 
 def test_each_way_to_fail_has_its_word() -> None:
     with nobody() as free:
         assert dialled(free)["outcome"] == "refused"
-    assert dialled(1, address="no-such-host.invalid")["outcome"] == "unknown-name"
+    for name in ("no-such-host.invalid", "x" * 64 + ".lan", "a..b"):
+        assert dialled(1, address=name)["outcome"] == "unknown-name"
     with answering(b"SSH-2.0-OpenSSH_9.2\r\n") as port:
         assert dialled(port)["outcome"] == "stranger"
     with answering(None) as port:

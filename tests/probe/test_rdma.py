@@ -118,6 +118,51 @@ def test_nodes_without_it_are_said_and_nothing_is_measured(
     assert links == [] and ("not installed" in reason or "no InfiniBand" in reason)
 
 
+class Program:
+    """A node whose side of a pair gives this reason, or a figure."""
+
+    def __init__(self, node: str, dials: str, waits: str):
+        self.node, self.reasons = node, (dials, waits)
+        self.asked = 0
+
+    async def call(self, _verb: str, _what: str, *, stdin: dict, timeout_seconds: float) -> dict:
+        self.asked += 1
+        reason = self.reasons["host" not in stdin]
+        return {"bytes_per_second": None, "reason": reason} if reason else {"bytes_per_second": 1e10}
+
+
+def between_two(a: tuple[str, str], b: tuple[str, str]) -> tuple[list[Link], str, Program]:
+    programs = {"a": Program("a", *a), "b": Program("b", *b)}
+    nodes = Nodes(programs, {name: Node(name, "127.0.0.1", rank) for rank, name in enumerate("ab")})
+    ears = {name: Ear(name, address="127.0.0.1", rdma=1) for name in "ab"}
+    links, reason = asyncio.run(between.measure_rounds(nodes, ears, [[("a", "b")], [("a", "b")]]))
+    return links, reason, programs["a"]
+
+
+BROKEN = "Failed to modify QP to RTR"
+
+
+def test_rdma_that_fails_between_all_pairs_is_no_skipped_part() -> None:
+    links, reason, program = between_two((BROKEN, BROKEN), (BROKEN, BROKEN))
+    assert links == [Link("a", "b", None, reason=BROKEN)] and reason == ""
+    assert program.asked == 1, "another round would take as long"
+
+
+@pytest.mark.parametrize("said", [rdma.NO_PROGRAM, rdma.NO_PORT])
+def test_nodes_without_the_program_or_a_port_are_skipped(said: str) -> None:
+    assert between_two((said, said), (said, said))[:2] == ([], said)
+
+
+def test_a_node_without_the_program_explains_what_the_other_reports() -> None:
+    both = ("Couldn't connect to h:18515", "Couldn't connect"), (rdma.NO_PROGRAM, rdma.NO_PROGRAM)
+    assert between_two(*both)[:2] == ([], rdma.NO_PROGRAM)
+
+
+def test_a_port_that_is_inactive_on_one_node_alone_is_a_fault() -> None:
+    links, reason, _ = between_two((rdma.NO_PORT, rdma.NO_PORT), ("Timeout", "Timeout"))
+    assert links[0].reason == f"{rdma.NO_PORT} on a" and reason == ""
+
+
 def test_links_of_which_none_was_measured_are_no_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
     async def none(*_args: object) -> tuple[list[Link], str]:
         return [], ""

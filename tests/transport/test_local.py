@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from allranks.spec import loads
-from allranks.transport import base, open_nodes
+from allranks.transport import base, local, open_nodes
 from allranks.transport.base import Completed, Unreachable
-from allranks.transport.local import LocalTransport
+from allranks.transport.local import ERROR_BYTES, LocalTransport
 
 EARLY = "import os; os.close(0); print('no such bundle')"
 
@@ -50,6 +53,60 @@ def test_a_program_that_prints_for_ever_is_ended_and_fills_no_memory(
         run(code)
     assert caught.value.cause == "too-much"
     assert not Path("/proc", (tmp_path / "pid").read_text()).exists()
+
+
+def test_a_process_in_another_session_does_not_hold_a_call_that_timed_out(tmp_path: Path) -> None:
+    """It keeps the pipes open, and asyncio waits for their end."""
+    script = f"setsid sleep 7200 & echo $! > {tmp_path}/pid; sleep 7200"
+
+    async def ask() -> float:
+        begin = time.monotonic()
+        with pytest.raises(Unreachable, match="did not end within 1 s"):
+            await LocalTransport("node-0").run(["sh", "-c", script], timeout_seconds=1)
+        return time.monotonic() - begin
+
+    try:
+        assert asyncio.run(asyncio.wait_for(ask(), 60)) < 40
+    finally:
+        os.kill(int((tmp_path / "pid").read_text()), signal.SIGKILL)
+
+
+FLOOD = "import os\nfor _ in range(200): os.write(2, b'x' * 65536)\n"
+
+
+def test_a_stream_flows_although_much_comes_on_stderr() -> None:
+    told: list[Completed] = []
+
+    async def lines() -> list[bytes]:
+        argv = [sys.executable, "-c", FLOOD + "print('after')\nos.write(2, b'end')\nraise SystemExit(3)"]
+        return [line async for line in LocalTransport("node-0").stream(argv, told=told.append)]
+
+    assert asyncio.run(asyncio.wait_for(lines(), 60)) == [b"after\n"]
+    assert [one.code for one in told] == [3]
+    assert told[0].err.endswith(b"xend") and len(told[0].err) == ERROR_BYTES
+
+
+def test_a_stream_that_floods_stderr_can_be_left() -> None:
+    async def work() -> None:
+        code = "import os\nprint(1, flush=True)\nwhile True: os.write(2, b'x' * 65536)"
+        stream = LocalTransport("node-0").stream([sys.executable, "-c", code])
+        assert await stream.__anext__() == b"1\n"
+        await stream.aclose()
+
+    asyncio.run(asyncio.wait_for(work(), 60))
+
+
+def test_a_line_without_end_is_a_fault_of_its_node(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "LINE_LIMIT_BYTES", 1 << 16)
+
+    async def lines() -> list[bytes]:
+        return [
+            line async for line in LocalTransport("node-0").stream(["head", "-c", "1000000", "/dev/zero"])
+        ]
+
+    with pytest.raises(Unreachable, match="it printed a line of more than 16 MiB") as caught:
+        asyncio.run(lines())
+    assert caught.value.cause == "too-much"
 
 
 def test_the_secrets_of_a_run_are_not_in_the_environment_of_what_is_started(

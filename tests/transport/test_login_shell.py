@@ -130,13 +130,13 @@ def test_a_silent_shell_is_told_by_its_exit_code() -> None:
 # ---- lines as they come ----
 
 
-def listen(given: list[bytes], stdin: bytes = b"") -> list[bytes]:
+def listen(given: list[bytes], stdin: bytes = b"", end: str | None = None) -> list[bytes]:
     async def lines() -> AsyncGenerator[bytes, None]:
         for one in given:
             yield one
 
     async def heard() -> list[bytes]:
-        return [one async for one in answer_marks.own_lines("n", lines(), stdin)]
+        return [one async for one in answer_marks.own_lines("n", lines(), stdin, end)]
 
     return asyncio.run(heard())
 
@@ -148,6 +148,18 @@ def test_lines_before_the_mark_are_the_shells(before: list[bytes]) -> None:
         b"one\n",
         answer_marks.MARK,
     ]
+
+
+def test_lines_that_end_before_the_command_are_a_lost_connection() -> None:
+    came = [answer_marks.MARK, b"one\n"]
+    assert listen([*came, f"two{END}0\n".encode(), b"of another process\n"], end=END) == [b"one\n", b"two"]
+    assert listen([*came, f"{END}1\n".encode()], end=END) == [b"one\n"]
+    for given in (came, came[:1], [*came, f"{END}1".encode()]):
+        with pytest.raises(Unreachable, match="the output ended before the command") as caught:
+            listen(given, end=END)
+        assert caught.value.cause == "connection-lost"
+    with pytest.raises(Unreachable, match="its login shell prints"):
+        listen([b"Welcome\n"], end=END)
 
 
 def test_lines_without_the_mark_are_an_error_and_bounded() -> None:

@@ -50,9 +50,10 @@ class _Heard:
     """The reports of the ranks so far."""
 
     said: dict[int, RankSaid]
-    done: set[str] = field(default_factory=set)
     unreached: dict[str, str] = field(default_factory=dict)
     news: asyncio.Event = field(default_factory=asyncio.Event)
+    stopping: bool = False
+    """Whether the ranks are being ended, so that they end without a code."""
 
     def hear(self, line: Mapping[str, Any]) -> None:
         place = number(line.get("rank"))
@@ -68,6 +69,11 @@ class _Heard:
 
     def all_imported(self) -> bool:
         return all(r.torch is not None or r.code is not None for r in self.said.values())
+
+    def ends(self, node: str, placed: Sequence[tuple[int, int]]) -> None:
+        """A node's report has ended. If it does not say how its ranks ended, the node's program was killed."""
+        if not self.stopping and any(self.said[rank].code is None for rank, _ in placed):
+            self.unreached[node] = "its ranks' report ended early"
 
     def failed(self) -> bool:
         return bool(self.unreached) or any(r.code not in (None, 0) for r in self.said.values())
@@ -100,6 +106,7 @@ async def run(nodes: Nodes, step: Step, ranks: Ranks) -> Collective:
     try:
         stopped = await _until_over(course, tasks, ranks)
         if stopped:
+            course.stopping = True
             await nodes.each(lambda node, program: tell_to_end(program, ranks.key))
             await asyncio.wait(tasks, timeout=END_SECONDS)
     finally:
@@ -138,6 +145,7 @@ async def _one_node(
         async for line in stream:
             course.hear(line)
             course.news.set()
+        course.ends(program.node, placed)
     except (Unreachable, ProgramFailed) as error:
         course.unreached[program.node] = str(error)
     finally:

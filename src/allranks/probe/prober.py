@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,7 @@ from allranks.probe.rounds import MOST_ROUNDS, chosen, tournament
 from allranks.probe.steps import Step, proposed, steps
 from allranks.spec import Run
 from allranks.transport import Nodes
+from allranks.transport.nodes import AT_ONCE
 
 Say = Callable[[str], None]
 
@@ -80,9 +82,13 @@ async def probe(nodes: Nodes, run: Run, plan: Plan, options: Options, say: Say =
 
 
 def listen_seconds(nodes: Nodes, options: Options) -> float:
-    """Longer than the probe can take; a listener that nobody ends stops then."""
+    """Longer than the probe can take; a listener that nobody ends stops then. The first listener waits until the last
+    one has begun, and a node may need the whole limit in each round."""
+    count = len(nodes.nodes)
+    turns = math.ceil(count / AT_ONCE)
     rounds = len(chosen(list(nodes.nodes), options.most_rounds)) + tcp.MOST_AGAIN
-    return 90.0 + rounds * (5.0 + 4 * options.seconds)
+    dials = (2 if count >= tcp.MANY_NODES else 1) * tcp.dial_limit(count)
+    return turns * (tcp.OPEN_SECONDS + dials) + rounds * tcp.measure_limit(options.seconds)
 
 
 async def over_tcp(nodes: Nodes, run: Run, asked: tcp.Asked, options: Options, say: Say) -> Results:

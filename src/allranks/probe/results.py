@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -228,10 +229,12 @@ def collective_json(collective: Collective) -> dict[str, Any]:
 
 # ---- reading what a node sent ----
 
+PORT = re.compile("[0-9]{1,5}")
+
 
 def ear_of(node: str, said: Mapping[str, Any]) -> Ear:
     way = mapping(said.get("route"))
-    ports = {int(p): text(r) for p, r in mapping(said.get("ports")).items() if str(p).isdigit()}
+    ports = {int(p): text(r) for p, r in mapping(said.get("ports")).items() if PORT.fullmatch(str(p))}
     resolved = {
         str(name): tuple(str(a) for a in listing(mapping(one).get("addresses")))
         for name, one in mapping(said.get("resolved")).items()

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from allranks.core import Node
+from allranks.node.probing import dialer
 from allranks.probe.blame import slow
 from allranks.probe.results import DATA, OK, RENDEZVOUS, Dial, Ear, Link, Pair, dials_of, ear_of, links_of
 from allranks.transport import NodeProgram, Nodes, ProgramFailed, Unreachable
+from allranks.transport.program import json_object
 
 DIAL_SECONDS = 4.0
 """Time limit of a connection. A lost SYN is sent again after 1 s and 3 s (Linux, TCP_TIMEOUT_INIT), so this is enough
@@ -147,11 +149,8 @@ async def lines(program: NodeProgram, what: str, wanted: Mapping[str, Any]) -> L
 
 
 def read_line(program: NodeProgram, what: str, line: bytes) -> dict[str, Any]:
-    try:
-        answer = json.loads(line)
-    except ValueError:
-        answer = None
-    if not isinstance(answer, dict):
+    answer = json_object(line)
+    if answer is None:
         raise ProgramFailed(program.node, f"probe {what}", f"printed no JSON object: {line[:200]!r}")
     return answer
 
@@ -203,7 +202,8 @@ async def dial(
             return {}
         wanted = {"node": node.name, "key": asked.key, "seconds": DIAL_SECONDS}
         wanted["targets"] = targets[node.name]
-        return await program.call("probe", "dial", stdin=wanted, timeout_seconds=60.0)
+        limit = dial_limit(len(targets[node.name]))
+        return await program.call("probe", "dial", stdin=wanted, timeout_seconds=limit)
 
     dials: list[Dial] = []
     unreached: dict[str, str] = {}
@@ -213,6 +213,11 @@ async def dial(
         else:
             dials += dials_of(outcome.node.name, outcome.answer)
     return dials, unreached
+
+
+def dial_limit(targets: int) -> float:
+    """Longer than a node takes to dial so many targets: it dials some of them at the same time."""
+    return 52.0 + 2 * DIAL_SECONDS * (1 + targets // dialer.AT_ONCE)
 
 
 # ---- bandwidth ----
@@ -226,7 +231,8 @@ async def measure_rounds(
     dials: Iterable[Dial],
 ) -> tuple[list[Link], dict[str, str]]:
     """Measures round by round, all pairs of a round at the same time; returns the links, and the nodes that could not
-    be asked. Pairs that could not connect are left out."""
+    be asked. Pairs that could not connect are left out. After a node could not be asked, its other pairs are left out
+    too: each could take the whole limit, and the listeners would end."""
     good = {(d.source, d.target) for d in dials if d.kind == DATA and d.outcome == OK}
     found: list[Link] = []
     unreached: dict[str, str] = {}
@@ -234,7 +240,8 @@ async def measure_rounds(
         wanted = [pair for pair in pairs if pair in good]
         # In the other direction if only that one connects.
         wanted += [(b, a) for a, b in pairs if (a, b) not in good and (b, a) in good]
-        await asyncio.gather(*(measure(nodes[a], ears[b], asked, found, unreached) for a, b in wanted))
+        live = [(a, b) for a, b in wanted if a not in unreached and b not in unreached]
+        await asyncio.gather(*(measure(nodes[a], ears[b], asked, found, unreached) for a, b in live))
     return found, unreached
 
 
@@ -245,9 +252,10 @@ async def measure_again(
     down."""
     rates = {(k.source, k.target): k.bytes_per_second or 0.0 for k in links}
     found: list[Link] = []
+    unreached: dict[str, str] = {}
     for a, b in sorted(late_pairs(rates), key=lambda pair: rates[pair])[:MOST_AGAIN]:
-        if (a, b) not in {(k.source, k.target) for k in found}:
-            await measure(nodes[a], ears[b], asked, found, {})
+        if (a, b) not in {(k.source, k.target) for k in found} and not unreached.keys() & {a, b}:
+            await measure(nodes[a], ears[b], asked, found, unreached)
     return found
 
 
@@ -257,6 +265,11 @@ def late_pairs(rates: Mapping[Pair, float]) -> list[Pair]:
     sides = [p for p in rates if p[0] in blamed.outbound or p[1] in blamed.inbound]
     dead = [pair for pair, rate in rates.items() if not rate]
     return list(dict.fromkeys([*dead, *blamed.links, *sides]))
+
+
+def measure_limit(seconds: float) -> float:
+    """Longer than a node takes to measure a pair for so many seconds in each direction."""
+    return 45.0 + 8 * seconds
 
 
 async def measure(
@@ -270,7 +283,7 @@ async def measure(
         "streams": asked.streams,
         "seconds": asked.seconds,
     }
-    limit = 45.0 + 8 * asked.seconds
+    limit = measure_limit(asked.seconds)
     try:
         said = await program.call("probe", "measure", stdin=wanted, timeout_seconds=limit)
     except (Unreachable, ProgramFailed) as error:

@@ -27,6 +27,8 @@ NOISE_BYTES = 1 << 20
 
 SHOWN = 200
 
+ENDED_EARLY = "the connection was lost: the output ended before the command"
+
 SAY = f"echo '{MARK.decode().strip()}'; "
 DO = 'eval "$(printf %b "$1")"'
 SPECIAL = {ord(letter): f"\\0{ord(letter):03o}" for letter in "\\'!\n\r#"}
@@ -73,16 +75,18 @@ def own(node: str, done: Completed, stdin: bytes = b"", end: str | None = None) 
 async def own_lines(
     node: str, lines: AsyncGenerator[bytes, None], stdin: bytes = b"", end: str | None = None
 ) -> AsyncGenerator[bytes, None]:
-    """The lines that the command itself printed. Raises Unreachable as `own` does."""
+    """The lines that the command itself printed. Raises Unreachable as `own` does, and if the output ends before the
+    command."""
     last = ended(end) if end else None
     before = b""
-    marked = False
+    marked = over = False
     async with contextlib.aclosing(lines):
         async for text in lines:
-            over = last.search(text) if marked and last else None
-            if over:
-                if over.start():
-                    yield text[: over.start()]
+            found = last.search(text) if marked and last else None
+            if found:
+                over = True
+                if found.start():
+                    yield text[: found.start()]
                 break
             if marked:
                 yield text
@@ -94,6 +98,8 @@ async def own_lines(
                 before += text
     if not marked:
         raise Unreachable(node, "login-shell", never_came(before, stdin))
+    if last and not over:
+        raise Unreachable(node, "connection-lost", ENDED_EARLY)
 
 
 def never_came(noise: bytes, stdin: bytes, done: Completed | None = None) -> str:

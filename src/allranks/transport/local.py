@@ -8,15 +8,20 @@ import os
 import re
 import signal
 from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import Any
 
 from allranks.transport.base import Completed, Unreachable, collected
 
 LINE_LIMIT_BYTES = 16 * 1024 * 1024
 """The longest line that is taken from a node; a longer one is a fault there, not something to store."""
 
+TOO_LONG = f"it printed a line of more than {LINE_LIMIT_BYTES >> 20} MiB"
+
+ERROR_BYTES = 1 << 14
+"""The bytes of a stream's stderr that are kept: ssh reports its failure in the last lines."""
 
 END_SECONDS = 5.0
-"""For a program that has closed its output to end by itself."""
+"""For a program that has closed its output, or was killed, to end."""
 
 
 class LocalTransport:
@@ -49,18 +54,31 @@ class LocalTransport:
             await self._end(process)
         return Completed(process.returncode if process.returncode is not None else -9, out, err)
 
-    async def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
+    async def stream(
+        self, argv: Sequence[str], *, stdin: bytes = b"", told: Callable[[Completed], None] | None = None
+    ) -> AsyncGenerator[bytes, None]:
+        """`told` gets the exit code and the end of stderr after the last line."""
         process = await self._start(argv)
-        assert process.stdout is not None
+        assert process.stdout is not None and process.stderr is not None
+        errors = asyncio.ensure_future(end_of(process.stderr))
         try:
             await self._feed(process, stdin)
-            while line := await process.stdout.readline():
+            while line := await self._line(process.stdout):
                 yield line
             # The process has closed its output and is about to end: a signal now would reap it before asyncio does.
             with contextlib.suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(process.wait(), END_SECONDS)
+                await asyncio.wait_for(asyncio.gather(process.wait(), asyncio.shield(errors)), END_SECONDS)
+            if told is not None and process.returncode is not None:
+                told(Completed(process.returncode, b"", errors.result() if errors.done() else b""))
         finally:
+            errors.cancel()
             await self._end(process)
+
+    async def _line(self, reader: asyncio.StreamReader) -> bytes:
+        try:
+            return await reader.readline()
+        except ValueError:
+            raise Unreachable(self.node, "too-much", TOO_LONG) from None
 
     async def close(self) -> None:
         return None
@@ -110,4 +128,19 @@ class LocalTransport:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-            await process.wait()
+        # asyncio waits for the end of the pipes too, and a process in another session may hold them.
+        transport: Any = process._transport  # type: ignore[attr-defined]
+        for number in range(3):
+            pipe = transport.get_pipe_transport(number)
+            if pipe is not None:
+                pipe.close()
+        with contextlib.suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(process.wait(), END_SECONDS)
+
+
+async def end_of(reader: asyncio.StreamReader) -> bytes:
+    """Reads everything, so that the program never waits for room, and keeps the end."""
+    kept = b""
+    while part := await reader.read(1 << 16):
+        kept = (kept + part)[-ERROR_BYTES:]
+    return kept

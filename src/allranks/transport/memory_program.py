@@ -16,7 +16,7 @@ from typing import Any
 
 import allranks
 from allranks.transport.base import Transport, Unreachable
-from allranks.transport.program import ProgramFailed, first_line, json_object
+from allranks.transport.program import ProgramFailed, first_line, is_missing, json_object
 
 BOOT = """
 import sys
@@ -78,7 +78,7 @@ async def call(
     done = await transport.run([python, *FLAGS, BOOT], stdin=body, timeout_seconds=timeout_seconds)
     answer = json_object(done.out)
     if answer is None:
-        if done.code == 127 or b"No such file" in done.err[:200]:
+        if is_missing(python, done):
             raise Unreachable(transport.node, "no-python", f"{python} is not there: {first_line(done)}")
         raise ProgramFailed(transport.node, function, f"exit code {done.code}: {first_line(done)}")
     if "error" in answer:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import shlex
 import shutil
@@ -91,6 +92,15 @@ LOST = re.compile(
 )
 
 
+PREFIX = "allranks-ssh-"
+LONGEST_FOLDER = 107 - len("/0123456789abcdef.0123456789abcdef")
+"""The most bytes of the folder's path: ssh first makes the socket under a name that has 17 letters more."""
+
+SINCE = (("RemoteCommand=none", (7, 6)), ("StdinNull=no", (8, 7)))
+"""Options against the user's file, which would keep a session from its command or its input, and the OpenSSH that has
+them. An older one fails at an unknown option; `IgnoreUnknown` would replace that of the user's file."""
+
+
 class Sockets:
     """The folder of the control sockets of one verb: short, since a socket's path has at most 107 bytes."""
 
@@ -98,10 +108,15 @@ class Sockets:
         self._folder: str | None = None
         self.used = 0
         self.asking = asyncio.Lock()
+        self.looking = asyncio.Lock()
+        self.against: list[str] | None = None
 
     def path(self, node: str) -> str:
         if self._folder is None:
-            self._folder = tempfile.mkdtemp(prefix="allranks-ssh-")
+            self._folder = tempfile.mkdtemp(prefix=PREFIX)
+            if len(os.fsencode(self._folder)) > LONGEST_FOLDER:
+                Path(self._folder).rmdir()
+                self._folder = tempfile.mkdtemp(prefix=PREFIX, dir="/tmp")
         return str(Path(self._folder) / f"{abs(hash(node)):x}")
 
     def done(self) -> None:
@@ -145,14 +160,21 @@ class OpensshTransport:
             if error.cause != "timeout":
                 raise
             raise await self._failed("no-answer", f"no answer within {timeout_seconds:.0f} s") from None
+        ended = answer_marks.ended(end).search(done.out) is not None
+        await self._raise_if_ssh_failed(done, answer_marks.MARK in done.out, ended)
+        return answer_marks.own(self.node, done, stdin, end)
+
+    async def _raise_if_ssh_failed(self, done: Completed, began: bool, ended: bool) -> None:
+        """Raises Unreachable if a session ended because of ssh. `began` and `ended` are those of the command."""
+        if done.code != 255:
+            return
         lives = listens(self.sockets.path(self.node))
-        if done.code == 255 and lives and answer_marks.MARK not in done.out and MAX_SESSIONS.search(done.err):
+        if lives and not began and MAX_SESSIONS.search(done.err):
             text = f"its sshd refuses another session (MaxSessions): {last_words(done.err)}"
             raise await self._failed("max-sessions", text)
-        if done.code == 255 and (LOST.search(done.err) or not lives):
+        if LOST.search(done.err) or not lives or (began and not ended):
             text = f"the connection was lost: {last_words(done.err)}"
             raise await self._failed("connection-lost", text)
-        return answer_marks.own(self.node, done, stdin, end)
 
     def stream(self, argv: Sequence[str], *, stdin: bytes = b"") -> AsyncGenerator[bytes, None]:
         end = answer_marks.new_end()
@@ -160,9 +182,16 @@ class OpensshTransport:
 
     async def _lines(self, argv: Sequence[str], stdin: bytes, end: str) -> AsyncGenerator[bytes, None]:
         await self._connected()
-        async with contextlib.aclosing(self._here.stream(self._session(argv, end), stdin=stdin)) as lines:
+        over: list[Completed] = []
+        began = False
+        stream = self._here.stream(self._session(argv, end), stdin=stdin, told=over.append)
+        async with contextlib.aclosing(stream) as lines:
             async for line in lines:
+                began = began or line.endswith(answer_marks.MARK)
                 yield line
+        # After the mark of the command's end `own_lines` asks for no more lines.
+        for done in over:
+            await self._raise_if_ssh_failed(done, began, ended=False)
 
     async def close(self) -> None:
         """Ends the master."""
@@ -189,6 +218,9 @@ class OpensshTransport:
             self._open = True
 
     async def _connect(self) -> None:
+        async with self.sockets.looking:
+            if self.sockets.against is None:
+                self.sockets.against = await self._against()
         done = await self._master("yes", CONNECT_SECONDS + LOGIN_SECONDS)
         if done.code != 0 and named(done.err)[0] in OF_THE_LOGIN and sys.stdin.isatty():
             # ssh asks at the terminal, for one node after the other.
@@ -217,6 +249,16 @@ class OpensshTransport:
             raise Unreachable(self.node, "no-program", f"cannot start ssh: {error.strerror}") from None
         return Completed(code, b"", log.read_bytes())
 
+    async def _against(self) -> list[str]:
+        """The words of `SINCE` that the installed ssh knows."""
+        try:
+            done = await self._here.run(["ssh", "-V"], timeout_seconds=CONNECT_SECONDS)
+        except Unreachable:
+            return []  # the master reports why
+        found = re.search(rb"OpenSSH_(\d+)\.(\d+)", done.err)
+        version = (int(found.group(1)), int(found.group(2))) if found else (0, 0)
+        return [word for option, since in SINCE if version >= since for word in ("-o", option)]
+
     def _session(self, argv: Sequence[str], end: str) -> list[str]:
         quiet = ["-o", "ControlMaster=no", "-o", "BatchMode=yes", "-o", "LogLevel=ERROR", *NO_FALLBACK]
         command = answer_marks.line(argv, end)
@@ -225,6 +267,7 @@ class OpensshTransport:
     def _options(self) -> list[str]:
         known = "accept-new" if self.accept_new else "yes"
         words = ["-o", f"ControlPath={self.sockets.path(self.node)}", "-o", f"StrictHostKeyChecking={known}"]
+        words += self.sockets.against or []
         words += ["-F", self.config] if self.config else []
         words += ["-l", self.user] if self.user else []
         words += ["-p", str(self.described.port)] if self.described.port else []

@@ -84,7 +84,7 @@ class NodeProgram:
     def _answer(self, verb: str, done: Completed) -> dict[str, Any]:
         answer = json_object(done.out)
         if answer is None:
-            if done.code == 127 or b"No such file" in done.err[:200]:
+            if is_missing(self.python, done):
                 text = f"{self.python} is not there: {first_line(done)}"
                 raise Unreachable(self.node, "no-python", text, remedies.on_node("no-python", self.node))
             raise ProgramFailed(self.node, verb, f"exit code {done.code}: {first_line(done)}")
@@ -93,6 +93,12 @@ class NodeProgram:
         if done.code != 0:
             raise ProgramFailed(self.node, verb, str(answer.get("error", f"exit code {done.code}")), answer)
         return answer
+
+
+def is_missing(python: str, done: Completed) -> bool:
+    """Whether a node does not have this Python. Some launchers have their own exit code for it. Other lines, such as a
+    shell's warning about a locale, may also contain "No such file"."""
+    return done.code == 127 or f"{python}: No such file" in first_line(done)
 
 
 def said(done: Completed) -> str:
@@ -104,7 +110,7 @@ def json_object(text: bytes) -> dict[str, Any] | None:
     """The JSON object that a program printed; None if it printed anything else."""
     try:
         answer = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return answer if isinstance(answer, dict) else None
 

@@ -22,7 +22,7 @@ from allranks.core import Node
 from allranks.transport import answer_marks, host_keys
 from allranks.transport.base import Completed, Unreachable, collected
 from allranks.transport.host_keys import HostKeys, KnownHere, config_paths, local_user, settings_of
-from allranks.transport.local import LINE_LIMIT_BYTES
+from allranks.transport.local import LINE_LIMIT_BYTES, TOO_LONG
 from allranks.transport.own_keys import keys_at_hand
 from allranks.transport.remedies import Tried
 
@@ -79,7 +79,9 @@ class SshTransport:
         connection = await self._connected()
         end = answer_marks.new_end()
         try:
-            process = await connection.create_process(answer_marks.line(argv, end), encoding=None)
+            process = await connection.create_process(
+                answer_marks.line(argv, end), encoding=None, request_pty=False
+            )
             try:
                 feed(process, stdin)
                 out, err = await asyncio.wait_for(self._heard(process, end), timeout_seconds)
@@ -89,7 +91,9 @@ class SshTransport:
         except asyncio.TimeoutError:
             raise self._failed("no-answer", f"no answer within {timeout_seconds:.0f} s") from None
         except (OSError, asyncssh.Error) as error:
-            raise self._lost(error) from None
+            raise self._lost(error, connection) from None
+        if code is None and not answer_marks.ended(end).search(_bytes(out)):
+            raise self._failed("connection-lost", answer_marks.ENDED_EARLY)
         return answer_marks.own(
             self.node, Completed(-1 if code is None else code, _bytes(out), _bytes(err)), stdin, end
         )
@@ -108,13 +112,19 @@ class SshTransport:
         connection = await self._connected()
         try:
             async with connection.create_process(
-                answer_marks.line(argv, end), encoding=None, window=LINE_LIMIT_BYTES
+                answer_marks.line(argv, end),
+                encoding=None,
+                window=LINE_LIMIT_BYTES,
+                stderr=asyncssh.DEVNULL,  # if nobody read it, a program that prints much there would wait
+                request_pty=False,
             ) as process:
                 feed(process, stdin)
-                while line := await process.stdout.readline():
-                    yield _bytes(line)
+                while line := _bytes(await process.stdout.readline()):
+                    if len(line) >= LINE_LIMIT_BYTES and not line.endswith(b"\n"):
+                        raise Unreachable(self.node, "too-much", TOO_LONG)
+                    yield line
         except (OSError, asyncssh.Error) as error:
-            raise self._lost(error) from None
+            raise self._lost(error, connection) from None
 
     async def close(self) -> None:
         if self._connection is not None:
@@ -196,12 +206,13 @@ class SshTransport:
         )
         return self._failed("host-key-unknown", text)
 
-    def _lost(self, error: BaseException) -> Unreachable:
+    def _lost(self, error: BaseException, connection: asyncssh.SSHClientConnection) -> Unreachable:
+        """`connection` is the one that was used. Another call may have opened a new one since then, which stays."""
         if isinstance(error, asyncssh.ChannelOpenError):
             # The connection stays for the others that use it.
             return self._failed("max-sessions", f"its sshd refuses another session (MaxSessions): {error}")
-        if self._connection is not None:
-            self._connection.abort()
+        if self._connection is connection:
+            connection.abort()
             self._connection = None
         return self._failed("connection-lost", f"the connection was lost: {error}")
 

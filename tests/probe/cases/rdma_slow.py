@@ -28,6 +28,7 @@ CASES = (
         node="n2",
         saw="its RDMA carries at most 76.8 Gb/s, the others' usually 192 Gb/s",
     ),
+    fires(pairs({("n0", "n2"): 0.4, ("n1", "n2"): 0.4}), nodes=3, node="n2", saw="at most 76.8 Gb/s"),
     silent(pairs({("n1", "n3"): 0.55})),
     silent(pairs({})),
     silent(),

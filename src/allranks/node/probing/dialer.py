@@ -66,8 +66,8 @@ def dial_one(me: str, key: bytes, target: Mapping[str, Any], seconds: float) -> 
     `answered_by`, `own` and `saw` (this node's address as it and as the peer see it), `seconds` of the connect."""
     try:
         places = resolved(str(target["address"]), int(target["port"]))
-    except OSError as error:
-        return {"outcome": "unknown-name", "text": why(error)}
+    except (OSError, ValueError) as error:  # UnicodeError: a part of the name is empty or too long
+        return {"outcome": "unknown-name", "text": why(error) if isinstance(error, OSError) else str(error)}
     found: Dict[str, Any] = {"resolved": plain(str(places[0][1][0]))}
     began = time.monotonic()
     try:

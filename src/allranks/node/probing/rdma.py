@@ -20,6 +20,9 @@ PROGRAM = "ib_write_bw"
 PORT = 18515
 """perftest's own default, for the exchange of addresses over TCP."""
 
+NO_PORT = "no InfiniBand or RoCE port is active"
+NO_PROGRAM = "%s is not installed" % PROGRAM
+
 MORE_SECONDS = 15.0
 """Above the measuring itself: opening the device, registering memory, finding each other."""
 
@@ -35,9 +38,9 @@ def run(wanted: Mapping[str, Any]) -> Dict[str, Any]:
     device = active_device(ROOT)
     answer: Dict[str, Any] = {"device": device, "bytes_per_second": None, "reason": ""}
     if shutil.which(PROGRAM) is None:
-        return {**answer, "reason": "%s is not installed" % PROGRAM}
+        return {**answer, "reason": NO_PROGRAM}
     if device is None:
-        return {**answer, "reason": "no InfiniBand or RoCE port is active"}
+        return {**answer, "reason": NO_PORT}
     seconds = min(max(int(wanted.get("seconds") or 1), 1), 60)
     host = str(wanted["host"]) if wanted.get("host") else None
     words = argv(device, int(wanted.get("port") or PORT), seconds, host)

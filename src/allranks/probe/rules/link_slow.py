@@ -1,8 +1,9 @@
 """A link, or all links of one node, are much slower than the others.
 
 ## How it is found
-The bandwidth of every measured direction, over several streams at once, is compared with the median of all. A link that
-looks slow is measured again with nothing else on the network, and the better figure counts.
+The bandwidth of every measured direction, over several streams at once, is compared with the median of all, or with the
+second fastest if there are three nodes. A link that looks slow is measured again with nothing else on the network, and
+the better figure counts.
 
 ## Why it matters
 A collective is as fast as its slowest link. One port that negotiated 1 Gb/s among ports of 10 Gb/s
@@ -12,7 +13,7 @@ makes every step that waits for the network ten times as long.
 `ethtool IFACE` (speed, errors), the cable, the switch port; for a single pair the path between its switches.
 
 ## Source
-`allranks.probe.blame`: below half of the median; several streams, as `iperf3 -P`, since one may not fill a link.
+`allranks.probe.blame`: below half of that rate; several streams, as `iperf3 -P`, since one may not fill a link.
 
 Topic: network
 """

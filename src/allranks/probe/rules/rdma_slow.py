@@ -2,7 +2,7 @@
 
 ## How it is found
 `ib_write_bw` measures pairs of nodes, if every node has an RDMA device and the program. Each pair is compared with the
-median of all.
+median of all, or with the fastest pair if there are three nodes.
 
 ## Why it matters
 NCCL's collectives over InfiniBand or RoCE are as fast as the slowest link. A cable that fell back to fewer lanes, or
@@ -13,7 +13,7 @@ a device behind the wrong PCIe bridge, makes every rank wait.
 PCIe link.
 
 ## Source
-`allranks.probe.blame`: below half of the median, as with `link-slow`; perftest's `ib_write_bw`.
+`allranks.probe.blame`: below half of that rate, as with `link-slow`; perftest's `ib_write_bw`.
 
 Topic: network
 """
