@@ -69,11 +69,12 @@ def over_rdma(context: Context) -> Iterator[Finding]:
             )
         return
     first = broken[0]
-    yield context.unknown(
+    # ib_write_bw may fail for reasons of its own, and the collective shows whether NCCL gets on.
+    yield context.warn(
         key="network.fabric",
         saw=f"ib_write_bw failed between all pairs that were tried; {first.source} to {first.target}: {first.reason}",
         expected="a figure of ib_write_bw from each pair",
-        why="allranks does not know whether NCCL can use RDMA; without it the run would be slow, or fail.",
+        why="allranks does not know whether NCCL can use RDMA; without it the run would be slow.",
         fix=f"ib_write_bw on {first.target}, then ib_write_bw {first.target} on {first.source}, prints the reason; or "
         "network: {fabric: tcp}",
     )
