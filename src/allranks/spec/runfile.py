@@ -125,10 +125,10 @@ def build(tree: Table, reading: Reading, accept: list[str]) -> Run | None:
     ]  # a place for anchors, as in compose files
     reading.unknown_keys(tree, "", [*TOP, *extensions], hint=top_hint)
     values = read_keys(tree, KEYS, reading)
-    if not isinstance(values.get("gpus"), int):
-        values["gpus"] = Gpus(**section(tree, "gpus", reading))
+    if isinstance(tree.get("gpus"), Scalar):  # GPU_COUNT has reported a number that cannot be used
+        values["gpus"] = Gpus(values.get("gpus", 1))
     else:
-        values["gpus"] = Gpus(values["gpus"])
+        values["gpus"] = Gpus(**section(tree, "gpus", reading))
     launch = Launch(**section(tree, "launch", reading))
     same_host = values.get("same_host", False)
     cluster, known_nodes = read_cluster(tree, reading, launch, values["gpus"], same_host)
