@@ -21,6 +21,7 @@ from allranks.spec.shell_placeholders import refuse_placeholder
 from allranks.spec.shell_session import Session, assign, follow_one, is_argument, place_arguments
 from allranks.spec.shell_training import is_beside, is_training
 from allranks.spec.shell_values import HERE, HOME, NOT_GIVEN, Values, unresolved
+from allranks.spec.shown_command import shown_command
 
 PIPES = ("|", "|&")
 PRINTING = ("tee", "grep", "cat", "ts", "sed", "less", "tail", "head", "awk")
@@ -154,7 +155,7 @@ class Follower:
             form = commands.form_of(session.program(statement))
             session.has_begun |= form is not None and form.ranks
         elif session.lost is None and (unknown := unknown_program(session, statement)):
-            said = shown(" ".join(word.plain for word in statement.words), 200)
+            said = shown(shown_command([word.plain for word in statement.words]), 200)
             session.lost = f"line {statement.line}: {shown(unknown)} in {said} is not known here."
         else:
             follow_one(session, statement, runs is True, self.branches.unset if self.certain else None)
@@ -270,7 +271,7 @@ def chosen(started: list[Started], end: Session) -> Session:
         if strong:
             for one in started:
                 if one not in strong:
-                    what = shown(" ".join(one[2].program(one[0])), 200)
+                    what = shown(shown_command(one[2].program(one[0])), 200)
                     end.leave(what, "one command trains.", "run it by hand, before or after the run")
             started = strong
             break

@@ -21,6 +21,7 @@ from allranks.spec.shell_folders import change_folder, files_written, from_here,
 from allranks.spec.shell_functions import Definition, has_option
 from allranks.spec.shell_training import DECLARING, HARMLESS
 from allranks.spec.shell_values import HOME, all_unresolved, mark, readable, unresolved
+from allranks.spec.shown_command import shown_command
 
 SETS_PLACE = re.compile(
     r"MASTER_(ADDR|PORT)|(NODE_|LOCAL_|)RANK|WORLD_SIZE|N?NODES|NPROC_PER_NODE|(NUM_|N)(NODES|GPUS)|GPUS_PER_NODE|PATH"
@@ -81,7 +82,7 @@ class Session:
 
     def leave(self, what: str, why: str, fix: str) -> None:
         if not self.is_script:
-            raise Wrong(f"the command contains {shown(what)}.", why, fix)
+            raise Wrong(f"the command contains {shown(shown_command(what))}.", why, fix)
         self.left_out.append((what, why, fix))
 
     def known(self, word: Word) -> list[str]:
@@ -131,7 +132,7 @@ def follow_one(session: Session, statement: Statement, certain: bool, unset: str
         change(session, name, plain, certain=False)
     elif not HARMLESS.fullmatch(name):
         session.leave(
-            " ".join([name, *plain]),
+            shown_command([name, *plain]),
             "it is in an `if`, a loop or a function.",
             "do it by hand, or write it into the script",
         )
@@ -189,7 +190,7 @@ def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> N
         activate_conda(session, name, rest)
     elif not HARMLESS.fullmatch(name):
         session.leave(
-            " ".join([name, *plain]),
+            shown_command([name, *plain]),
             "it is not a part of the training.",
             f"do it by hand {'after' if session.has_begun else 'before'} the run",
         )

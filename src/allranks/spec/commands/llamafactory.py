@@ -11,7 +11,8 @@ import re
 from typing import Any
 
 from allranks.core import NOTE
-from allranks.spec.commands._command import Command, Form, Home, Unknown, no_training
+from allranks.spec.commands._command import Command, Form, no_training
+from allranks.spec.commands._words import Home, Unknown
 from allranks.spec.problems import Wrong, shown
 
 SCRIPTS = ("train.py", "train_bash.py", "launcher.py")
