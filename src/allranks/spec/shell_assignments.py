@@ -6,7 +6,7 @@ import re
 
 from allranks.spec.shell import Word, statements
 from allranks.spec.shell_placeholders import refuse_placeholder
-from allranks.spec.shell_values import Values
+from allranks.spec.shell_values import Values, is_pattern, mark
 
 
 def assignment(word: Word) -> tuple[str, Word, bool] | None:
@@ -33,5 +33,7 @@ def array(word: Word, values: Values) -> list[str] | None:
     for one in statements(word.parts[0].text):
         refuse_placeholder(one)
         for item in one.words:
-            found += item.expanded(values)
+            texts = item.expanded(values)
+            matches = item.has_pattern(values)
+            found += [mark(text) if matches and is_pattern(text) else text for text in texts]
     return found

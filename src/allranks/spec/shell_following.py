@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 from collections.abc import Callable, Sequence
@@ -313,9 +314,11 @@ def launch(session: Session, statement: Statement) -> None:
     """Reads the training command: the variables before it, the words, the redirections, and how it ends."""
     words = list(statement.words)
     session.line = statement.line
-    while words and assignment(words[0]):
-        assign(session, words.pop(0), exported=True, certain=True)
-    session.words = [one for word in words for one in session.known(word)]
+    before = [word for word in itertools.takewhile(assignment, words)]
+    # A shell expands the words before it makes these assignments: `A=2 torchrun train.py $A` has the earlier A.
+    session.words = [one for word in words[len(before) :] for one in session.passed(word)]
+    for word in before:
+        assign(session, word, exported=True, certain=True)
     for name, value in [*session.exported.items()]:
         session.exported[name] = placed(value, session.folder)
         if needs := unresolved(session.exported[name]):

@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from allranks.spec.commands import Home, Unknown, conda
+from allranks.spec.commands import Home, Pattern, Unknown, conda
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.shell import Statement, Word, resolved
 from allranks.spec.shell_assignments import array, assignment
@@ -20,7 +20,7 @@ from allranks.spec.shell_environment import activate_conda, load_modules, source
 from allranks.spec.shell_folders import change_folder, files_written, from_here, placed, stand
 from allranks.spec.shell_functions import Definition, has_option
 from allranks.spec.shell_training import DECLARING, HARMLESS
-from allranks.spec.shell_values import HOME, all_unresolved, mark, readable, unresolved
+from allranks.spec.shell_values import HOME, all_unresolved, is_pattern, mark, readable, summed, unresolved
 from allranks.spec.shown_command import shown_command
 
 SETS_PLACE = re.compile(
@@ -63,6 +63,8 @@ class Session:
     """The functions that the script calls."""
     steps: Iterator[int] = field(default_factory=itertools.count)
     """Counts the commands that were followed."""
+    numbers: set[str] = field(default_factory=set)
+    """The variables that `declare -i` made numbers: each value assigned to them is computed."""
     has_exited: bool = False
     """Whether the script certainly ended before the present place."""
     ended: str | None = None
@@ -88,6 +90,14 @@ class Session:
     def known(self, word: Word) -> list[str]:
         """The words that one word expands to. A word with an unknown value stays as it is written."""
         return [known(placed(text, self.folder)) for text in word.expanded(self.values)]
+
+    def passed(self, word: Word) -> list[str]:
+        """As `known`, of a word of the training command, which may match files."""
+        if not word.has_pattern(self.values):
+            return self.known(word)
+        return [
+            Pattern(text) if type(text) is str and is_pattern(text) else text for text in self.known(word)
+        ]
 
 
 def known(text: str) -> str:
@@ -141,7 +151,8 @@ def follow_one(session: Session, statement: Statement, certain: bool, unset: str
 def keep_defaults(session: Session, words: list[Word], certain: bool) -> None:
     """`: "${GPUS:=8}"` sets the variable, unless it has a value."""
     for part in (part for word in words for part in word.parts if part.assigns):
-        if session.values.get(part.text, "") in ("", []):
+        found = session.values.get(part.text, [])
+        if found == [] or (part.empty_counts and found == ""):
             session.values[part.text] = " ".join(resolved(part, session.values)) if certain else None
 
 
@@ -155,10 +166,13 @@ def declare(session: Session, name: str, rest: list[Word], certain: bool, unset:
     """`export A=1 B`, `declare -x A=1`, `local a=1`."""
     export = name == "export" or has_option(rest, "x")
     for word in rest:
-        if assignment(word):
+        told = assignment(word)
+        if has_option(rest, "i"):
+            session.numbers.add(told[0] if told else word.plain)
+        if told:
             assign(session, word, export, certain or is_default(session, word, unset))
         elif name == "local" and not word.plain.startswith("-"):
-            session.values[word.plain] = "" if certain else None
+            session.values[word.plain] = [] if certain else None
         elif export and isinstance(value := session.values.get(word.plain), str) and not unresolved(value):
             session.exported[word.plain] = value
 
@@ -237,7 +251,7 @@ def change(session: Session, name: str, plain: list[str], certain: bool) -> None
             values.update(dict.fromkeys("123456789@*#"))
     elif name == "unset":
         for one in plain:
-            values[one] = "" if certain else None
+            values[one] = [] if certain else None
             session.exported.pop(one, None)
     elif name in ("read", "let", "mapfile", "readarray") or (name, plain[:1]) == ("printf", ["-v"]):
         values.update({re.split(r"\W", one)[0]: None for one in plain if one[:1].isalpha() or one[:1] == "_"})
@@ -264,9 +278,13 @@ def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
         if isinstance(before, list) and isinstance(value, list):
             value = [*before, *value]
         elif isinstance(before, str) and isinstance(value, str):
-            value = before + value
+            value = f"{before}+{value}" if name in session.numbers else before + value
+        elif before == []:  # it is not set
+            pass
         else:
             value = value if name not in session.values else None
+    if name in session.numbers and isinstance(value, str):
+        value = summed(value, session.values)
     session.values[name] = value if certain else None
     if not certain:
         if exported or name in session.exported:

@@ -10,6 +10,13 @@ class Home(str):
     __slots__ = ()
 
 
+class Pattern(str):
+    """A word without quotes that a shell would replace by the files that it matches, such as `*.json`. An option that a
+    launcher reads may be one; what the ranks get may not."""
+
+    __slots__ = ()
+
+
 class Unknown(str):
     """A word as it is written, with a variable that allranks cannot resolve. That is acceptable in an option that is
     left out, but an error in anything that the ranks would get. `needs` names the variable, `every` all of them."""
