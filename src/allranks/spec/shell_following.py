@@ -15,6 +15,7 @@ from allranks.spec.problems import Wrong, shown
 from allranks.spec.shell import Statement, statements
 from allranks.spec.shell_assignments import assignment
 from allranks.spec.shell_branches import Branches
+from allranks.spec.shell_env_files import holds_assignments, take
 from allranks.spec.shell_environment import other_schedulers
 from allranks.spec.shell_folders import from_here, placed, stand
 from allranks.spec.shell_functions import Definition, own_variables, taken_out
@@ -223,6 +224,10 @@ class Follower:
             return
         session.folder, session.has_exited = inner.folder, inner.has_exited
         session.ended = session.ended or (f"{path}: {inner.ended}" if inner.ended else None)
+        if session.exports_all and holds_assignments(session, path):
+            exported = inner.exported.items()
+            take(session, {name: one for name, one in exported if session.exported.get(name) != one}, path)
+            session.left_out += inner.left_out
         for name, value in inner.values.items():
             if name not in OWN_PATH and not (arguments and is_argument(name)):
                 session.values[name] = value

@@ -16,11 +16,22 @@ from allranks.spec.commands import Home, Pattern, Unknown, conda
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.shell import Statement, Word, resolved
 from allranks.spec.shell_assignments import array, assignment
+from allranks.spec.shell_env_files import export_words
 from allranks.spec.shell_environment import activate_conda, load_modules, source
 from allranks.spec.shell_folders import change_folder, files_written, from_here, placed, stand
 from allranks.spec.shell_functions import Definition, has_option
 from allranks.spec.shell_training import DECLARING, HARMLESS
-from allranks.spec.shell_values import HOME, all_unresolved, is_pattern, mark, readable, summed, unresolved
+from allranks.spec.shell_values import (
+    CLOSE,
+    HOME,
+    OPEN,
+    all_unresolved,
+    is_pattern,
+    mark,
+    readable,
+    summed,
+    unresolved,
+)
 from allranks.spec.shown_command import shown_command
 
 SETS_PLACE = re.compile(
@@ -28,6 +39,9 @@ SETS_PLACE = re.compile(
 )
 """Variables for which no note is needed if a script exports them with the output of a command: allranks places the
 ranks itself, and the environment brings its own programs."""
+
+AS_BEFORE = re.compile(rf"{OPEN}[^{CLOSE}]*\bPATH\b[^{CLOSE}]*{CLOSE}")
+"""`$PATH` or `${PATH:+:$PATH}` in a value."""
 
 
 @dataclass
@@ -63,6 +77,8 @@ class Session:
     """The functions that the script calls."""
     steps: Iterator[int] = field(default_factory=itertools.count)
     """Counts the commands that were followed."""
+    exports_all: bool = False
+    """Whether `set -a` is on: each assignment exports."""
     numbers: set[str] = field(default_factory=set)
     """The variables that `declare -i` made numbers: each value assigned to them is computed."""
     has_exited: bool = False
@@ -175,6 +191,8 @@ def declare(session: Session, name: str, rest: list[Word], certain: bool, unset:
             session.values[word.plain] = [] if certain else None
         elif export and isinstance(value := session.values.get(word.plain), str) and not unresolved(value):
             session.exported[word.plain] = value
+        elif name == "export" and any(part.kind != "text" for part in word.parts):
+            export_words(session, word, certain)
 
 
 def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> None:
@@ -255,12 +273,50 @@ def change(session: Session, name: str, plain: list[str], certain: bool) -> None
             session.exported.pop(one, None)
     elif name in ("read", "let", "mapfile", "readarray") or (name, plain[:1]) == ("printf", ["-v"]):
         values.update({re.split(r"\W", one)[0]: None for one in plain if one[:1].isalpha() or one[:1] == "_"})
-    elif name == "set" and "--" in plain:
+    elif name == "set":
+        session.exports_all = exports_all(plain, session.exports_all) if certain else session.exports_all
+    if name == "set" and "--" in plain:
         values.update(dict.fromkeys("123456789@*#"))
+
+
+def exports_all(words: list[str], now: bool) -> bool:
+    """Whether all assignments export after `set -a`, `set -ea`, `set -o allexport`, `set +a`."""
+    before = ""
+    for word in words:
+        if word[:1] not in ("-", "+") or word == "--":
+            if before[-1:] != "o" or word == "--":
+                break
+            now = before[0] == "-" if word == "allexport" else now
+        elif "a" in word:
+            now = word[0] == "-"
+        before = word
+    return now
+
+
+def leave_path(session: Session, value: str) -> None:
+    """A note about the folders that a script puts before or behind its PATH."""
+    if AS_BEFORE.sub("", value).strip(":"):
+        session.left_out[:] = [one for one in session.left_out if not one[0].startswith("PATH=")]
+        why = "the ranks have the PATH of their environment."
+        fix = "environment: {activate: a script that sets it}, or {python: its path} for a Python in it"
+        session.left_out.append((f"PATH={readable(value)}", why, fix))
+
+
+def appended_to(session: Session, name: str, value: str | list[str]) -> str | list[str] | None:
+    """The value of a variable after `NAME+=value`."""
+    before = session.values.get(name, mark("$PATH") if name == "PATH" else [])
+    if before == []:  # it is not set
+        return value
+    if isinstance(before, list) and isinstance(value, list):
+        return [*before, *value]
+    if isinstance(before, str) and isinstance(value, str):
+        return f"{before}+{value}" if name in session.numbers else before + value
+    return None
 
 
 def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
     name, right, appended = assignment(word) or ("", Word(), False)
+    exported = exported or session.exports_all or name == "PATH"
     items = array(right, session.values)
     # `PYTHONPATH=src:$PYTHONPATH`: its earlier value belongs to this machine's shell. Python takes an empty entry for
     # the folder where it starts.
@@ -274,15 +330,9 @@ def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
             (f"{name}={readable(value)}", f"{needs} is not known here.", f"env: {{{name}: its value}}")
         )
     if appended and value is not None:
-        before = session.values.get(name)
-        if isinstance(before, list) and isinstance(value, list):
-            value = [*before, *value]
-        elif isinstance(before, str) and isinstance(value, str):
-            value = f"{before}+{value}" if name in session.numbers else before + value
-        elif before == []:  # it is not set
-            pass
-        else:
-            value = value if name not in session.values else None
+        value = appended_to(session, name, value)
+    if name == "PATH" and certain and isinstance(value, str) and unresolved(value):
+        leave_path(session, value)
     if name in session.numbers and isinstance(value, str):
         value = summed(value, session.values)
     session.values[name] = value if certain else None

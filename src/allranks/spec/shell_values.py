@@ -55,7 +55,7 @@ HOME = mark("~")
 """A `~` without quotes at the beginning of a word: the home of whoever runs the shell."""
 
 PATTERN = re.compile(r"[*?]|\[[!^]?[^],]*\w-\w[^],]*\]")
-"""The signs that make a word match files. A list such as `[1,2]` would match too, but hardly ever does; it stays text."""
+"""The signs that make a word match files. A list such as `[1,2]` stays text: it hardly ever matches a file."""
 
 
 def is_pattern(text: str) -> bool:
