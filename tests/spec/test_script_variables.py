@@ -139,6 +139,14 @@ def test_an_export_of_a_file_that_is_not_here_is_named() -> None:
     assert inside.env == {} and "it is in an `if`" in left_out(inside)["export $(cat .env | xargs)"][0]
 
 
+@pytest.mark.parametrize(
+    "word", ['"A=x y"', "'A=x y'", '"A=x $Y"', 'A="x y"', '"A"="x y"', "A='x 'y", '"A=x "$Y']
+)
+def test_quotes_around_an_assignment_change_nothing(word: str) -> None:
+    run = read(f"Y=y\nexport {word}")
+    assert run.env == {"A": "x y"} and not left_out(run)
+
+
 def test_an_export_of_known_words_sets_them() -> None:
     assert read("A=1\nNAMES='A B=2'\nexport $NAMES").env == {"A": "1", "B": "2"}
 

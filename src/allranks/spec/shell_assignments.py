@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from allranks.spec.shell import Word, statements
+from allranks.spec.shell_parts import Part
 from allranks.spec.shell_placeholders import refuse_placeholder
 from allranks.spec.shell_values import Values, is_pattern, mark
 
@@ -23,6 +24,22 @@ def assignment(word: Word) -> tuple[str, Word, bool] | None:
         if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*\+?", text):
             return None
     return None
+
+
+def declared(word: Word) -> Word:
+    """A word of `export`, in which quotes around the whole assignment change nothing: `export "NAME=value"`."""
+    before = ""
+    if assignment(word):
+        return word
+    for number, part in enumerate(word.parts):
+        name, equals, rest = part.text.partition("=")
+        if part.kind != "text" or (equals and not re.fullmatch(r"[A-Za-z_]\w*\+?", before + name)):
+            break
+        if equals:
+            letters = [Part("text", letter, False) for letter in f"{before}{name}="]
+            return Word([*letters, Part("text", rest, part.quoted), *word.parts[number + 1 :]])
+        before += part.text
+    return word
 
 
 def array(word: Word, values: Values) -> list[str] | None:

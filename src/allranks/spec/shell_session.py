@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from allranks.spec.commands import Home, Pattern, Unknown, conda
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.shell import Statement, Word, resolved
-from allranks.spec.shell_assignments import array, assignment
+from allranks.spec.shell_assignments import array, assignment, declared
 from allranks.spec.shell_env_files import export_words
 from allranks.spec.shell_environment import activate_conda, load_modules, source
 from allranks.spec.shell_folders import change_folder, files_written, from_here, placed, stand
@@ -181,7 +181,7 @@ def is_default(session: Session, word: Word, unset: str | None) -> bool:
 def declare(session: Session, name: str, rest: list[Word], certain: bool, unset: str | None) -> None:
     """`export A=1 B`, `declare -x A=1`, `local a=1`."""
     export = name == "export" or has_option(rest, "x")
-    for word in rest:
+    for word in map(declared, rest):
         told = assignment(word)
         if has_option(rest, "i"):
             session.numbers.add(told[0] if told else word.plain)
