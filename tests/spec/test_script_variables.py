@@ -110,6 +110,14 @@ def test_an_export_of_a_whole_file_is_followed(command: str, c: str) -> None:
     assert run.env == {"A": "1", "B": "b#c", "C": c} and not left_out(run)
 
 
+def test_the_file_is_in_the_folder_of_the_last_cd(here: Path) -> None:
+    (here / "conf").mkdir()
+    (here / "conf" / ".env").write_text("A=conf\n")
+    for how in ("export $(cat .env | xargs)", "set -a; source .env; set +a"):
+        run = read(f"cd conf\n{how}\ncd ..", "A=here\n")
+        assert run.env == {"A": "conf"} and not left_out(run)
+
+
 def test_the_words_of_a_value_are_split_as_the_shell_does() -> None:
     assert read("export $(cat .env | xargs)", "A='x y'\nB=2\n").env == {"A": "x", "B": "2"}
 

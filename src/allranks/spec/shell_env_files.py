@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
 from collections.abc import Callable, Mapping
@@ -26,6 +27,7 @@ IN_ENV = "env: {NAME: its value}, for each of its variables"
 class Shell(Protocol):
     values: dict[str, str | list[str] | None]
     exported: dict[str, str]
+    folder: str | None
     left_out: list[tuple[str, str, str]]
     reads: Callable[[str], str] | None
 
@@ -126,7 +128,9 @@ def file_of(shell: Shell, word: Word) -> tuple[str, dict[str, str] | None]:
             return "", None
         splits = splits or words == ["xargs"]
         first = False
-    text = text_of(shell, path) if path else None
+    if not path.startswith(("/", "~")):
+        path = posixpath.normpath(posixpath.join(shell.folder or "", path))
+    text = text_of(shell, path)
     return path, None if text is None else variables(text, splits)
 
 
