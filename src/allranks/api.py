@@ -48,7 +48,7 @@ from allranks.runs.allocation import acquire, looking
 from allranks.runs.controller import StoppedBefore, submit
 from allranks.runs.local_inputs import script_findings
 from allranks.spec import Run as RunFile
-from allranks.spec import Typed, loads
+from allranks.spec import Typed, loads, trainer_yaml
 from allranks.spec.runfile import load
 
 __all__ = [
@@ -166,7 +166,9 @@ def read(
     """The validated run file. Raises BadInput."""
     if isinstance(source, Mapping):
         try:
-            described = loads(json.dumps(dict(source)), None, list(sets), list(accept))
+            keys = json.loads(json.dumps(dict(source)))
+            # JSON writes an emoji as two escapes, and YAML takes each for a character of its own.
+            described = loads(trainer_yaml.text(keys), None, list(sets), list(accept))
         except (TypeError, ValueError) as error:
             raise BadInput(
                 Problem(f"the run's keys are not JSON: {error}", do="texts, numbers, lists, mappings")

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import allranks
+from allranks.api import read
 from allranks.cli import main
 from allranks.core import finding_from_json
 from allranks.runs import index
@@ -103,6 +104,13 @@ def test_an_id_that_no_finding_has_is_an_error() -> None:
 def test_what_is_no_json_is_no_run() -> None:
     with pytest.raises(allranks.BadInput, match="not JSON"):
         allranks.plan({**KEYS, "name": object()})
+
+
+def test_a_mapping_may_hold_any_letter() -> None:
+    told = "\U0001f600 \x85\u2028 \\ud83d"
+    keys = {"nodes": "localhost", "train": {"command": ["train.py", told]}, "env": {"TOLD": told}}
+    described = read(keys)
+    assert described.train.command == ("train.py", told) and described.env == {"TOLD": told}
 
 
 # ---- runs ----

@@ -104,6 +104,23 @@ def test_what_is_missing_is_said_with_the_words_that_help(here: Path, capsys, wo
     assert sorted(path.name for path in here.iterdir()) == ["train.py"]
 
 
+@pytest.mark.parametrize("name", ["sub", "locked.yaml"])
+def test_what_cannot_be_read_is_no_place_to_save(here: Path, capsys, monkeypatch, name: str) -> None:
+    (here / "sub").mkdir()
+    (here / "locked.yaml").write_text("mine: 1\n")
+    reads = Path.read_bytes
+
+    def locked(path: Path) -> bytes:
+        if path.name == "locked.yaml":  # for root, no mode makes a file unreadable
+            raise PermissionError(13, "Permission denied")
+        return reads(path)
+
+    monkeypatch.setattr(Path, "read_bytes", locked)
+    assert cli.main(["plan", "--save-as", name, "--", "train.py"]) == 2
+    said = capsys.readouterr().err
+    assert f"--save-as {name}: {name} exists and cannot be read" in said and "fix  another name" in said
+
+
 def test_a_command_without_its_dashes_is_shown_with_them(here: Path, capsys) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(["run", "torchrun", "--nproc_per_node", "2", "train.py"])

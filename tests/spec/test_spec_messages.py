@@ -160,6 +160,14 @@ WHOLE = {
 }
 
 
+@pytest.mark.parametrize("count", ["0", "many", "1.5"])
+def test_a_number_of_gpus_that_cannot_be_used_is_one_problem(count: str) -> None:
+    with pytest.raises(BadInput) as error:
+        loads(f"nodes: localhost\ngpus: {count}\ntrain: {{command: [a.py]}}\n", "r.yaml")
+    (found,) = error.value.problems
+    assert found.saw == f"gpus: {count} is not a number of GPUs."
+
+
 @pytest.mark.parametrize("text", WHOLE)
 def test_what_is_said_of_whole_files(text):
     with pytest.raises(BadInput) as error:

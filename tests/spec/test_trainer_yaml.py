@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.plan import trainer
+from allranks.plan.setting import setting_of
 from allranks.spec import Typed, load_typed, loads, trainer_yaml
 from allranks.spec.problems import Problems
 from allranks.spec.tree import plain
@@ -65,6 +66,22 @@ def test_a_run_files_own_arguments_keep_the_numbers_of_yaml_1_2() -> None:
         "bf16": False,
         "lora_rank": 10,
     }
+
+
+@pytest.mark.parametrize("word", ["no", "No", "NO", "off", "n", "false", "False", "'no'", "0", ""])
+@pytest.mark.parametrize("name", ["use_cpu", "no_cuda", "use_dora", "bf16", "packing"])
+def test_a_switch_that_is_off_for_llamafactory_is_off(word: str, name: str) -> None:
+    """YAML 1.2 knows `true` and `false` alone; LLaMA-Factory reads its file by YAML 1.1."""
+    run = loads(f"nodes: localhost\ntrain: {{llamafactory: {{stage: sft, {name}: {word}}}}}\n")
+    read = setting_of(run)
+    assert not run.on_cpu and read.lora and not read.lora.dora
+    assert read.precision == "fp32" and not read.packs
+
+
+@pytest.mark.parametrize("word", ["true", "yes", "on", "1"])
+def test_a_switch_that_is_on_for_llamafactory_is_on(word: str) -> None:
+    run = loads(f"nodes: localhost\ntrain: {{llamafactory: {{stage: sft, use_cpu: {word}}}}}\n")
+    assert run.on_cpu
 
 
 @pytest.mark.parametrize(

@@ -129,7 +129,12 @@ def save_as(run: Run, name: str) -> None:
                 f"--save-as {path.name}",
             )
         )
-    if path.exists() and path.read_bytes() != run.text.encode():
+    try:
+        is_taken = path.exists() and path.read_bytes() != run.text.encode()
+    except OSError as error:
+        saw = f"--save-as {name}: {name} exists and cannot be read: {error.strerror}."
+        raise BadInput(Problem(saw, "no file is overwritten.", "another name")) from None
+    if is_taken:
         raise BadInput(Problem(f"--save-as {name}: {name} exists.", do="another name, or remove it first"))
     require_writable(path, lambda path: path.write_text(run.text, encoding="utf-8"))
     print(f"{path} written.", file=sys.stderr)

@@ -14,6 +14,7 @@ from math import prod
 from typing import Any
 
 from allranks.plan.model import CONVOLUTION, EMBEDDING, LINEAR, Model, Module
+from allranks.spec.trainer_yaml import is_on
 
 ALL_LINEAR = "all-linear"
 
@@ -94,8 +95,8 @@ def lora_of(arguments: Mapping[str, Any]) -> Lora:
         targets=targets_of(target),
         parameters=split(parameters),
         save=split(save),
-        dora=bool(arguments.get("use_dora")),
-        rslora=bool(arguments.get("use_rslora")),
+        dora=is_on(arguments.get("use_dora")),
+        rslora=is_on(arguments.get("use_rslora")),
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from allranks.plan.lora import Lora, lora_of
 from allranks.plan.vision_parts import USUAL, Freeze, freeze_of
 from allranks.spec import LOCKSTEP, Run
+from allranks.spec.trainer_yaml import is_on
 
 PAIRED = ("dpo", "rm")
 """Stages that learn from pairs: a batch holds twice as many sequences as samples."""
@@ -181,15 +182,15 @@ def setting_of(run: Run) -> Setting:
         max_steps=int(steps) if steps is not None and int(steps) > 0 else None,
         epochs=float(arguments.get("num_train_epochs") or 3.0),
         precision=_precision(arguments),
-        checkpointing=not arguments.get("disable_gradient_checkpointing", False),
-        reentrant=bool(arguments.get("use_reentrant_gc", True)),
+        checkpointing=not is_on(arguments.get("disable_gradient_checkpointing")),
+        reentrant=is_on(arguments.get("use_reentrant_gc", True)),
         reentrant_asked="use_reentrant_gc" in arguments,
         quantization_bits=int(bits) if bits else None,
         attention=str(arguments.get("flash_attn") or "auto"),
-        liger=bool(arguments.get("enable_liger_kernel")),
+        liger=is_on(arguments.get("enable_liger_kernel")),
         uses_gpu=not run.on_cpu,
         packs=_packs(arguments),
-        pure_bf16=bool(arguments.get("pure_bf16")),
+        pure_bf16=is_on(arguments.get("pure_bf16")),
         optimizer=str(arguments.get("optim") or "adamw_torch"),
         scheduler=str(arguments.get("lr_scheduler_type") or "linear"),
         known=run.train.kind == "llamafactory",
@@ -204,23 +205,23 @@ def setting_of(run: Run) -> Setting:
 
 
 def _precision(arguments: Mapping[str, Any]) -> str:
-    if arguments.get("bf16") or arguments.get("pure_bf16"):
+    if is_on(arguments.get("bf16")) or is_on(arguments.get("pure_bf16")):
         return "bf16"
-    return "fp16" if arguments.get("fp16") else "fp32"
+    return "fp16" if is_on(arguments.get("fp16")) else "fp32"
 
 
 def _packs(arguments: Mapping[str, Any]) -> bool:
     """Whether several samples share a sequence: if asked for, and by default in pre-training (LLaMA-Factory 0.9.5,
     `hparams/parser.py`)."""
     if arguments.get("packing") is None:
-        return bool(arguments.get("neat_packing")) or arguments.get("stage") == "pt"
-    return bool(arguments["packing"])
+        return is_on(arguments.get("neat_packing")) or arguments.get("stage") == "pt"
+    return is_on(arguments["packing"])
 
 
 def _eval_batch(arguments: Mapping[str, Any]) -> int:
     """transformers 5.6, `training_args.py`: `per_device_eval_batch_size` is 8 unless said; `eval_strategy` switches
     evaluation on."""
     strategy = arguments.get("eval_strategy", arguments.get("evaluation_strategy", "no"))
-    if strategy in ("no", None, False) and not arguments.get("do_eval"):
+    if strategy in ("no", None, False) and not is_on(arguments.get("do_eval")):
         return 0
     return int(arguments.get("per_device_eval_batch_size") or 8)

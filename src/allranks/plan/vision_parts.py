@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from allranks.plan.model import LINEAR, Model
+from allranks.spec.trainer_yaml import is_on
 
 
 @dataclass(frozen=True)
@@ -82,9 +83,9 @@ PARTS: Mapping[str, Parts] = {
 
 def freeze_of(arguments: Mapping[str, Any]) -> Freeze:
     return Freeze(
-        vision=bool(arguments.get("freeze_vision_tower", True)),
-        projector=bool(arguments.get("freeze_multi_modal_projector", True)),
-        language=bool(arguments.get("freeze_language_model", False)),
+        vision=is_on(arguments.get("freeze_vision_tower", True)),
+        projector=is_on(arguments.get("freeze_multi_modal_projector", True)),
+        language=is_on(arguments.get("freeze_language_model", False)),
     )
 
 

@@ -13,10 +13,10 @@ from allranks.spec.run import Run
 def compare(run: Run, reading: Reading, at: Any) -> None:
     """Warns about each number of the launcher, and about a head, that contradicts the run's nodes."""
     trained = run.cluster.training
-    sizes = {node.gpus for node in trained}
+    sizes = sorted({node.gpus for node in trained}) or [None]
     ours = {
         "nodes": len(trained),
-        "ranks": sizes.pop() if len(sizes) == 1 else None,
+        "ranks": sizes[0] if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}",
         "total": sum(node.gpus for node in trained),
     }
     for what, (value, said) in reading.counts.items():

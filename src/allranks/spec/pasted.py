@@ -20,6 +20,7 @@ from allranks.spec.commands import Command, Home, Unknown, conda, srun
 from allranks.spec.commands._counting import settle
 from allranks.spec.problems import MAX_SHOWN_PATH, Wrong, shown
 from allranks.spec.reading import Reading
+from allranks.spec.same_nodes import same_nodes
 from allranks.spec.shell_folders import placed
 from allranks.spec.shell_following import follow
 from allranks.spec.shell_session import Session
@@ -245,7 +246,9 @@ def write_back(tree: Table, train: Table, entry: Entry, command: Command, readin
         if found is None:
             put(tree, key, tree_of(value, node), entry)
             put(needed, key, tree_of(value, node), entry)
-        elif not same(found, value):
+        elif not (key == "nodes" and same_nodes(found, tree_of(value, node), reading)) and not same(
+            found, value
+        ):
             clash(reading, entry, said, f"{key}: {shown_tree(found)}")
             reading.clashes |= key == "gpus"
     if command.trainer is not None:

@@ -30,6 +30,9 @@ TOKEN = re.compile(
 """Forms by which services' access tokens are known (they are published so that scanners find them)."""
 
 WANDB_KEY = re.compile(r"[0-9a-fA-F]{40}")
+IN_ADDRESS = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
+"""A password in an address: `https://user:password@host`."""
+
 SECRET_NAME = re.compile(r"(?:KEY|TOKEN|PASSWORD)$|SECRET", re.IGNORECASE)
 
 
@@ -86,7 +89,7 @@ def shown(text: object, limit: int = MAX_SHOWN) -> str:
     text = str(text)
     if looks_like_token(text):
         return "(what looks like an access token)"
-    return printable(text, limit)
+    return printable(IN_ADDRESS.sub("://(hidden)@", text), limit)
 
 
 def looks_like_token(text: str, name: str = "") -> bool:

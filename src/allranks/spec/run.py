@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from allranks.core import BadInput, Cluster, Finding, Problem, Where
-from allranks.spec import launchers, validate
+from allranks.spec import launchers, trainer_yaml, validate
 from allranks.spec.keys import Key, declared, key
 from allranks.spec.reading import (
     GPU_COUNT,
@@ -193,7 +193,8 @@ class Run:
         Nothing else counts as asking. Nodes without a GPU may have a dead driver, or be containers without their
         devices."""
         arguments = self.train.arguments if self.train.kind == "llamafactory" else {}
-        return self.gpus.model == CPU or bool(arguments.get("use_cpu") or arguments.get("no_cuda"))
+        asks = any(trainer_yaml.is_on(arguments.get(name)) for name in ("use_cpu", "no_cuda"))
+        return self.gpus.model == CPU or asks
 
     @property
     def cpu_form(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 from collections.abc import Iterable
@@ -25,7 +26,7 @@ from allranks.spec.reading import MISSING, Reading, described
 from allranks.spec.run import KEYS, SECTIONS, Run
 from allranks.spec.sections import Container, Environment, Gpus, Launch, Network, Prepare, Save, Train
 from allranks.spec.sets import apply_sets
-from allranks.spec.tree import Scalar, Table, Tree, walk
+from allranks.spec.tree import Scalar, Sequence, Table, Tree, walk
 from allranks.spec.written import yaml_text
 
 TOP = [key.name for key in KEYS]
@@ -66,11 +67,18 @@ def read_tree(tree: Table, reading: Reading, sets: Iterable[str] = (), accept: I
 
 def refuse_tokens(tree: Table, reading: Reading) -> None:
     """No access token anywhere in the file. `env`, `secrets` and `nodes` look at theirs themselves."""
+    options = options_before(tree)
     for path, file, line, node in walk(tree):
         if not isinstance(node, Scalar) or path.startswith(("env.", "secrets.", "nodes.")):
             continue
         name = next(part for part in reversed(path.split(".")) if not part.isdigit() or "." not in path)
-        if looks_like_token(node.raw, name):
+        option, _, value = node.raw.partition("=")
+        before = options.get(path, "")
+        if (
+            looks_like_token(node.raw, name)
+            or looks_like_token(value, option)
+            or looks_like_token(node.raw, before)
+        ):
             reading.problems.add(
                 f"{shown(path)}: its value looks like an access token.",
                 "run files are shown, stored and shared; they must not contain a secret.",
@@ -78,6 +86,18 @@ def refuse_tokens(tree: Table, reading: Reading) -> None:
                 file,
                 line,
             )
+
+
+def options_before(tree: Table) -> dict[str, str]:
+    """The words of `train.command` that follow an option, by their paths, each with the option."""
+    words = pasted.at(tree, "train.command")
+    items = words.items if isinstance(words, Sequence) else []
+    pairs = enumerate(itertools.pairwise(items), 1)
+    return {
+        f"train.command.{number}": option.raw
+        for number, (option, _) in pairs
+        if isinstance(option, Scalar) and option.raw.startswith("-")
+    }
 
 
 def read_keys(tree: Table, keys: Iterable[Key], reading: Reading) -> dict[str, Any]:
@@ -125,10 +145,10 @@ def build(tree: Table, reading: Reading, accept: list[str]) -> Run | None:
     ]  # a place for anchors, as in compose files
     reading.unknown_keys(tree, "", [*TOP, *extensions], hint=top_hint)
     values = read_keys(tree, KEYS, reading)
-    if not isinstance(values.get("gpus"), int):
-        values["gpus"] = Gpus(**section(tree, "gpus", reading))
+    if isinstance(tree.get("gpus"), Scalar):  # GPU_COUNT has reported a number that cannot be used
+        values["gpus"] = Gpus(values.get("gpus", 1))
     else:
-        values["gpus"] = Gpus(values["gpus"])
+        values["gpus"] = Gpus(**section(tree, "gpus", reading))
     launch = Launch(**section(tree, "launch", reading))
     same_host = values.get("same_host", False)
     cluster, known_nodes = read_cluster(tree, reading, launch, values["gpus"], same_host)

@@ -10,40 +10,29 @@ import re
 from dataclasses import dataclass, field
 
 from allranks.spec.problems import Wrong
+from allranks.spec.shell_parts import Part, never_closed, parameter, without_braces
 from allranks.spec.shell_paths import path_of
-from allranks.spec.shell_values import HOME, NOT_GIVEN, Values, computed, mark
+from allranks.spec.shell_quotes import ansi_c, array_end
+from allranks.spec.shell_values import (
+    HOME,
+    NOT_GIVEN,
+    Values,
+    computed,
+    fields,
+    has_own_ifs,
+    mark,
+    separators,
+)
 
 OPERATORS = ("&&", "||", ";;", "|&", ";", "|", "&", "(", ")")
 REDIRECTION = re.compile(r"[0-9]*(?:&>>|&>|<<<|<<-|<<|>>|>&|<&|>\||<>|>|<)|\{[A-Za-z_]\w*\}>")
 PLACEHOLDER = re.compile(r"<[A-Za-z](?:[\w -]*\w)?(?<! [0-9])>")
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-BRACED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?])(?:\[([@*])\])?(?:(:?[-+=?])(.*))?", re.DOTALL)
-SLICE = re.compile(r"([@*]|[A-Za-z_]\w*\[[@*]\]):\s*([0-9]+)")
-"""`${@:3}`: the arguments from the third on; `${LIST[@]:3}`: the items behind the first three."""
 SPECIAL = "0123456789@*#?$!"
 BRACKETS = re.compile(r"\s*\(\s*\)\s*|\s+")  # behind the name of a function, up to its body
 OPENS = ("if", "for", "while", "until", "case", "select", "{", "(")
 CLOSES = ("fi", "done", "esac", "}", ")")
 BETWEEN = ("then", "else", "elif", "do", "in", "!", "time", ";;")
-
-
-@dataclass
-class Part:
-    """A piece of a word. `kind` is `text`, `variable` or `opaque` (a command or a sum that only a shell can do)."""
-
-    kind: str
-    text: str
-    quoted: bool
-    default: str | None = None
-    """Of `${NAME:-default}`."""
-    all: bool = False
-    """`${NAME[@]}` and `$@`: every word of a list."""
-    assigns: bool = False
-    """`${NAME:=default}`: the variable keeps the default."""
-    instead: bool = False
-    """`${NAME:+text}`: the text if the variable has a value, else nothing."""
-    start: int = 0
-    """How many words of a list are left out."""
 
 
 @dataclass
@@ -58,22 +47,35 @@ class Word:
     def expanded(self, values: Values) -> list[str]:
         """The words that a shell makes of it: none for an empty variable without quotes, nor for `"$@"` without
         arguments."""
+        return [text for parts in without_braces(self.parts) for text in Word(parts).split(values)]
+
+    def split(self, values: Values) -> list[str]:
+        """As `expanded`, of a word in which braces are text."""
         if self.is_empty_list(values):
             return []
         words: list[str] = []
         current, exists = (HOME, True) if self.is_at_home else ("", False)
         for part in self.parts[exists:]:
-            found = [part.text] if part.kind == "text" else resolved(part, values)
-            if part.kind == "text" or (part.quoted and not part.all):
-                current, exists = current + " ".join(found), True
+            if part.kind == "text" or (part.quoted and (part.joined or not part.all)):
+                found = [part.text] if part.kind == "text" else resolved(part, values)
+                current, exists = current + joiner(part, values).join(found), True
                 continue
-            pieces = found if part.quoted else [word for one in found for word in one.split()]
+            pieces = resolved(part, values) if part.quoted else split_words(part, values)
             for number, piece in enumerate(pieces):
                 if number:
                     words.append(current)
                     current = ""
                 current, exists = current + piece, True
         return [*words, current] if exists else words
+
+    def has_pattern(self, values: Values) -> bool:
+        """Whether a part without quotes has a sign that matches files."""
+        return any(
+            set(text) & set("*?[")
+            for part in self.parts
+            if not part.quoted
+            for text in ([part.text] if part.kind == "text" else split_words(part, values))
+        )
 
     def is_empty_list(self, values: Values) -> bool:
         """Whether it is `"$@"` or `"${LIST[@]}"` alone, and there is nothing in it."""
@@ -84,7 +86,7 @@ class Word:
     def value(self, values: Values) -> str:
         """As the right side of an assignment: nothing is split."""
         parts = self.parts[self.is_at_home :]
-        found = (p.text if p.kind == "text" else " ".join(resolved(p, values)) for p in parts)
+        found = (p.text if p.kind == "text" else joiner(p, values).join(resolved(p, values)) for p in parts)
         return HOME * self.is_at_home + "".join(found)
 
     @property
@@ -97,24 +99,51 @@ class Word:
 
 def resolved(part: Part, values: Values) -> list[str]:
     """The words of a variable; what nobody knows is marked."""
+    found = value_of(part, values)
+    words = replaced(part, found, values)
+    if words is not None:
+        return [" ".join(word.value(values) for word in words)]
+    if found is not None:
+        return found[part.start :]
+    if part.instead:
+        return [mark(f"${{{part.text}:+{part.default}}}")]
+    return [mark(part.text if part.kind == "opaque" else f"${part.text}")]
+
+
+def joiner(part: Part, values: Values) -> str:
+    """The text between the words of a list that becomes one text: in `"$*"` the first character of IFS."""
+    signs = separators(values) if part.joined else None
+    return " " if signs is None else signs[:1]
+
+
+def split_words(part: Part, values: Values) -> list[str]:
+    """As `resolved`, of a variable without quotes: its value is split. Of a default, what has quotes is not."""
+    words = replaced(part, value_of(part, values), values)
+    if words and has_own_ifs(values):
+        return [mark(f"${{{part.text}…}}")]
+    if words is not None:
+        return [text for word in words for text in word.split(values)]
+    return [word for one in resolved(part, values) for word in fields(one, values)]
+
+
+def value_of(part: Part, values: Values) -> list[str] | None:
     found = values.get(part.text)
     if part.kind == "opaque" and found is None:
         found = computed(part.text, values)
         found = printed(part.text, values) if found is None else found
-    if isinstance(found, str):
-        found = [found]
-    empty = found in ([], [""]) or (
-        found is not None and len(found) == 1 and bool(NOT_GIVEN.fullmatch(found[0]))
-    )
-    if part.instead:
-        if part.text in values and found is None:
-            return [mark(f"${{{part.text}:+{part.default}}}")]
-        return [""] if found is None or empty else [unquoted(part.default or "", values)]
-    if found is not None and (part.default is None or not empty):
-        return found[part.start :]
-    if part.default is not None and (part.text not in values or found is not None):
-        return [unquoted(part.default, values)]
-    return [mark(part.text if part.kind == "opaque" else f"${part.text}")]
+    return [found] if isinstance(found, str) else found
+
+
+def replaced(part: Part, found: list[str] | None, values: Values) -> list[Word] | None:
+    """What `${NAME:-default}` and `${NAME:+text}` give in place of the value; None if they give the value, or if
+    nobody knows."""
+    if part.default is None or (found is None and part.text in values):
+        return None
+    is_unset = not found or (len(found) == 1 and bool(NOT_GIVEN.fullmatch(found[0])))
+    if part.instead == (is_unset or (part.empty_counts and found == [""])):
+        return [] if part.instead else None
+    commands = statements(part.default) if part.default.strip() else []
+    return commands[0].words if commands else []
 
 
 def printed(text: str, values: Values) -> str | None:
@@ -131,12 +160,6 @@ def printed(text: str, values: Values) -> str | None:
     return path_of(
         [([one for w in each.words for one in w.expanded(values)], each.end) for each in found], values
     )
-
-
-def unquoted(text: str, values: Values) -> str:
-    """The default in `${NAME:-default}`."""
-    commands = statements(text) if text.strip() else []
-    return " ".join(word.value(values) for word in commands[0].words) if commands else ""
 
 
 @dataclass
@@ -302,22 +325,8 @@ class Lexer:
 
     def take_array(self, word: Word) -> None:
         """`NAME=( … )`: the text in brackets becomes one part, which the reader of assignments splits into words."""
-        begin, depth, quote = self.at, 0, ""
-        while self.at < len(self.text):
-            before, letter = self.text[self.at - 1], self.move(1)
-            if letter == "\\" and quote != "'":
-                self.move(1)
-            elif quote:
-                quote = "" if letter == quote else quote
-            elif letter == "#" and before in "( \t\n":
-                self.move(max(self.text.find("\n", self.at), self.at) - self.at)
-            elif letter in "'\"":
-                quote = letter
-            elif letter in "()":
-                depth += 1 if letter == "(" else -1
-                if not depth:
-                    break
-        word.parts.append(Part("array", self.text[begin + 1 : self.at - 1], False))
+        taken = self.move(array_end(self.text, self.at) - self.at)
+        word.parts.append(Part("array", taken[1:-1], False))
 
     def until(self, quote: str) -> str:
         line = self.line
@@ -357,27 +366,21 @@ class Lexer:
     def dollar(self, quoted: bool) -> Part:
         text, at = self.text, self.at
         if text.startswith("$'", at) and not quoted:
-            self.move(1)
-            return Part("text", self.until("'"), True)
+            if (decoded := ansi_c(text, at + 1)) is None:
+                raise never_closed(self.line)
+            self.move(decoded[1] - at)
+            return Part("text", decoded[0], True)
         if text.startswith("$(", at):
             return Part("opaque", self.move(self.matching(at + 1, "(", ")") - at), quoted)
         if text.startswith("${", at):
             inner = self.move(self.matching(at + 1, "{", "}") - at)[2:-1]
-            if slice_ := SLICE.fullmatch(inner):
-                name, start = slice_.group(1).partition("[")[0], int(slice_.group(2))
-                return Part("variable", name, quoted, all=True, start=start - (name in "@*" and start > 0))
-            match = BRACED.fullmatch(inner)
-            if match is None or (match.group(3) or "-").lstrip(":") not in tuple("-=+?"):
-                return Part("opaque", f"${{{inner}}}", quoted)
-            name, sign = match.group(1), (match.group(3) or "")[-1:]
-            every, default = bool(match.group(2)) or name in "@*", None if sign == "?" else match.group(4)
-            return Part("variable", name, quoted, default, every, sign == "=", sign == "+")
+            return parameter(inner, quoted)
         if match := NAME.match(text, at + 1):
             self.move(1 + len(match.group()))
             return Part("variable", match.group(), quoted)
         if at + 1 < len(text) and text[at + 1] in SPECIAL:
             name = self.move(2)[1]
-            return Part("variable", name, quoted, all=name in "@*")
+            return Part("variable", name, quoted, all=name in "@*", joined=name == "*")
         return Part("text", self.move(1), quoted)
 
     def matching(self, at: int, opening: str, closing: str) -> int:
@@ -388,12 +391,3 @@ class Lexer:
             if not depth:
                 return place + 1
         raise never_closed(self.line)
-
-
-def never_closed(line: int) -> Wrong:
-    place = f" that opens in line {line}" if line > 1 else ""
-    return Wrong(
-        f"a quote or a bracket{place} is never closed.",
-        "it is split as a shell would, without running one.",
-        'a list: ["train.py", "--name", "it\'s"]',
-    )

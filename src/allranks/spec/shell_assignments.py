@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from allranks.spec.shell import Word, statements
+from allranks.spec.shell_parts import Part
 from allranks.spec.shell_placeholders import refuse_placeholder
-from allranks.spec.shell_values import Values
+from allranks.spec.shell_values import Values, is_pattern, mark
 
 
 def assignment(word: Word) -> tuple[str, Word, bool] | None:
@@ -25,6 +26,22 @@ def assignment(word: Word) -> tuple[str, Word, bool] | None:
     return None
 
 
+def declared(word: Word) -> Word:
+    """A word of `export`, in which quotes around the whole assignment change nothing: `export "NAME=value"`."""
+    before = ""
+    if assignment(word):
+        return word
+    for number, part in enumerate(word.parts):
+        name, equals, rest = part.text.partition("=")
+        if part.kind != "text" or (equals and not re.fullmatch(r"[A-Za-z_]\w*\+?", before + name)):
+            break
+        if equals:
+            letters = [Part("text", letter, False) for letter in f"{before}{name}="]
+            return Word([*letters, Part("text", rest, part.quoted), *word.parts[number + 1 :]])
+        before += part.text
+    return word
+
+
 def array(word: Word, values: Values) -> list[str] | None:
     """The words of `( … )`; None for a single value."""
     if len(word.parts) != 1 or word.parts[0].kind != "array":
@@ -33,5 +50,7 @@ def array(word: Word, values: Values) -> list[str] | None:
     for one in statements(word.parts[0].text):
         refuse_placeholder(one)
         for item in one.words:
-            found += item.expanded(values)
+            texts = item.expanded(values)
+            matches = item.has_pattern(values)
+            found += [mark(text) if matches and is_pattern(text) else text for text in texts]
     return found

@@ -8,6 +8,7 @@ import re
 from allranks.node import conda
 from allranks.spec.commands import Unknown
 from allranks.spec.shell import Word
+from allranks.spec.shell_env_files import holds_assignments, leave_sourced
 from allranks.spec.shell_folders import Shell
 
 
@@ -58,6 +59,11 @@ def source(shell: Shell, rest: list[Word]) -> None:
     path = (
         path if path.startswith(("/", "~")) else posixpath.normpath(posixpath.join(shell.folder or "", path))
     )
+    if shell.exports_all and holds_assignments(shell, path):
+        shell.sourced = path, []  # its variables are taken, so the nodes need not have it
+        return
+    if shell.exports_all:
+        leave_sourced(shell, path)
     shell.sourced = path, [one for word in rest[1:] for one in word.expanded(shell.values)]
     if shell.activate is not None and shell.activate != path:
         shell.leave(f"source {path}", "one script can be sourced.", f"source it in {shell.activate}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+from collections.abc import Callable
 from typing import Protocol
 
 from allranks.spec.commands import Unknown
@@ -19,6 +20,10 @@ class Shell(Protocol):
     sourced: tuple[str, list[str]] | None
     conda: str | None
     modules: list[str]
+    exported: dict[str, str]
+    left_out: list[tuple[str, str, str]]
+    reads: Callable[[str], str] | None
+    exports_all: bool
 
     def known(self, word: Word) -> list[str]: ...
 

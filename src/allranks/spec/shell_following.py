@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import posixpath
 import re
 from collections.abc import Callable, Sequence
@@ -14,6 +15,7 @@ from allranks.spec.problems import Wrong, shown
 from allranks.spec.shell import Statement, statements
 from allranks.spec.shell_assignments import assignment
 from allranks.spec.shell_branches import Branches
+from allranks.spec.shell_env_files import holds_assignments, take
 from allranks.spec.shell_environment import other_schedulers
 from allranks.spec.shell_folders import from_here, placed, stand
 from allranks.spec.shell_functions import Definition, own_variables, taken_out
@@ -21,6 +23,7 @@ from allranks.spec.shell_placeholders import refuse_placeholder
 from allranks.spec.shell_session import Session, assign, follow_one, is_argument, place_arguments
 from allranks.spec.shell_training import is_beside, is_training
 from allranks.spec.shell_values import HERE, HOME, NOT_GIVEN, Values, unresolved
+from allranks.spec.shown_command import shown_command
 
 PIPES = ("|", "|&")
 PRINTING = ("tee", "grep", "cat", "ts", "sed", "less", "tail", "head", "awk")
@@ -154,7 +157,7 @@ class Follower:
             form = commands.form_of(session.program(statement))
             session.has_begun |= form is not None and form.ranks
         elif session.lost is None and (unknown := unknown_program(session, statement)):
-            said = shown(" ".join(word.plain for word in statement.words), 200)
+            said = shown(shown_command([word.plain for word in statement.words]), 200)
             session.lost = f"line {statement.line}: {shown(unknown)} in {said} is not known here."
         else:
             follow_one(session, statement, runs is True, self.branches.unset if self.certain else None)
@@ -221,6 +224,10 @@ class Follower:
             return
         session.folder, session.has_exited = inner.folder, inner.has_exited
         session.ended = session.ended or (f"{path}: {inner.ended}" if inner.ended else None)
+        if session.exports_all and holds_assignments(session, path):
+            exported = inner.exported.items()
+            take(session, {name: one for name, one in exported if session.exported.get(name) != one}, path)
+            session.left_out += inner.left_out
         for name, value in inner.values.items():
             if name not in OWN_PATH and not (arguments and is_argument(name)):
                 session.values[name] = value
@@ -270,7 +277,7 @@ def chosen(started: list[Started], end: Session) -> Session:
         if strong:
             for one in started:
                 if one not in strong:
-                    what = shown(" ".join(one[2].program(one[0])), 200)
+                    what = shown(shown_command(one[2].program(one[0])), 200)
                     end.leave(what, "one command trains.", "run it by hand, before or after the run")
             started = strong
             break
@@ -312,9 +319,11 @@ def launch(session: Session, statement: Statement) -> None:
     """Reads the training command: the variables before it, the words, the redirections, and how it ends."""
     words = list(statement.words)
     session.line = statement.line
-    while words and assignment(words[0]):
-        assign(session, words.pop(0), exported=True, certain=True)
-    session.words = [one for word in words for one in session.known(word)]
+    before = [word for word in itertools.takewhile(assignment, words)]
+    # A shell expands the words before it makes these assignments: `A=2 torchrun train.py $A` has the earlier A.
+    session.words = [one for word in words[len(before) :] for one in session.passed(word)]
+    for word in before:
+        assign(session, word, exported=True, certain=True)
     for name, value in [*session.exported.items()]:
         session.exported[name] = placed(value, session.folder)
         if needs := unresolved(session.exported[name]):

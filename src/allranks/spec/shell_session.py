@@ -12,21 +12,36 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
-from allranks.spec.commands import Home, Unknown, conda
+from allranks.spec.commands import Home, Pattern, Unknown, conda
 from allranks.spec.problems import Wrong, shown
 from allranks.spec.shell import Statement, Word, resolved
-from allranks.spec.shell_assignments import array, assignment
+from allranks.spec.shell_assignments import array, assignment, declared
+from allranks.spec.shell_env_files import export_words
 from allranks.spec.shell_environment import activate_conda, load_modules, source
 from allranks.spec.shell_folders import change_folder, files_written, from_here, placed, stand
 from allranks.spec.shell_functions import Definition, has_option
 from allranks.spec.shell_training import DECLARING, HARMLESS
-from allranks.spec.shell_values import HOME, all_unresolved, mark, readable, unresolved
+from allranks.spec.shell_values import (
+    CLOSE,
+    HOME,
+    OPEN,
+    all_unresolved,
+    is_pattern,
+    mark,
+    readable,
+    summed,
+    unresolved,
+)
+from allranks.spec.shown_command import shown_command
 
 SETS_PLACE = re.compile(
     r"MASTER_(ADDR|PORT)|(NODE_|LOCAL_|)RANK|WORLD_SIZE|N?NODES|NPROC_PER_NODE|(NUM_|N)(NODES|GPUS)|GPUS_PER_NODE|PATH"
 )
 """Variables for which no note is needed if a script exports them with the output of a command: allranks places the
 ranks itself, and the environment brings its own programs."""
+
+AS_BEFORE = re.compile(rf"{OPEN}[^{CLOSE}]*\bPATH\b[^{CLOSE}]*{CLOSE}")
+"""`$PATH` or `${PATH:+:$PATH}` in a value."""
 
 
 @dataclass
@@ -62,6 +77,10 @@ class Session:
     """The functions that the script calls."""
     steps: Iterator[int] = field(default_factory=itertools.count)
     """Counts the commands that were followed."""
+    exports_all: bool = False
+    """Whether `set -a` is on: each assignment exports."""
+    numbers: set[str] = field(default_factory=set)
+    """The variables that `declare -i` made numbers: each value assigned to them is computed."""
     has_exited: bool = False
     """Whether the script certainly ended before the present place."""
     ended: str | None = None
@@ -81,12 +100,20 @@ class Session:
 
     def leave(self, what: str, why: str, fix: str) -> None:
         if not self.is_script:
-            raise Wrong(f"the command contains {shown(what)}.", why, fix)
+            raise Wrong(f"the command contains {shown(shown_command(what))}.", why, fix)
         self.left_out.append((what, why, fix))
 
     def known(self, word: Word) -> list[str]:
         """The words that one word expands to. A word with an unknown value stays as it is written."""
         return [known(placed(text, self.folder)) for text in word.expanded(self.values)]
+
+    def passed(self, word: Word) -> list[str]:
+        """As `known`, of a word of the training command, which may match files."""
+        if not word.has_pattern(self.values):
+            return self.known(word)
+        return [
+            Pattern(text) if type(text) is str and is_pattern(text) else text for text in self.known(word)
+        ]
 
 
 def known(text: str) -> str:
@@ -131,7 +158,7 @@ def follow_one(session: Session, statement: Statement, certain: bool, unset: str
         change(session, name, plain, certain=False)
     elif not HARMLESS.fullmatch(name):
         session.leave(
-            " ".join([name, *plain]),
+            shown_command([name, *plain]),
             "it is in an `if`, a loop or a function.",
             "do it by hand, or write it into the script",
         )
@@ -140,7 +167,8 @@ def follow_one(session: Session, statement: Statement, certain: bool, unset: str
 def keep_defaults(session: Session, words: list[Word], certain: bool) -> None:
     """`: "${GPUS:=8}"` sets the variable, unless it has a value."""
     for part in (part for word in words for part in word.parts if part.assigns):
-        if session.values.get(part.text, "") in ("", []):
+        found = session.values.get(part.text, [])
+        if found == [] or (part.empty_counts and found == ""):
             session.values[part.text] = " ".join(resolved(part, session.values)) if certain else None
 
 
@@ -153,13 +181,18 @@ def is_default(session: Session, word: Word, unset: str | None) -> bool:
 def declare(session: Session, name: str, rest: list[Word], certain: bool, unset: str | None) -> None:
     """`export A=1 B`, `declare -x A=1`, `local a=1`."""
     export = name == "export" or has_option(rest, "x")
-    for word in rest:
-        if assignment(word):
+    for word in map(declared, rest):
+        told = assignment(word)
+        if has_option(rest, "i"):
+            session.numbers.add(told[0] if told else word.plain)
+        if told:
             assign(session, word, export, certain or is_default(session, word, unset))
         elif name == "local" and not word.plain.startswith("-"):
-            session.values[word.plain] = "" if certain else None
+            session.values[word.plain] = [] if certain else None
         elif export and isinstance(value := session.values.get(word.plain), str) and not unresolved(value):
             session.exported[word.plain] = value
+        elif name == "export" and any(part.kind != "text" for part in word.parts):
+            export_words(session, word, certain)
 
 
 def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> None:
@@ -189,7 +222,7 @@ def before(session: Session, name: str, rest: list[Word], plain: list[str]) -> N
         activate_conda(session, name, rest)
     elif not HARMLESS.fullmatch(name):
         session.leave(
-            " ".join([name, *plain]),
+            shown_command([name, *plain]),
             "it is not a part of the training.",
             f"do it by hand {'after' if session.has_begun else 'before'} the run",
         )
@@ -236,16 +269,54 @@ def change(session: Session, name: str, plain: list[str], certain: bool) -> None
             values.update(dict.fromkeys("123456789@*#"))
     elif name == "unset":
         for one in plain:
-            values[one] = "" if certain else None
+            values[one] = [] if certain else None
             session.exported.pop(one, None)
     elif name in ("read", "let", "mapfile", "readarray") or (name, plain[:1]) == ("printf", ["-v"]):
         values.update({re.split(r"\W", one)[0]: None for one in plain if one[:1].isalpha() or one[:1] == "_"})
-    elif name == "set" and "--" in plain:
+    elif name == "set":
+        session.exports_all = exports_all(plain, session.exports_all) if certain else session.exports_all
+    if name == "set" and "--" in plain:
         values.update(dict.fromkeys("123456789@*#"))
+
+
+def exports_all(words: list[str], now: bool) -> bool:
+    """Whether all assignments export after `set -a`, `set -ea`, `set -o allexport`, `set +a`."""
+    before = ""
+    for word in words:
+        if word[:1] not in ("-", "+") or word == "--":
+            if before[-1:] != "o" or word == "--":
+                break
+            now = before[0] == "-" if word == "allexport" else now
+        elif "a" in word:
+            now = word[0] == "-"
+        before = word
+    return now
+
+
+def leave_path(session: Session, value: str) -> None:
+    """A note about the folders that a script puts before or behind its PATH."""
+    if AS_BEFORE.sub("", value).strip(":"):
+        session.left_out[:] = [one for one in session.left_out if not one[0].startswith("PATH=")]
+        why = "the ranks have the PATH of their environment."
+        fix = "environment: {activate: a script that sets it}, or {python: its path} for a Python in it"
+        session.left_out.append((f"PATH={readable(value)}", why, fix))
+
+
+def appended_to(session: Session, name: str, value: str | list[str]) -> str | list[str] | None:
+    """The value of a variable after `NAME+=value`."""
+    before = session.values.get(name, mark("$PATH") if name == "PATH" else [])
+    if before == []:  # it is not set
+        return value
+    if isinstance(before, list) and isinstance(value, list):
+        return [*before, *value]
+    if isinstance(before, str) and isinstance(value, str):
+        return f"{before}+{value}" if name in session.numbers else before + value
+    return None
 
 
 def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
     name, right, appended = assignment(word) or ("", Word(), False)
+    exported = exported or session.exports_all or name == "PATH"
     items = array(right, session.values)
     # `PYTHONPATH=src:$PYTHONPATH`: its earlier value belongs to this machine's shell. Python takes an empty entry for
     # the folder where it starts.
@@ -259,13 +330,11 @@ def assign(session: Session, word: Word, exported: bool, certain: bool) -> None:
             (f"{name}={readable(value)}", f"{needs} is not known here.", f"env: {{{name}: its value}}")
         )
     if appended and value is not None:
-        before = session.values.get(name)
-        if isinstance(before, list) and isinstance(value, list):
-            value = [*before, *value]
-        elif isinstance(before, str) and isinstance(value, str):
-            value = before + value
-        else:
-            value = value if name not in session.values else None
+        value = appended_to(session, name, value)
+    if name == "PATH" and certain and isinstance(value, str) and unresolved(value):
+        leave_path(session, value)
+    if name in session.numbers and isinstance(value, str):
+        value = summed(value, session.values)
     session.values[name] = value if certain else None
     if not certain:
         if exported or name in session.exported:

@@ -54,6 +54,51 @@ the ranks, since the script was written for one."""
 HOME = mark("~")
 """A `~` without quotes at the beginning of a word: the home of whoever runs the shell."""
 
+PATTERN = re.compile(r"[*?]|\[[!^]?[^],]*\w-\w[^],]*\]")
+"""The signs that make a word match files. A list such as `[1,2]` stays text: it hardly ever matches a file."""
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a shell would look for files that match this word, and may find some. `--lr=[…]` and `http://x?y=1` stay
+    text, since no file has such a name."""
+    found = PATTERN.search(text)
+    before = text[: found.start()] if found else ""
+    return found is not None and not any(sign in before for sign in ("=", "://", "$", "`", "{"))
+
+
+BETWEEN_FIELDS = " \t\n"
+"""The characters that separate words if the script sets no IFS."""
+
+
+def separators(values: Values) -> str | None:
+    """The script's IFS; None if only a shell knows it."""
+    found = values.get("IFS", BETWEEN_FIELDS)
+    if found == [] or (
+        isinstance(found, str) and unresolved(found) == "$IFS"
+    ):  # `IFS=$OLD`, which kept the first one
+        return BETWEEN_FIELDS
+    return found if isinstance(found, str) and unresolved(found) is None else None
+
+
+def has_own_ifs(values: Values) -> bool:
+    return separators(values) != BETWEEN_FIELDS
+
+
+def fields(text: str, values: Values) -> list[str]:
+    """The words of a value without quotes, by the script's IFS."""
+    signs = separators(values)
+    if signs == BETWEEN_FIELDS or unresolved(text) is not None:
+        return text.split()
+    if signs is None:
+        return [text] if re.fullmatch(r"[\w./=-]*", text) else [mark("$IFS")]
+    blank = "".join(sign for sign in signs if sign in BETWEEN_FIELDS)
+    other = "".join(sign for sign in signs if sign not in BETWEEN_FIELDS)
+    blanks = f"[{re.escape(blank)}]" if blank else "(?!)"
+    one = f"{blanks}*[{re.escape(other)}]{blanks}*|" if other else ""
+    words = re.split(f"{one}{blanks}+", text.strip(blank) if blank else text)
+    return words[: len(words) - (words[-1] == "")]
+
+
 CUT = re.compile(r"([A-Za-z_][A-Za-z0-9_]*|[0-9]+)(%%|%|##|#|//|/)(.*)", re.DOTALL)
 SUM = re.compile(r"\$\((?:\((.*)\)|\s*expr\s(.*))\)", re.DOTALL)
 

@@ -19,8 +19,16 @@ PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
 MEANT = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 """Words, in lower case, that a YAML reader may take for something else than text."""
 
+FALSE = frozenset(("n", "no", "off", "f", "false"))
+"""Words, in lower case, that LLaMA-Factory's readers take for false: YAML 1.1, or argparse in a command."""
+
 WRITTEN = re.compile(r"[-+]?\.?[A-Za-z0-9_](?:[A-Za-z0-9_.+:-]*[A-Za-z0-9_.+-])?")
 """A scalar without quotes that may be copied to any place of a YAML as it is."""
+
+
+def is_on(value: Any) -> bool:
+    """Whether LLaMA-Factory takes this value of a switch for true. `no` and `off` are texts in YAML 1.2."""
+    return value.lower() not in FALSE and value != "" if isinstance(value, str) else bool(value)
 
 
 def as_written(node: Tree, source: str | None) -> str:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Container, Iterable
 
-from allranks.spec.commands import Home, Unknown
+from allranks.spec.commands import Home, Pattern, Unknown
 from allranks.spec.problems import Wrong, shown
+from allranks.spec.shell_values import is_pattern
 
 
 def refused_words(words: Iterable[object], undecided: Container[str]) -> Wrong | None:
     """One error that holds those of all these words, each variable once. None if all words are known."""
     found: dict[str, Wrong] = {}
     for word in words:
+        if isinstance(word, Pattern):
+            found.setdefault(word, pattern(word))
         if not isinstance(word, Home | Unknown):
             continue
         one = Unknown(word, "~") if isinstance(word, Home) else word
@@ -25,6 +28,14 @@ def refused_words(words: Iterable[object], undecided: Container[str]) -> Wrong |
     return first
 
 
+def pattern(word: str) -> Wrong:
+    return Wrong(
+        f"{shown(word)}: only a shell knows which files it matches.",
+        "no shell runs on the nodes: the ranks would get it as text.",
+        "the files' names, or quotes around it if the text is meant",
+    )
+
+
 def unknown(word: Unknown, undecided: Container[str]) -> Wrong:
     """The error for a word that the ranks would get as it is written. `undecided` are variables that a script sets in
     an `if`, a loop or a function."""
@@ -34,6 +45,8 @@ def unknown(word: Unknown, undecided: Container[str]) -> Wrong:
             "it is set by `read`, or in an `if`, a loop or a function.",
             f"its value: {word.needs[1:]}=… before the training command",
         )
+    if is_pattern(word.needs):  # of an array: `FILES=(data/*.json)`
+        return pattern(word)
     if re.fullmatch(r"\$[1-9][0-9]*", word.needs):
         return Wrong(
             f"{shown(word)}: {word.needs} is an argument of the script, and it is not given.",

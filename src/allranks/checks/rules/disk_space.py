@@ -26,6 +26,7 @@ from allranks.checks.context import Context, Findings, View
 from allranks.checks.fact_request import path_on_node
 from allranks.core.quantities import in_bytes
 from allranks.core.untrusted import mapping, number
+from allranks.spec.trainer_yaml import is_on
 
 NEEDS = ("storage.paths", "system.allranks_home")
 
@@ -80,7 +81,7 @@ def checkpoint_bytes(context: Context) -> int:
     trainable = number(getattr(context.plan, "trainable_parameters", None)) or 0
     total = number(getattr(context.plan, "total_parameters", None)) or 0
     weights = trainable * 4
-    if context.arguments.get("save_only_model") or saves_at_the_end_alone(context):
+    if is_on(context.arguments.get("save_only_model")) or saves_at_the_end_alone(context):
         return int(weights)
     if trainable == total:  # a whole model beside its training's state is saved in 16 bits
         weights = total * 2

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from allranks.checks import gpus, versions
 from allranks.checks.context import Context, Findings, on_gpus
+from allranks.spec.trainer_yaml import is_on
 
 NEEDS = ("gpus.list",)
 applies = on_gpus
@@ -31,7 +32,7 @@ EMULATES = (2, 3)
 
 
 def check(context: Context) -> Findings:
-    if not context.arguments.get("bf16"):
+    if not is_on(context.arguments.get("bf16")):
         return
     for gpu in context.used_gpus:
         capability = gpus.architecture(gpu.model, gpu.get("architecture"))

@@ -12,9 +12,21 @@ import posixpath
 from functools import lru_cache
 
 from allranks.spec.commands import llamafactory, python
-from allranks.spec.commands._command import Command, Form, Home, Note, Unknown, no_script, take_variables
+from allranks.spec.commands._command import Command, Form, Note, no_script, take_variables
+from allranks.spec.commands._words import Home, Pattern, Unknown
 
-__all__ = ["Command", "Form", "Home", "Note", "Unknown", "forms", "no_script", "reduce", "take_variables"]
+__all__ = [
+    "Command",
+    "Form",
+    "Home",
+    "Note",
+    "Pattern",
+    "Unknown",
+    "forms",
+    "no_script",
+    "reduce",
+    "take_variables",
+]
 
 SHARED = ("python",)
 MOST = 12

@@ -10,36 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from allranks.core import NOTE, WARN, BadInput
+from allranks.spec.commands._words import Unknown, str_like
 from allranks.spec.problems import Wrong, nearest, shown
+from allranks.spec.shown_command import shown_command
 
 OWN = "allranks does it itself"
 ASSIGNED = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=[\s\S]*")
-
-
-class Home(str):
-    """A path that begins with `~` without quotes. Paths that allranks reads may be there; what the ranks get may not:
-    no shell runs on the nodes."""
-
-    __slots__ = ()
-
-
-class Unknown(str):
-    """A word as it is written, with a variable that allranks cannot resolve. That is acceptable in an option that is
-    left out, but an error in anything that the ranks would get. `needs` names the variable, `every` all of them."""
-
-    __slots__ = ("every", "needs")
-
-    def __new__(cls, text: str, *needs: str) -> Unknown:
-        word = super().__new__(cls, text)
-        word.needs, word.every = needs[0], needs
-        return word
-
-
-def known(word: str) -> str:
-    """The word. Raises LookupError, with the word, if only a shell knows it."""
-    if isinstance(word, Unknown):
-        raise LookupError(word)
-    return word
 
 
 @dataclass(frozen=True)
@@ -155,7 +131,7 @@ class Command:
         self.notes.append(Note(id, verdict, saw, why, fix))
 
     def left_out(self, what: str, why: str, fix: str = "") -> None:
-        self.note("shell-left-out", NOTE, f"{shown(what)} is left out.", why, fix)
+        self.note("shell-left-out", NOTE, f"{shown(shown_command(what))} is left out.", why, fix)
 
 
 @dataclass(frozen=True)
@@ -345,11 +321,6 @@ def take_variables(command: Command) -> None:
         word = command.words.pop(0)
         name, _, value = word.partition("=")
         command.variable(name, str_like(word, value))
-
-
-def str_like(word: str, text: str) -> str:
-    """A piece of a word that is not known is not known either."""
-    return Unknown(text, *word.every) if isinstance(word, Unknown) and "$" in text else text
 
 
 def hosts(text: str) -> list[tuple[str, int | None]]:

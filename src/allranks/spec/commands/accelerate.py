@@ -19,11 +19,11 @@ from allranks.spec.commands._command import (
     each,
     hostfile,
     key,
-    known,
     own,
     port_or_any,
     refused,
 )
+from allranks.spec.commands._words import known
 from allranks.spec.commands.torchrun import head, restarts
 from allranks.spec.problems import Problems, Wrong, shown
 from allranks.spec.tree import plain

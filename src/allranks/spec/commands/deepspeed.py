@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
+from allranks.core import BadInput
 from allranks.spec.commands._command import (
     MODULE,
     NOT_PYTHON,
@@ -17,10 +20,14 @@ from allranks.spec.commands._command import (
     local_rank_note,
     own,
     port,
+    put_hosts,
     refused,
 )
 from allranks.spec.commands.torchrun import head
-from allranks.spec.problems import Wrong, shown
+from allranks.spec.drafts import Draft
+from allranks.spec.hostfile import read_hostfile
+from allranks.spec.problems import Problems, Wrong, shown
+from allranks.spec.reading import Reading
 
 ENGINES = {
     "pdsh": "pdsh",
@@ -33,9 +40,18 @@ ENGINES = {
 """Its `--launcher`, and the launcher of a run file that does the same."""
 
 
-def included(command: Command, value: str, said: str) -> None:
+def later(name: str) -> Option:
+    """An option that counts once the others are known. The command keeps its value and its text."""
+
+    def act(command: Command, value: str, said: str) -> None:
+        command.said[name], command.said[f"{name} option"] = value, said
+
+    return Option(1, act)
+
+
+def included(command: Command, value: str, said: str, listed: Mapping[str, Draft]) -> None:
     """`worker-0@worker-1:0,2`: machines, and which of their GPUs. One choice for all of them can be made by
-    CUDA_VISIBLE_DEVICES; the others have to be written down."""
+    CUDA_VISIBLE_DEVICES; the others have to be written down. `listed` are the machines of the hostfile."""
     choices: dict[str, str] = {}
     for part in value.split("@"):
         name, _, slots = part.strip().partition(":")
@@ -52,7 +68,47 @@ def included(command: Command, value: str, said: str) -> None:
             raise Wrong(f"{shown(said)}: {shown(slots)} are not GPUs.", do="such as localhost:0,1")
         command.variable("CUDA_VISIBLE_DEVICES", slots, said)
         command.count("ranks", str(len(slots.split(","))), said)
-    command.put("nodes", "localhost" if list(choices) == ["localhost"] else list(choices), said)
+    if missing := [name for name in choices if listed and name not in listed]:
+        raise Wrong(
+            f"{shown(said)}: {shown(missing[0])} is not in {shown(command.said['hostfile'])}.",
+            "DeepSpeed chooses among the machines of its hostfile.",
+            f"--include with machines of it, such as {shown(next(iter(listed)))}",
+        )
+    gpus = {name: None if slots or name not in listed else listed[name].gpus for name in choices}
+    put_hosts(command, list(gpus.items()), said)
+
+
+def limited(command: Command, listed: Mapping[str, Draft], said: str) -> None:
+    """`--num_nodes` takes the first machines of the hostfile, and `--num_gpus` counts for each, whatever its slots
+    are."""
+    ranks, machines = command.number("ranks"), command.number("nodes") or len(listed)
+    if not listed or (ranks is None and machines >= len(listed)):
+        hostfile(command, command.said["hostfile"], said)
+        return
+    nodes = [as_node(name, one, ranks) for name, one in list(listed.items())[:machines]]
+    command.put("nodes", nodes, said)
+
+
+def as_node(name: str, draft: Draft, ranks: int | None) -> str | dict[str, Any]:
+    """A line of a hostfile as an item of `nodes`. Without `ranks` its slots stay."""
+    keys = {
+        "gpus": None if ranks else draft.gpus,
+        "interface": draft.interface,
+        "user": draft.user,
+        "env": dict(draft.env) or None,
+    }
+    given = {key: value for key, value in keys.items() if value}
+    return {"name": name, **given} if given else name
+
+
+def machines_of(command: Command, path: str) -> dict[str, Draft]:
+    """The machines of the hostfile, as far as it can be read here; the reading of `nodes` reports what is wrong."""
+    reading = Reading(path, Problems())
+    try:
+        found = read_hostfile(command.reads(command.here(path)), path, reading)
+    except BadInput:
+        return {}
+    return {} if reading.problems.found else {one.name: one for one in found}
 
 
 def engine(command: Command, value: str, said: str) -> None:
@@ -64,8 +120,8 @@ def engine(command: Command, value: str, said: str) -> None:
 
 EXCLUDED = refused("a run file lists the nodes that train.", "nodes without them", takes=1)
 OPTIONS = {
-    **each("H hostfile", Option(1, hostfile)),
-    **each("i include", Option(1, included)),
+    **each("H hostfile", later("hostfile")),
+    **each("i include", later("include")),
     **each("e exclude", EXCLUDED),
     "num-nodes": count("nodes"),
     **each("num-gpus num-accelerators", count("ranks")),
@@ -88,6 +144,12 @@ OPTIONS = {
 
 def read(command: Command) -> None:
     local_rank_note(command, "deepspeed")
+    path, chosen = command.said.get("hostfile"), command.said.get("include")
+    listed = machines_of(command, path) if path else {}
+    if chosen is not None:
+        included(command, chosen, command.said["include option"], listed)
+    elif path is not None:
+        limited(command, listed, command.said["hostfile option"])
 
 
 FORM = Form(

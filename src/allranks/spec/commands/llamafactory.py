@@ -11,7 +11,8 @@ import re
 from typing import Any
 
 from allranks.core import NOTE
-from allranks.spec.commands._command import Command, Form, Home, Unknown, no_training
+from allranks.spec.commands._command import Command, Form, no_training
+from allranks.spec.commands._words import Home, Pattern, Unknown
 from allranks.spec.problems import Wrong, shown
 
 SCRIPTS = ("train.py", "train_bash.py", "launcher.py")
@@ -54,8 +55,8 @@ def arguments(words: list[str]) -> dict[str, Any]:
         values = [value] if equals else []
         while not equals and rest and not re.match(r"--[A-Za-z]", rest[0]):
             values.append(rest.pop(0))
-        if any(isinstance(one, Unknown) for one in (word, *values)):
-            raise LookupError(*(one for one in (word, *values, *rest) if isinstance(one, Unknown)))
+        if any(isinstance(one, Pattern | Unknown) for one in (word, *values)):
+            raise LookupError(*(one for one in (word, *values, *rest) if isinstance(one, Pattern | Unknown)))
         for one in values:
             if isinstance(one, Home):
                 raise LookupError(Unknown(one, "~"))

@@ -8,7 +8,6 @@ from allranks.spec.commands._command import (
     Command,
     Form,
     Option,
-    Unknown,
     count,
     each,
     hostfile,
@@ -18,6 +17,7 @@ from allranks.spec.commands._command import (
     put_hosts,
     refused,
 )
+from allranks.spec.commands._words import Unknown
 from allranks.spec.problems import Wrong
 
 

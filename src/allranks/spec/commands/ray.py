@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from allranks.core import NOTE
-from allranks.spec.commands._command import Command, Form, Option, Unknown, each, key, own, refused
+from allranks.spec.commands._command import Command, Form, Option, each, key, own, refused
+from allranks.spec.commands._words import Unknown
 from allranks.spec.problems import Wrong, shown
 
 

@@ -10,14 +10,13 @@ from allranks.spec.commands._command import (
     Command,
     Form,
     Option,
-    Unknown,
     count,
     each,
     key,
     own,
     refused,
-    str_like,
 )
+from allranks.spec.commands._words import Unknown, str_like
 from allranks.spec.names import expanded
 from allranks.spec.problems import Wrong, nearest
 

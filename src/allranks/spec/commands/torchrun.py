@@ -8,7 +8,6 @@ from allranks.spec.commands._command import (
     Command,
     Form,
     Option,
-    Unknown,
     count,
     each,
     key,
@@ -18,6 +17,7 @@ from allranks.spec.commands._command import (
     port_or_any,
     whole,
 )
+from allranks.spec.commands._words import Unknown
 
 
 def nodes(command: Command, value: str, said: str) -> None:
