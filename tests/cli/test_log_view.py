@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,7 +15,10 @@ from allranks import cli
 from allranks.cli.log_view import Lines, fold_lines, read_file
 from allranks.cli.run_verbs import journal
 from allranks.cli.verbs.stop import describe
+from allranks.core import Node
 from allranks.node.paths import RunDirectory
+from allranks.runs import index
+from allranks.transport import Nodes, Unreachable
 
 RUN = "a-run-1121-abcd"
 
@@ -119,6 +125,104 @@ def test_a_rank_s_log_comes_with_the_journal_and_is_no_part_of_it() -> None:
 def test_following_ends_with_the_run(a_run: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["logs", a_run, "-f", "--rank", "0"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].endswith("last")
+
+
+@pytest.mark.parametrize(("tail", "shown"), [("1", ["last"]), ("2", ["100%", "last"])])
+def test_text_after_the_last_line_break_is_one_of_the_last_lines(
+    a_run: str, tail: str, shown: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["logs", a_run, "--rank", "0", "--tail", tail]) == 0
+    assert [line.split(" ", 2)[2] for line in capsys.readouterr().out.splitlines()] == shown
+
+
+class Machine:
+    """A node with one log. It falls silent at once if `down`, or after its first line if `cut`."""
+
+    def __init__(self, node: str, state: str, down: bool, cut: bool) -> None:
+        self.node, self.state, self.down, self.cut = node, state, down, cut
+        self.asked: list[str] = []
+        self.path = f"nodes/{node}/logs/rank-{node[1:]}.log"
+
+    async def call(self, *words: str) -> dict[str, Any]:
+        self.asked.append(words[1])
+        if self.down:
+            raise Unreachable(self.node, "no-route", "no route to host")
+        if words[1] == "listing":
+            return {"files": [{"path": self.path, "size_bytes": 4}]}
+        if words[1] == "status":
+            return {"state": self.state}
+        if self.cut:
+            raise Unreachable(self.node, "silent", "the connection was lost")
+        return {"text": "one\n", "offset": 0, "next_offset": 4, "size_bytes": 4}
+
+    async def follow(self, *_: str) -> AsyncIterator[dict[str, Any]]:
+        yield {"path": self.path, "text": "one\n"}
+        await asyncio.sleep(0)
+        if self.cut:
+            raise Unreachable(self.node, "silent", "the connection was lost")
+        yield {"path": self.path, "text": "two\n"}
+
+
+@pytest.fixture
+def machines(monkeypatch: pytest.MonkeyPatch):
+    """`machines("n0", "n1", down="n1")`: a run on these nodes."""
+
+    def made(*names: str, down: str = "", cut: str = "", state: str = "succeeded") -> dict[str, Machine]:
+        there = {name: Machine(name, state, name == down, name == cut) for name in names}
+        nodes = Nodes(there, {name: Node(name, name, rank) for rank, name in enumerate(names)})  # type: ignore[arg-type]
+
+        @contextlib.asynccontextmanager
+        async def connected(_: str) -> AsyncIterator[Nodes]:
+            yield nodes
+
+        async def find(_: str | None) -> str:
+            return RUN
+
+        monkeypatch.setattr(index, "connected", connected)
+        monkeypatch.setattr(index, "find", find)
+        return there
+
+    return made
+
+
+@pytest.mark.parametrize("words", [[], ["--tail", "1"], ["-f"], ["--rank", "0"]])
+def test_a_node_that_is_down_hides_no_other_log(machines, words: list[str], capsys) -> None:
+    machines("n0", "n1", "n2", down="n1")
+    assert cli.main(["logs", RUN, *words]) == 3
+    said = capsys.readouterr()
+    assert "(n0, 0) one" in said.out.splitlines()
+    assert said.err == "n1: its logs are missing or not whole: no route to host\n"
+
+
+def test_a_rank_of_a_missing_node_is_not_called_unknown(machines, capsys) -> None:
+    machines("n0", "n1", down="n1")
+    assert cli.main(["logs", RUN, "--rank", "1"]) == 3
+    assert "n1: its logs are missing" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["-f"]])
+def test_a_node_that_falls_silent_does_not_end_the_others(machines, words: list[str], capsys) -> None:
+    machines("n0", "n1", cut="n0")
+    assert cli.main(["logs", RUN, *words]) == 3
+    said = capsys.readouterr()
+    assert said.out.splitlines()[-1] == f"(n1, 1) {'two' if words else 'one'}"
+    assert said.err == "n0: its logs are missing or not whole: the connection was lost\n"
+
+
+def test_only_the_wanted_node_is_asked(machines, capsys) -> None:
+    there = machines("n0", "n1", down="n1")
+    assert cli.main(["logs", RUN, "--node", "n0"]) == 0
+    assert capsys.readouterr().out == "(n0, 0) one\n" and there["n1"].asked == []
+    assert cli.main(["logs", RUN, "--node", "n1"]) == 3, "its own error"
+    assert "no route to host" in capsys.readouterr().err
+
+
+def test_logs_that_end_before_their_run_are_said_to_be_cut_off(machines, capsys) -> None:
+    """A local program that follows them ends without a word if it is killed."""
+    machines("n0", state="running")
+    assert cli.main(["logs", RUN, "-f"]) == 3
+    said = capsys.readouterr()
+    assert said.out == "(n0, 0) one\n(n0, 0) two\n" and "goes on, but its logs cannot be followed" in said.err
 
 
 @pytest.mark.parametrize("words", [["--rank", "9"], ["--node", "nobody"], ["-f", "--json"]])

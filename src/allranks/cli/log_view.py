@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from allranks.cli.common import print_json
-from allranks.core import BadInput, Problem
+from allranks.cli.run_verbs import FINAL, status_or_nothing
+from allranks.core import AllranksError, BadInput, CouldNotTell, Node, Problem
 from allranks.core.log_noise import Noise, shown
 from allranks.core.text import fold, plural, spans, spelt_out
 from allranks.runs import index
@@ -23,6 +24,16 @@ TAIL_BYTES = 64 << 10
 
 Wanted = dict[str, dict[str, int]]
 """Node → path → size in bytes, for each of its logs."""
+
+
+class Missing(set[str]):
+    """The nodes whose logs are not shown, or not to their end."""
+
+    def note(self, node: str, error: AllranksError) -> None:
+        if node not in self:
+            self.add(node)
+            text = str(error).removeprefix(f"{node}: ")
+            print(spelt_out(f"{node}: its logs are missing or not whole: {text}"), file=sys.stderr)
 
 
 @dataclass
@@ -70,13 +81,14 @@ def logs_command(options: argparse.Namespace) -> int:
         )
     pattern = pattern_of(options.grep)
     found: list[tuple[str, int | None, str]] = []
+    missing = Missing()
 
     def keep(node: str, rank: int | None, text: str) -> None:
         found.append((node, rank, text))
 
     try:
         lines = Lines(keep if options.json or options.fold else print_line, pattern, options.noise)
-        run_id = asyncio.run(show(options, lines))
+        run_id = asyncio.run(show(options, lines, missing))
     except KeyboardInterrupt:
         return 0
     if options.json:
@@ -86,7 +98,7 @@ def logs_command(options: argparse.Namespace) -> int:
     if lines.hidden and not options.json:
         said = f"{plural(lines.hidden, 'line')} of a kind that healthy runs print: hidden; --noise shows them"
         print(said, file=sys.stderr)
-    return 0
+    return CouldNotTell.exit_code if missing else 0
 
 
 def pattern_of(text: str | None) -> re.Pattern[str] | None:
@@ -120,19 +132,37 @@ def print_line(node: str, rank: int | None, text: str) -> None:
     print(f"({node}, {'torchrun' if rank is None else rank}) {text}", flush=True)
 
 
-async def show(options: argparse.Namespace, lines: Lines) -> str:
+async def show(options: argparse.Namespace, lines: Lines, missing: Missing) -> str:
+    """Prints what can be read. A node that cannot be asked is in `missing`; if it is the only one, its error is
+    raised."""
     run_id = await index.find(options.run)
     async with index.connected(run_id) as nodes:
-        wanted = {name: await logs_of(nodes[name], name, run_id) for name in nodes.programs}
+        wanted = await wanted_logs(nodes, run_id, options.node, missing)
         require_node(
             options.node, run_id, {*nodes.programs, *(node_of(p) for w in wanted.values() for p in w)}
         )
         if options.follow:
-            await follow(nodes, wanted, run_id, options, lines)
+            await follow(nodes, wanted, run_id, options, lines, missing)
         else:
-            await read(nodes, wanted, run_id, options, lines)
+            await read(nodes, wanted, run_id, options, lines, missing)
     lines.end()
     return run_id
+
+
+async def wanted_logs(nodes: Nodes, run_id: str, names: Sequence[str], missing: Missing) -> Wanted:
+    """The logs of the nodes `names`, or of all. The other nodes are not asked: one of them may be down."""
+    asked = [name for name in nodes.programs if not names or name in names or name == index.HERE.name]
+
+    async def listed(node: Node, program: NodeProgram) -> dict[str, int] | None:
+        return await logs_of(program, node.name, run_id) if node.name in asked else None
+
+    outcomes = await nodes.each(listed)
+    failed = {one.node.name: one.error for one in outcomes if one.error is not None}
+    for name, error in failed.items():
+        if len(asked) == 1:
+            raise error
+        missing.note(name, error)
+    return {one.node.name: one.answer for one in outcomes if one.answer is not None}
 
 
 def require_node(asked: Iterable[str], run_id: str, known: set[str]) -> None:
@@ -162,27 +192,36 @@ def is_asked_for(path: str, options: argparse.Namespace) -> bool:
     )
 
 
-async def read(nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Namespace, lines: Lines) -> None:
-    """Reads everything that the logs contain now. Raises BadInput for a requested rank that has no log."""
+async def read(
+    nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Namespace, lines: Lines, missing: Missing
+) -> None:
+    """Reads everything that the logs contain now. Raises BadInput for a requested rank that has no log, unless its
+    log may be on a missing node."""
     seen: set[int | None] = set()
     for name, logs in wanted.items():
-        for path, size in logs.items():
-            if is_asked_for(path, options):
-                seen.add(rank_of(path))
+        paths = [path for path in logs if is_asked_for(path, options)]
+        seen |= {rank_of(path) for path in paths}
+        try:
+            for path in paths:
                 if options.tail:
-                    await read_tail(nodes[name], run_id, path, size, options.tail, lines)
+                    await read_tail(nodes[name], run_id, path, logs[path], options.tail, lines, whole=True)
                 else:
-                    await read_file(nodes[name], run_id, path, range(size), lines)
+                    await read_file(nodes[name], run_id, path, range(logs[path]), lines)
                 lines.end()
-    missing = sorted(set(options.rank) - seen)
-    if missing:
+        except AllranksError as error:
+            lines.end()
+            missing.note(name, error)
+    unknown = sorted(set(options.rank) - seen)
+    if unknown and not missing:
         do = f"allranks logs {run_id} shows all"
-        raise BadInput(Problem(f"rank {rank} of {run_id} has no log here", do=do) for rank in missing)
+        raise BadInput(Problem(f"rank {rank} of {run_id} has no log here", do=do) for rank in unknown)
 
 
-async def read_tail(program: NodeProgram, run_id: str, path: str, size: int, most: int, lines: Lines) -> int:
+async def read_tail(
+    program: NodeProgram, run_id: str, path: str, size: int, most: int, lines: Lines, whole: bool = False
+) -> int:
     """Prints the last `most` lines that pass the filters of `lines`, and returns the byte after them. It reads back
-    as far as necessary."""
+    as far as necessary. `whole`: text after the last line break is a line, since nothing is read after it."""
     back = min(size, max(TAIL_BYTES, most * 200))
     while True:
         kept: deque[tuple[str, int | None, str]] = deque(maxlen=most)
@@ -195,6 +234,8 @@ async def read_tail(program: NodeProgram, run_id: str, path: str, size: int, mos
 
         last = Lines(keep, lines.pattern, lines.noise)
         end = await read_file(program, run_id, path, range(size - back, size), last)
+        if whole:
+            last.end()
         # The first line may be incomplete. It does not count, and is not printed unless the whole file was read.
         if back >= size or amount > most:
             break
@@ -220,11 +261,18 @@ async def read_file(program: NodeProgram, run_id: str, path: str, wanted: range,
 
 
 async def follow(
-    nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Namespace, lines: Lines
+    nodes: Nodes, wanted: Wanted, run_id: str, options: argparse.Namespace, lines: Lines, missing: Missing
 ) -> None:
-    """Prints the lines of all logs of all nodes as they come, until the run has ended."""
+    """Prints the lines of all logs of all nodes as they come, until the run has ended. A node that falls silent does
+    not end the others' lines."""
 
     async def one(name: str, logs: dict[str, int]) -> None:
+        try:
+            await lines_of(name, logs)
+        except AllranksError as error:
+            missing.note(name, error)
+
+    async def lines_of(name: str, logs: dict[str, int]) -> None:
         words = [f"nodes/{'*' if name == index.HERE.name else name}/logs/*.log"]
         for path, size in logs.items() if options.tail else ():
             if is_asked_for(path, options):
@@ -235,6 +283,18 @@ async def follow(
                 lines.add(str(piece["path"]), str(piece.get("text", "")))
 
     await asyncio.gather(*(one(name, logs) for name, logs in wanted.items()))
+    head = next(iter(nodes.programs))
+    if head in wanted and head not in missing:
+        await require_end(nodes[head], run_id)
+
+
+async def require_end(head: NodeProgram, run_id: str) -> None:
+    """Raises CouldNotTell if the lines have ended and the run has not: the program that read them on this machine was
+    killed. The state is None if this machine has only a part of the run."""
+    state = (await status_or_nothing(head, run_id)).get("state")
+    if state is not None and state not in FINAL:
+        said = f"{run_id} goes on, but its logs cannot be followed any longer"
+        raise CouldNotTell(f"{said}.\n  fix  allranks logs {run_id} -f")
 
 
 def node_of(path: str) -> str:
