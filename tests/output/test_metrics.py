@@ -184,3 +184,47 @@ def test_runs_that_have_ended_are_forgotten_after_their_last_state_was_collected
         metrics_verb.forget(runs, tasks, ended_at, now)
         assert list(runs) == list(tasks) == left
     assert cancelled == [True] and list(ended_at) == ["a"], "it is not followed again"
+
+
+class SlowHead:
+    """A head that sends its journal of four steps piece by piece, and then stays silent."""
+
+    def __init__(self, pause: float) -> None:
+        self.pause = pause
+        beats = [
+            {"at": float(n), "kind": "beat", "node": "a", "rank": 0, "data": {"phase": "training", "step": n}}
+            for n in range(1, 5)
+        ]
+        self.lines = [json.dumps(beat) + "\n" for beat in beats]
+
+    async def call(self, *words: str) -> dict[str, Any]:
+        assert words == ("read", "chunk", "r-1", "keeper/journal.jsonl", "0", "0")
+        return {"size_bytes": sum(map(len, self.lines))}
+
+    async def follow(self, *_: str) -> AsyncIterator[dict[str, str]]:
+        for line in self.lines:
+            await asyncio.sleep(self.pause)
+            yield {"text": line}
+        await asyncio.sleep(3600)
+
+
+@pytest.mark.parametrize(("limit", "reached"), [(20.0, True), (0.8, False)])
+def test_one_look_waits_for_the_whole_journal(
+    limit: float, reached: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It printed the step that had come one second after the first event."""
+
+    @contextlib.asynccontextmanager
+    async def connected(_: str) -> AsyncIterator[SlowHead]:
+        yield SlowHead(0.5)
+
+    async def wanted(_: list[str]) -> list[tuple[str, str]]:
+        return [("r-1", "night")]
+
+    monkeypatch.setattr(metrics_verb.index, "connected_head", connected)
+    monkeypatch.setattr(metrics_verb, "wanted", wanted)
+    monkeypatch.setattr(metrics_verb, "ONCE_SECONDS", limit)
+    runs: dict[str, Followed] = {}
+    asyncio.run(metrics_verb.follow([], runs, True, 0.0, lambda: None))
+    assert runs["r-1"].reached is reached
+    assert (runs["r-1"].run.step == 4) is reached

@@ -12,12 +12,14 @@ from collections.abc import Callable
 from prometheus_client import CollectorRegistry, start_http_server, write_to_textfile
 from prometheus_client.openmetrics.exposition import generate_latest
 
-from allranks.cli.run_verbs import FINAL, journal
+from allranks.cli.run_verbs import FINAL, JOURNAL, journal
 from allranks.core import AllranksError, BadInput, Problem
 from allranks.core.text import spelt_out
+from allranks.core.untrusted import integer
 from allranks.output import otlp
 from allranks.output.metrics import Followed, RunCollector
 from allranks.runs import index
+from allranks.transport import NodeProgram, ProgramFailed
 
 AGAIN_SECONDS = 5.0
 """The wait after the connection to a head has ended."""
@@ -125,13 +127,18 @@ def forget(
 
 
 async def caught_up(runs: dict[str, Followed], tasks: dict[str, asyncio.Task[None]]) -> None:
-    """Waits until every head has answered or failed to, and has had a second to send its journal."""
+    """Waits until every journal was read as far as it went at the beginning. A run for which that takes too long counts
+    as not reached: its values are of an earlier time."""
     clock = asyncio.get_running_loop().time
     end = clock() + ONCE_SECONDS
-    while clock() < end and not all(one.reached or tasks[one.id].done() for one in runs.values()):
+    while clock() < end and not all(one.caught_up or tasks[one.id].done() for one in runs.values()):
         await asyncio.sleep(0.1)
-    if not all(task.done() for task in tasks.values()):
-        await asyncio.sleep(1.0)
+    late = [one for one in runs.values() if not (one.caught_up or tasks[one.id].done())]
+    for one in late:
+        tasks[one.id].cancel()
+    await asyncio.gather(*(tasks[one.id] for one in late), return_exceptions=True)
+    for one in late:
+        one.reached = False
 
 
 def write(path: str, registry: CollectorRegistry) -> None:
@@ -152,6 +159,14 @@ async def wanted(names: list[str]) -> list[tuple[str, str]]:
     return [(str(entry["id"]), str(entry.get("name") or "")) for entry in known]
 
 
+async def journal_bytes(head: NodeProgram, run_id: str) -> int:
+    """The size of a run's journal now; 0 if the run has none yet."""
+    try:
+        return integer((await head.call("read", "chunk", run_id, JOURNAL, "0", "0")).get("size_bytes")) or 0
+    except ProgramFailed:
+        return 0
+
+
 async def one_run(followed: Followed, once: bool, say: Callable[[str], None] = complain) -> None:
     """Reads the run's journal to its end. If the connection breaks before the end, `run_reached` is 0 until it is
     back."""
@@ -160,7 +175,10 @@ async def one_run(followed: Followed, once: bool, say: Callable[[str], None] = c
         try:
             async with index.connected_head(followed.id) as head:
                 followed.begin_again()
-                async for event in journal(head, followed.id):
+                if once:
+                    followed.left_bytes = await journal_bytes(head, followed.id)
+                    followed.reached = True
+                async for event in journal(head, followed.id, read=followed.read):
                     followed.reached = True
                     followed.add(event)
                 if (

@@ -234,10 +234,15 @@ async def status_or_nothing(head: NodeProgram, run_id: str) -> dict[str, Any]:
 
 
 async def journal(
-    head: NodeProgram, run_id: str, log: str = "", add_log: Callable[[str], None] | None = None
+    head: NodeProgram,
+    run_id: str,
+    log: str = "",
+    add_log: Callable[[str], None] | None = None,
+    read: Callable[[int], None] | None = None,
 ) -> AsyncIterator[Event]:
     """The events of a run's journal from the beginning, each once, until the run has ended. The end of the file
-    `log`, and all text that is added to it, goes to `add_log`."""
+    `log`, and all text that is added to it, goes to `add_log`. `read` is called with the size of each piece of the
+    journal, in bytes, after its events."""
     rest = ""
     words = [log, "--from", log, str(-LOG_BYTES)] if log and add_log is not None else []
     async for piece in head.follow(run_id, JOURNAL, *words):
@@ -246,9 +251,12 @@ async def journal(
             continue
         if piece.get("unwritten"):
             yield unwritten(str(piece["unwritten"]))
-        *lines, rest = (rest + str(piece.get("text", ""))).split("\n")
+        told = str(piece.get("text", ""))
+        *lines, rest = (rest + told).split("\n")
         for event in parsed(lines):
             yield event
+        if read is not None:
+            read(len(told.encode("utf-8", "replace")))
 
 
 def unwritten(why: str) -> Event:

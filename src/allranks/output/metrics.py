@@ -29,11 +29,13 @@ SEVERITIES = {NOTE: "note", WARN: "warning", BLOCK: "error", UNKNOWN: "unknown"}
 
 @dataclass
 class Followed:
-    """One run, from its journal so far. `reached` says whether its head answers now."""
+    """One run, from its journal so far. `reached` says whether its head answers now. `left_bytes` of the journal, as it
+    was when the reading began, are not read yet; None if its size is not known."""
 
     id: str
     name: str = ""
     reached: bool = False
+    left_bytes: int | None = None
     run: RunState = field(default_factory=RunState)
     severities: Counter[str] = field(default_factory=Counter)
     saves: int = 0
@@ -57,6 +59,16 @@ class Followed:
             if status.get("state") in FINAL:
                 self.run.state = str(status["state"])
                 self.cause = text(mapping(status.get("diagnosis")).get("cause")) or self.cause
+
+    def read(self, size_bytes: int) -> None:
+        """Call it after each piece of the journal."""
+        if self.left_bytes is not None:
+            self.left_bytes -= size_bytes
+
+    @property
+    def caught_up(self) -> bool:
+        """Whether everything was read that was in the journal when the reading began."""
+        return self.left_bytes is not None and self.left_bytes <= 0
 
     def begin_again(self) -> None:
         """Call it before the journal is read again from its beginning."""
