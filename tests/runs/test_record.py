@@ -12,7 +12,9 @@ from types import SimpleNamespace
 import pytest
 
 from allranks.core import WARN, Diagnosis, Finding, Where
-from allranks.core.run_events import Adapter, Phase
+from allranks.core.events import told
+from allranks.core.rank_events import Beat
+from allranks.core.run_events import Adapter, Phase, Resume
 from allranks.node.paths import RunDirectory
 from allranks.node.processes import identify
 from allranks.runs import keeper_record
@@ -201,3 +203,33 @@ def test_a_run_that_ends_on_a_full_disk_says_how(tmp_path: Path) -> None:
         assert not Path(directory.keeper.reserve).exists()
     finally:
         subprocess.run(["umount", "-l", str(small)], check=True, timeout=60)
+
+
+def beat(record: Record, rank: int, step: int, total: int = 1000) -> None:
+    record.event(told(Beat(phase="training", step=step, total_steps=total), "a", rank, at=1.0))
+
+
+def test_the_step_goes_back_with_another_attempt(record: Record, clock: Clock) -> None:
+    beat(record, 0, 900)
+    record.forget_attempt({"path": "/out/checkpoint-500", "step": 500})
+    record.flush(now=True)
+    assert written(record)["step"] is None
+    beat(record, 1, 900)  # a late one of the attempt before
+    record.note(Resume(from_="/out/checkpoint-500", step=500))
+    beat(record, 1, 510)
+    record.flush(now=True)
+    assert written(record)["step"] == 510
+    said = [json.loads(line) for line in Path(record.directory.keeper.journal).read_text().splitlines()]
+    found = [event["data"] for event in said if event["kind"] == "resume"]
+    assert [(one["from"], one["step"]) for one in found] == [("/out/checkpoint-500", 500)] * 2
+
+
+def test_the_step_is_the_lowest_ranks_and_goes_back_with_a_second_training(
+    record: Record, clock: Clock
+) -> None:
+    for rank, step in ((3, 899), (0, 900), (3, 901)):
+        beat(record, rank, step)
+    assert record.state_now["step"] == 900
+    beat(record, 0, 3, 50)
+    beat(record, 3, 901, 50)
+    assert (record.state_now["step"], record.state_now["total_steps"]) == (3, 50)

@@ -159,7 +159,7 @@ class Keeper(threading.Thread):
         for note in self.places.apply(placed):
             self.record.note(note)
             self.attempt.watch.run.nodes.pop(note.node, None)
-        self.record.forget_attempt()
+        self.record.forget_attempt(resume)
         following = self.attempt.following(keeper_restart.attempt_of(self.restarts.used, resume))
         self.places.introduce(placed, following.watch, time.time())
         return following

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from typing import Any, Callable, Dict, List, Optional, Set
+from typing import Any, Callable, Dict, List, Mapping, Optional, Set
 
 from allranks.core import Diagnosis, Event, Finding, Process, run_events, told
 from allranks.core.events import Content
@@ -71,6 +71,8 @@ class Record:
         }
         self.verdict: Optional[Dict[str, Any]] = None
         """The last verdict; the state may already hold a provisional one of the next attempt."""
+        self.lead: Optional[int] = None
+        """The rank whose step counts for the run."""
         self.refused = False
         """Whether the journal has refused a line; the alerts report that once."""
         self.dirty, self.next_write = True, float("-inf")
@@ -93,13 +95,18 @@ class Record:
             self.state_now["saved"] = {"step": event.payload.step, "path": event.payload.path}
             self.dirty = True
         if event.kind == "beat":
-            beat: Beat = event.payload
-            if beat.step is not None and (
-                self.state_now["step"] is None or beat.step > self.state_now["step"]
-            ):
+            self._beat(event, event.payload)
+
+    def _beat(self, event: Event, beat: Beat) -> None:
+        """Takes the step of the lowest rank that reports one. It may be lower than before: a second training in the
+        same script counts from one again."""
+        leads = event.rank is not None and (self.lead is None or event.rank <= self.lead)
+        if beat.step is not None and leads:
+            self.lead = event.rank
+            if beat.step != self.state_now["step"]:
                 self.state_now["step"], self.dirty = beat.step, True
-            if beat.total_steps is not None:
-                self.state_now["total_steps"] = beat.total_steps
+        if beat.total_steps is not None:
+            self.state_now["total_steps"] = beat.total_steps
 
     def phase(self, phase: str, why: str = "") -> None:
         self.state_now["phase"] = phase
@@ -135,12 +142,15 @@ class Record:
         self.state_now.update(diagnosis=first.as_json(), of_earlier=False)
         self.note(first)
 
-    def forget_attempt(self) -> None:
+    def forget_attempt(self, resume: Optional[Mapping[str, Any]] = None) -> None:
         """Prepares the next attempt: the state keeps only the last attempt's verdict, and the same finding may come
-        again."""
+        again. `resume` is the checkpoint from which it continues."""
         self.said.clear()
         self.drop_first_word()
+        self.lead = None
         self.state_now.update(step=None, why="", can_save=False, of_earlier=True)
+        if resume is not None:
+            self.note(run_events.Resume(from_=str(resume["path"]), step=resume["step"]))
 
     def drop_first_word(self) -> None:
         """Removes the provisional diagnosis if no verdict follows: the run did not fail after all, starts again, or
@@ -199,6 +209,10 @@ class Record:
     def note(self, content: Content) -> None:
         """Writes an event of the keeper itself."""
         self._append(told(content, self.node))
+        if isinstance(
+            content, run_events.Resume
+        ):  # late heartbeats of the attempt before may have set it again
+            self.state_now["step"], self.lead = None, None
         self.dirty = True
         self.flush(now=content.KIND in AT_ONCE)
 
