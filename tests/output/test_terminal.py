@@ -166,6 +166,27 @@ def test_events_told_twice_are_said_once(events):
     assert piped([*before, *once]) == piped(once)
 
 
+@pytest.mark.parametrize("ahead", [0.0, -570.0])
+def test_the_journals_copy_of_what_was_said_before_the_launch_is_not_said_again(events, ahead: float):
+    """It has another time if the head's clock differs. What the head says itself is heard."""
+    once = events("healthy")
+    before = list(itertools.takewhile(lambda e: e.data.get("phase") != "launch", once))
+    launch = Event(before[-1].at + ahead + 9.0, "phase", None, None, {"phase": "launch", "why": ""})
+
+    def said(*copies: Event) -> tuple[str, str | None]:
+        file = io.StringIO()
+        with LiveView(out=Out(file=file)) as view:
+            for event in before:
+                view.add(event)
+            view.follows("x-1")
+            for event in (*copies, launch):
+                view.add(event)
+            return file.getvalue(), view.run.phase
+
+    copies = [Event(event.at + ahead, event.kind, event.node, event.rank, event.data) for event in before]
+    assert said(*copies) == said() and said()[1] == "launch"
+
+
 # ---- on a terminal ----
 
 

@@ -233,3 +233,23 @@ def test_the_step_is_the_lowest_ranks_and_goes_back_with_a_second_training(
     beat(record, 0, 3, 50)
     beat(record, 3, 901, 50)
     assert (record.state_now["step"], record.state_now["total_steps"]) == (3, 50)
+
+
+@pytest.mark.parametrize(
+    ("ahead", "moved"), [(-570.0, -570.0), (5400.0, 5400.0), (0.0, 0.0), (2.5, 0.0), (None, 0.0)]
+)
+def test_what_came_before_the_launch_gets_the_times_of_this_clock(
+    clock: Clock, tmp_path: Path, ahead: float | None, moved: float
+) -> None:
+    """`ahead`: this machine's clock, compared with that of the machine that started the run."""
+    directory = RunDirectory(RUN, str(tmp_path))
+    directory.create(node="a", keeper=True)
+    sent_at = clock.time() if ahead is None else clock.time() - ahead
+    before = [
+        told(Phase(phase=name), at=sent_at - ago).as_json() for name, ago in (("check", 30), ("launch", 1))
+    ]
+    keep = {"before": before, **({} if ahead is None else {"sent_at": sent_at})}
+    Record(directory, {"run_id": RUN, "node": "a", "keep": keep}, ["a"]).begin(identify("a", RUN), 1)
+    said = [json.loads(line) for line in Path(directory.keeper.journal).read_text().splitlines()]
+    assert [event["at"] for event in said] == [event["at"] + moved for event in before]
+    assert said[-1]["at"] <= clock.time()

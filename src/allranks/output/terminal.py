@@ -6,6 +6,7 @@ import json
 import math
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -61,6 +62,9 @@ class LiveView:
         self.live: Live | None = None
         self.lines = not self.out.live
         self.said: set[str] = set()
+        self.before: Counter[str] = Counter()
+        """The controller's events before the launch. If the clocks differ, their copies in the journal have other
+        times."""
         self.pending: list[dict[str, Any]] = []
         self.checked: list[dict[str, Any]] = []
         self.losses: list[float] = []
@@ -115,7 +119,7 @@ class LiveView:
             return Group(*frame(self.out, self.snapshot(), self.clock(), self.out.console.height - 1))
 
     def follows(self, run_id: str) -> None:
-        """From here on the run no longer needs this process."""
+        """From here on the run no longer needs this process, and its journal tells the events from the first one."""
         self.run_id, self.hint = (
             run_id,
             f"Ctrl-C detaches: the run continues.  Logs: allranks logs {run_id} -f",
@@ -162,11 +166,13 @@ class LiveView:
                 self.progress_line()
 
     def known(self, event: Event) -> bool:
-        key = json.dumps([event.kind, round(event.at, 6), event.data], sort_keys=True, default=str)
-        if key in self.said:
-            return True
+        content = json.dumps([event.kind, event.data], sort_keys=True, default=str)
+        key = f"{round(event.at, 6)} {content}"
+        is_copy = bool(self.run_id) and self.before[content] > 0
+        self.before[content] += -1 if is_copy else int(not self.run_id)
+        is_known = is_copy or key in self.said
         self.said.add(key)
-        return False
+        return is_known
 
     def note(self, event: Event) -> None:
         """Keeps values that the frame needs in addition to `watch`: the first moment, the course of the loss, the

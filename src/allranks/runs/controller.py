@@ -281,8 +281,8 @@ class Starting:
         return places
 
     def _with_before(self, job: Job) -> Job:
-        keep = {**job.job["keep"], "before": self.before.as_json(), "submitted": SUBMITTED}
-        return replace(job, job={**job.job, "keep": keep})
+        told = {"before": self.before.as_json(), "sent_at": time.time(), "submitted": SUBMITTED}
+        return replace(job, job={**job.job, "keep": {**job.job["keep"], **told}})
 
     async def _put(self, node: Node, program: NodeProgram, places: NodePaths) -> Any:
         described = {"file": self.run.file, "text": self.run.text, "from": socket.gethostname()}

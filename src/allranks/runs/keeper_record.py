@@ -10,6 +10,7 @@ from allranks.core import Diagnosis, Event, Finding, Process, run_events, told
 from allranks.core.events import Content
 from allranks.core.payloads import as_json
 from allranks.core.rank_events import Beat
+from allranks.core.untrusted import number
 from allranks.node.paths import Journal, RunDirectory, write_json
 from allranks.node.processes import record_of
 from allranks.runs import keeper_log_ends
@@ -27,6 +28,10 @@ WRITE_SHARE = 0.1
 """At most this share of the keeper's time goes into rewriting a large state."""
 
 AT_ONCE = ("state", "phase", "diagnosis")
+
+SENDING_SECONDS = 30.0
+"""A job may take so long from the controller to its node. A difference of the clocks that is not larger cannot be told
+from that, and does not change the order of the phases."""
 
 
 class Record:
@@ -46,6 +51,7 @@ class Record:
         self.also = also
         self.journal, self.reserve = Journal(directory.keeper.journal), Reserve(directory.keeper.reserve)
         self.before = list(job["keep"].get("before") or ())
+        self.sent_at = number(job["keep"].get("sent_at"))
         self.said: Set[tuple] = set()
         self.state_now: Dict[str, Any] = {
             "id": job["run_id"],
@@ -80,11 +86,21 @@ class Record:
     def begin(self, process: Process, port: int) -> None:
         write_json(self.directory.keeper.identity, {"process": record_of(process), "port": port})
         self.reserve.take()
+        ahead = self._clock_ahead()
         for event in self.before:
-            self._append(Event(event["at"], event["kind"], event.get("node"), None, event.get("data") or {}))
+            at = event["at"] + ahead
+            self._append(Event(at, event["kind"], event.get("node"), None, event.get("data") or {}))
             if event["kind"] == "finding":
                 self.state_now["findings"].append(event["data"])
         self.flush(now=True)
+
+    def _clock_ahead(self) -> float:
+        """How far this machine's clock is ahead of the one that started the run, in seconds: the events before the
+        launch have the other clock's times."""
+        if self.sent_at is None:
+            return 0.0
+        ahead = time.time() - self.sent_at
+        return 0.0 if 0.0 <= ahead <= SENDING_SECONDS else ahead
 
     def event(self, event: Event) -> None:
         """Writes a node's event to the journal, and its short form to the state."""
