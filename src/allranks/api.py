@@ -18,16 +18,14 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import queue
-import threading
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from allranks.checks import Standing, standings
 from allranks.cli import diagnose_verb, run_verbs
 from allranks.cli.common import require_ids
+from allranks.cli.inside_loops import apart, done, each
 from allranks.core import (
     AllranksError,
     BadInput,
@@ -57,9 +55,6 @@ __all__ = [
 ]  # fmt: skip
 
 
-Answer = TypeVar("Answer")
-
-
 # ---- plan, check, run ----
 
 
@@ -79,7 +74,7 @@ def plan(
     with every problem of the run file.
     """
     described = read(source, sets, accept)
-    planned = _apart(lambda: inspection.planned(described, samples=samples, price=price))
+    planned = apart(lambda: inspection.planned(described, samples=samples, price=price))
     found = (*described.notes, *planned.findings, *script_findings(described))
     return replace(planned, findings=found)
 
@@ -118,7 +113,7 @@ def check(
         finally:
             await found.nodes.close()
 
-    seen = _done(inspected())
+    seen = done(inspected())
     judged = standings(seen.facts, seen.plan, seen.run, list(seen.findings))
     return Check(seen.findings, tuple(seen.stopping()), tuple(judged), seen.facts, seen.plan)
 
@@ -157,7 +152,7 @@ def run(
         await acquired.nodes.close()
         return submitted.run_id
 
-    return Run(_done(start()))
+    return Run(done(start()))
 
 
 def read(
@@ -188,7 +183,7 @@ def diagnose(*paths: str | os.PathLike[str]) -> Diagnosis:
     named = [os.fspath(path) for path in paths]
     if not named:
         raise BadInput(Problem("no log", do="a log, a folder of logs, or a run's id"))
-    return _apart(lambda: diagnosis_of(named))
+    return apart(lambda: diagnosis_of(named))
 
 
 def diagnosis_of(paths: list[str]) -> Diagnosis:
@@ -253,17 +248,24 @@ class Run:
             async with index.connected_head(self.id) as head:
                 return await run_verbs.status(head, self.id)
 
-        return state_of(_done(fetched()))
+        return state_of(done(fetched()))
 
     def watch(self) -> Iterator[Event]:
         """Every event of the run's journal from its beginning, each once, until the run has ended. Leaving the
-        loop ends only the watching. Raises CouldNotTell if the connection to its head ends."""
-        return _each(self._events)
+        loop ends only the watching. Raises CouldNotTell if the connection to its head ends, or if the journal ends
+        and the run has not."""
+        return each(self._events)
 
     async def _events(self) -> AsyncGenerator[Event, None]:
+        has_ended = False
         async with index.connected_head(self.id) as head:
             async for event in run_verbs.journal(head, self.id):
+                if event.kind == "state":
+                    has_ended = event.data.get("state") in run_verbs.FINAL
                 yield event
+            # A killed keeper writes no last state, and a killed program that read the journal here says nothing.
+            if not has_ended:
+                await run_verbs.last_state(head, self.id)
 
     def wait(self) -> RunState:
         """Its last state, once it has ended. Raises CouldNotTell if that cannot be told."""
@@ -274,12 +276,12 @@ class Run:
                     pass
                 return await run_verbs.last_state(head, self.id)
 
-        return state_of(_done(until_end()))
+        return state_of(done(until_end()))
 
     def stop(self, save: bool = False) -> RunState:
         """Stops every process of the run, and nothing else; with `save` the ranks save first, if they can. Raises
         Blocked if a process of it is left, CouldNotTell if a node could not be asked."""
-        result = _done(cleanup.stop(self.id, save))
+        result = done(cleanup.stop(self.id, save))
         if result.get("left"):
             raise Blocked(f"{self.id}: {result['left']} of its processes are left")
         if result.get("unreadable"):
@@ -290,105 +292,9 @@ class Run:
 
 def find_run(name: str | None = None) -> Run:
     """A run by its id, the beginning of it, or its run file; the newest without a name. Raises BadInput."""
-    return Run(_done(index.find(name)))
+    return Run(done(index.find(name)))
 
 
 def list_runs() -> list[RunState]:
     """Every run that this machine knows of, newest first."""
-    return [state_of(one) for one in _done(index.all_runs())]
-
-
-# ---- where an event loop runs already ----
-
-
-def _done(work: Coroutine[Any, Any, Answer]) -> Answer:
-    """The answer of a coroutine. If a loop runs in this thread, another thread runs the coroutine; an interrupt
-    cancels it and waits for it."""
-    if not _in_loop():
-        return asyncio.run(work)
-    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
-
-    async def told() -> Answer:
-        task = asyncio.current_task()
-        assert task is not None
-        begun.append((asyncio.get_running_loop(), task))
-        return await work
-
-    def cancel() -> None:
-        for loop, task in begun:
-            loop.call_soon_threadsafe(task.cancel)
-
-    return _apart(lambda: asyncio.run(told()), cancel)
-
-
-def _in_loop() -> bool:
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
-
-
-def _apart(work: Callable[[], Answer], cancel: Callable[[], None] = lambda: None) -> Answer:
-    """What `work` returns or raises; in its own thread if an event loop runs in this one."""
-    if not _in_loop():
-        return work()
-    said: list[Answer] = []
-    failed: list[BaseException] = []
-
-    def do() -> None:
-        try:
-            said.append(work())
-        except BaseException as error:
-            failed.append(error)
-
-    thread = threading.Thread(target=do, name="allranks", daemon=True)
-    thread.start()
-    try:
-        thread.join()
-    except KeyboardInterrupt:
-        cancel()
-        thread.join()
-        raise
-    if failed:
-        raise failed[0]
-    return said[0]
-
-
-def _each(make: Callable[[], AsyncGenerator[Answer, None]]) -> Iterator[Answer]:
-    """The items of an asynchronous generator, which works in its own thread and ends with this one."""
-    box: queue.SimpleQueue[tuple[Answer | None, BaseException | None, bool]] = queue.SimpleQueue()
-    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any]]] = []
-
-    async def feed() -> None:
-        task = asyncio.current_task()
-        assert task is not None
-        begun.append((asyncio.get_running_loop(), task))
-        async with aclosing(make()) as items:
-            async for item in items:
-                box.put((item, None, False))
-
-    def work() -> None:
-        try:
-            asyncio.run(feed())
-        except asyncio.CancelledError:
-            pass
-        except BaseException as error:
-            box.put((None, error, True))
-        box.put((None, None, True))
-
-    thread = threading.Thread(target=work, name="allranks-watch", daemon=True)
-    thread.start()
-    try:
-        while True:
-            item, error, is_last = box.get()
-            if error is not None:
-                raise error
-            if is_last:
-                return
-            yield item  # type: ignore[misc]
-    finally:
-        for loop, task in begun:
-            if thread.is_alive():
-                loop.call_soon_threadsafe(task.cancel)
-        thread.join(5.0)
+    return [state_of(one) for one in done(index.all_runs())]

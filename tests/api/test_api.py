@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 import allranks
 from allranks.api import read
-from allranks.cli import main
+from allranks.cli import inside_loops, main
 from allranks.core import finding_from_json
 from allranks.runs import index
 from tests.harness import ROOT
@@ -200,3 +201,58 @@ def test_what_fails_while_it_is_watched_is_raised(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(index, "nodes_of", nobody)
     with pytest.raises(allranks.CouldNotTell, match="no route"):
         list(allranks.Run("x").watch())
+
+
+def watched(monkeypatch: pytest.MonkeyPatch, state: str, *told: allranks.Event) -> list[str]:
+    """The kinds of events that `watch` yields of a run with this journal, whose head reports this state."""
+
+    class Head:
+        async def call(self, *words: str) -> dict[str, str]:
+            assert words == ("read", "status", "x")
+            return {"state": state}
+
+        async def follow(self, *_: str):
+            for event in told:
+                yield {"text": event.as_line() + "\n"}
+
+    class Nodes:
+        programs = {"n": Head()}  # noqa: RUF012
+
+        async def close(self) -> None:
+            pass
+
+    monkeypatch.setattr(index, "nodes_of", lambda run_id: Nodes())
+    return [event.kind for event in allranks.Run("x").watch()]
+
+
+def test_a_journal_that_ends_before_its_run_is_no_end_of_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    beat = allranks.Event(1.0, "beat", "n", 0, {"step": 4})
+    last = allranks.Event(2.0, "state", "n", None, {"state": "succeeded"})
+    assert watched(monkeypatch, "running", beat, last) == ["beat", "state"]
+    assert watched(monkeypatch, "lost", beat) == ["beat"], "its keeper died"
+    with pytest.raises(allranks.CouldNotTell, match="ended while it was running"):
+        watched(monkeypatch, "running", beat)
+
+
+def test_a_slow_watcher_holds_up_the_journal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it was read into memory while the caller handled its first event."""
+    monkeypatch.setattr(inside_loops, "WAITING", 8)
+    made: list[int] = []
+    ended: list[bool] = []
+
+    async def many():
+        try:
+            for number in range(100):
+                made.append(number)
+                yield number
+        finally:
+            ended.append(True)
+
+    items = inside_loops.each(many)
+    assert next(items) == 0
+    time.sleep(0.2)
+    assert len(made) <= 10
+    assert next(items) == 1
+    items.close()
+    assert ended == [True] and len(made) < 100, "it is cancelled while it waits"
+    assert list(inside_loops.each(many)) == list(range(100))
