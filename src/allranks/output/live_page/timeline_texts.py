@@ -68,7 +68,7 @@ def torchrun_ended(data: Data) -> Told:
 def resume(data: Data) -> Told:
     return (
         ("note", f"training continues from step {integer(data.get('step')) or 0:,}")
-        if data.get("from_")
+        if data.get("from")
         else None
     )
 
