@@ -13,13 +13,19 @@ MOST_OF_A_KIND = 24
 SHOWN = 12
 """A longer list is folded."""
 
+MOMENTS = ("restart", "resume", "replaced", "lost", "evidence", "copied", "copy-failed")
+"""The keeper reports each of these once, so the same text again is another event. All ranks may report the others, and
+several times."""
+
 Said = Optional[str]
 
 
 class Story:
-    """`add` takes every event. The first ones of each kind are kept, the others only counted."""
+    """`add` takes every event. The first ones of each kind are kept, the others only counted. The same text of the same
+    attempt is one event, except for MOMENTS."""
 
     def __init__(self) -> None:
+        self.attempt = 0
         self.events: List[Dict[str, Any]] = []
         self.amounts: Dict[str, int] = {}
         self.seen: set = set()
@@ -30,8 +36,10 @@ class Story:
             return
         told_by = {"node": event.get("node"), "rank": event.get("rank"), **_place(data)}
         where = "" if kind == "saved" else place([where_of(told_by)])  # all ranks report one save
-        key = (kind, said, where)
-        if key in self.seen:
+        key = (self.attempt, kind, said, where)
+        if kind == "restart" and data.get("again") is True:
+            self.attempt += 1
+        if key in self.seen and kind not in MOMENTS:
             return
         amount = self.amounts[kind] = self.amounts.get(kind, 0) + 1
         if amount <= MOST_OF_A_KIND:
