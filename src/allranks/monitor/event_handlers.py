@@ -14,7 +14,13 @@ from allranks.core.rank_events import Beat, End, Flight, Raised, Saved, Settings
 from allranks.core.run_events import Evidence, Phase, State
 from allranks.monitor import base_reading, pause_history
 from allranks.monitor.node_event_handlers import OF_NODES
-from allranks.monitor.rank_records import EXCEPTIONS_KEPT, FIRST_LOSSES, MEMORY_POINTS, RankState
+from allranks.monitor.rank_records import (
+    EXCEPTIONS_KEPT,
+    FIRST_LOSSES,
+    MEMORY_POINTS,
+    RankState,
+    begins_anew,
+)
 from allranks.monitor.run_state import RunState
 
 AWAY_SECONDS = 1800.0
@@ -119,7 +125,7 @@ def _change_phase(run: RunState, rank: RankState, phase: str, at: float) -> None
         heard = run.arrived - (rank.phase_heard_at or run.arrived)
         took = max(heard, min(at - rank.phase_at, heard + AWAY_SECONDS))
         run.longest[rank.phase] = max(run.longest.get(rank.phase, 0.0), took)
-    if rank.phase == "done" and phase not in ("done", "evaluating", "saving"):
+    if begins_anew(rank.phase, phase):
         rank.begin_anew()
     rank.prepared = rank.prepared or phase in ("preparing", "training", "evaluating")
     rank.phase, rank.phase_at, rank.phase_heard_at = phase, at, run.arrived

@@ -27,6 +27,11 @@ MEMORY_POINTS = 256
 """Memory samples kept per rank; when full, every second one is dropped and the interval doubles."""
 
 
+def begins_anew(before: Any, phase: Any) -> bool:
+    """Whether a rank with these phases begins another training in the same process."""
+    return before == "done" and isinstance(phase, str) and phase not in ("done", "evaluating", "saving")
+
+
 @dataclass(eq=False)
 class RankState:
     """One rank: its identity, its progress, its end. None means unknown. Times are on the head's clock."""

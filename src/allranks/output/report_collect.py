@@ -9,12 +9,15 @@ import json
 from typing import Any, Dict, List, Mapping, Optional
 
 from allranks.core.untrusted import integer, number, text
+from allranks.output.report_curves import by_rank, one_line, tokens, tokens_per_second
 from allranks.output.report_events import Story
 from allranks.output.report_failure import stack_lines
 from allranks.output.report_findings import finding_of, lines_of
 from allranks.output.report_heat import heat_of
+from allranks.output.report_loss import LossEnds
 from allranks.output.report_samples import NodeSamples
-from allranks.output.report_series import BINS, LINES, Series, flat, median, outliers, typical
+from allranks.output.report_series import BINS, Series, flat, median, typical
+from allranks.output.report_trainings import Trainings
 
 MOST_RANKS = 20_000
 MOST_FINDINGS = 2_000
@@ -41,6 +44,11 @@ class Collector:
         self.steps = Series(STEP, bins)
         self.memory = Series(MEMORY, bins)
         self.samples, self.story = NodeSamples(bins), Story()
+        self.losses, self.trainings = LossEnds(), Trainings()
+        self.is_late = False
+        """Whether the newest event has steps of an earlier attempt or training. They are left out."""
+        self.cut_at: Optional[int] = None
+        """After which step values were removed at the newest event, because those steps are trained again."""
         self.ranks: Dict[int, Dict[str, Any]] = {}
         self.phases: List[Dict[str, Any]] = []
         self.findings: List[Dict[str, Any]] = []
@@ -64,6 +72,7 @@ class Collector:
         if at is None or not isinstance(data, dict):
             return
         self.events += 1
+        self.is_late, self.cut_at = False, None
         if self.origin is None or (at < self.origin and event.get("rank") is None):
             # The memory's axis counts from the first event; an earlier one only widens the header's times. A rank's
             # event may come from the script itself, so an old time in it is not the beginning of the run.
@@ -100,6 +109,7 @@ class Collector:
         if record is None:
             return
         record["starts"] += 1
+        self.trainings.start(record["rank"])
         for name in ("carried_begun", "carried_from"):  # loading is not traffic of steps
             record.pop(name, None)
         record.update(node=text(event.get("node")), code=None, exception=None, phase="importing", last_at=at)
@@ -121,18 +131,49 @@ class Collector:
         record = self.rank(event)
         if record is None:
             return
-        rank = record["rank"]
-        self._spend(record, at, data.get("phase"))
-        step = data.get("step")
-        if isinstance(step, int) and (record["step"] is None or step > record["step"]):
-            record["step"] = step
-        rows = data.get("steps")
-        if rows and isinstance(rows, list):
-            self.steps.put_rows(rank, rows)
+        rank, phase = record["rank"], data.get("phase")
+        is_newest = self.trainings.hear(rank, record.get("phase"), phase, data.get("step"))
+        self.is_late = not (is_newest or self.trainings.waits)
+        self._spend(record, at, phase)
+        if not self.is_late:
+            self._progress(record, data.get("step"), data.get("steps"), is_newest)
         self._carry(record, data.get("carried"))
         memory = (data.get("rss_bytes"), data.get("gpu_bytes"), data.get("gpu_peak_bytes"))
         if any(value is not None for value in memory):
             self.memory.put(rank, max(0.0, at - (self.origin or at)), memory)
+
+    def _progress(self, record: Dict[str, Any], step: Any, rows: Any, is_newest: bool) -> None:
+        """Takes a heartbeat's step and rows. The first rows of another attempt or training replace later steps."""
+        if rows and isinstance(rows, list):
+            first = integer(rows[0][0]) if isinstance(rows[0], list) and rows[0] else None
+            if self.trainings.waits and is_newest and first is not None:
+                self.trainings.waits = False
+                self.cut(first - 1 if first > 1 else -1)  # of another training nothing stays, not even a bin
+            self.steps.put_rows(record["rank"], rows)
+            self.losses.put(record["rank"], rows)
+        if isinstance(step, int) and (record["step"] is None or step > record["step"]):
+            record["step"] = step
+
+    def cut(self, step: int) -> None:
+        """Removes the values of later steps."""
+        self.steps.cut(step)
+        self.losses.cut(step)
+        self.marks = [mark for mark in self.marks if mark["step"] <= step]
+        for record in self.ranks.values():
+            if record["step"] is not None:
+                record["step"] = min(record["step"], max(step, 0))
+        self.cut_at = step
+
+    def _restart(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        if data.get("again") is True:
+            self.trainings.restart()
+
+    def _resume(self, at: float, event: Mapping[str, Any], data: Dict[str, Any]) -> None:
+        """A script may continue from a step that only its first rows say."""
+        self.trainings.restart()
+        step = integer(data.get("step"))
+        if step is not None:
+            self.cut(step)
 
     def _carry(self, record: Dict[str, Any], carried: Any) -> None:
         """Notes the node's counter at the end of an early step and of the newest one: the traffic of the steps
@@ -245,57 +286,19 @@ class Collector:
         """The points of each chart: small lists, whatever the run's size."""
         self._settle()
         return {
-            "loss": self._one_line("loss"),
-            "learning_rate": self._one_line("learning_rate"),
-            "gradient_norm": self._one_line("gradient_norm"),
+            "loss": one_line(self.steps, "loss"),
+            "learning_rate": one_line(self.steps, "learning_rate"),
+            "gradient_norm": one_line(self.steps, "gradient_norm"),
             "heat": heat_of(self.steps),
             "nodes": self.samples.charts(),
-            "step": self._by_rank(self.steps, "seconds"),
+            "step": by_rank(self.steps, "seconds"),
             "waiting": flat(self.steps.joined(self.steps.ranks, "data_seconds")),
-            "tokens": self._tokens(),
+            "tokens": tokens(self.steps),
             "memory": {
-                "gpu": self._by_rank(self.memory, "gpu"),
-                "rss": self._by_rank(self.memory, "rss"),
+                "gpu": by_rank(self.memory, "gpu"),
+                "rss": by_rank(self.memory, "rss"),
             },
         }
-
-    def _one_line(self, name: str) -> Dict[str, Any]:
-        ranks = self.steps.reporting(name)
-        return {
-            "ranks": ranks,
-            "points": flat(self.steps.joined(ranks, name)),
-            "bad": [list(b) for b in self.steps.bad(ranks, name)],
-            "width": self.steps.width,
-        }
-
-    def _by_rank(self, series: Series, name: str) -> Dict[str, Any]:
-        ranks = series.reporting(name)
-        middles = {rank: typical(series, rank, name) for rank in ranks}
-        far = outliers({rank: value for rank, value in middles.items() if value is not None})
-        drawn = ranks if len(ranks) <= LINES else far
-        return {
-            "ranks": ranks,
-            "lines": {str(rank): flat(series.points(rank, name)) for rank in drawn},
-            "bands": [] if len(ranks) <= LINES else series.bands(ranks, name),
-            "outliers": far,
-            "width": series.width,
-        }
-
-    def _tokens(self) -> List[List[float]]:
-        """Tokens per second of all ranks together, bin by bin: their sum divided by the mean rank's time."""
-        ranks = self.steps.reporting("tokens")
-        pairs = [(self.steps.column(r, "tokens"), self.steps.column(r, "seconds")) for r in ranks]
-        found = []
-        for i in range(self.steps.used):
-            there = [
-                (t, s) for t, s in pairs if t is not None and s is not None and t.counts[i] and s.counts[i]
-            ]
-            spent = sum(s.sums[i] for _, s in there)
-            if spent > 0:
-                rate = sum(t.sums[i] for t, _ in there) * len(there) / spent
-                first, last = self.steps.edges(i)
-                found.append([first, last, rate, rate, rate])
-        return found
 
     def rank_phases(self) -> Dict[str, List[float]]:
         """The ranks' own phases: first heard, last heard, and the median rank's seconds in the phase."""
@@ -328,24 +331,19 @@ class Collector:
     def summary(self) -> Dict[str, Any]:
         """The figures of the header, and the values to compare with the plan."""
         self._settle()
-        line = self._one_line("loss")
-        loss, bad = line["points"], line["bad"]
-        broken = bool(bad) and (not loss or bad[-1][0] > loss[-1][0])
-        tokens, seconds = 0.0, []
-        for rank in self.steps.ranks:
-            token, spent = self.steps.column(rank, "tokens"), self.steps.column(rank, "seconds")
-            tokens += sum(token.sums) if token is not None else 0.0
-            if spent is not None and any(spent.counts):
-                seconds.append(sum(spent.sums))
+        ends, points = self.losses, one_line(self.steps, "loss")["points"]
+        last = ends.last if ends.last is not None or not points else points[-1][2]
+        columns = [self.steps.column(rank, "seconds") for rank in self.steps.ranks]
+        seconds = [sum(spent.sums) for spent in columns if spent is not None and any(spent.counts)]
         trained = sum(seconds) / len(seconds) if seconds else None
         rows = self.rank_rows()
         return {
-            "first_loss": loss[0][2] if loss else None,
-            "last_loss": loss[-1][2] if loss and not broken else None,
-            "loss_broken_at": bad[0][0] if broken else None,
+            "first_loss": ends.first,
+            "last_loss": last if ends.broken_at is None else None,
+            "loss_broken_at": ends.broken_at,
             "step_seconds": median(r["step_seconds"] for r in rows if r["step_seconds"] is not None),
             "waiting_share": median(r["waiting_share"] for r in rows if r["waiting_share"] is not None),
-            "tokens_per_second": tokens / trained if trained and tokens else None,
+            "tokens_per_second": tokens_per_second(self.steps),
             "training_seconds": trained,
             "gpu_peak_bytes": _most(r["gpu_peak_bytes"] for r in rows),
             "rss_peak_bytes": _most(r["rss_bytes"] for r in rows),
@@ -388,6 +386,8 @@ _HANDLERS = {
     "torchrun-ended": Collector._torchrun_ended,
     "exception": Collector._exception,
     "saved": Collector._saved,
+    "restart": Collector._restart,
+    "resume": Collector._resume,
     "evidence": Collector._evidence,
     "stack": Collector._stack,
     "sample": Collector._sample,

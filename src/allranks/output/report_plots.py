@@ -109,11 +109,11 @@ def marks(data: Mapping[str, Any]) -> List[Tuple[float, str, str]]:
 def loss(data: Mapping[str, Any]) -> LineChart:
     found = data["charts"]["loss"]
     points = found["points"]
-    note = (
-        f"{loss_text(points[0][2])} → {loss_text(points[-1][2])}, {whose(found['ranks'])}" if points else ""
-    )
-    if data["summary"]["loss_broken_at"] is not None:
-        note = f"no finite number since step {count(data['summary']['loss_broken_at'])}"
+    summary = data["summary"]
+    ends = [loss_text(summary[name]) for name in ("first_loss", "last_loss") if summary[name] is not None]
+    note = f"{' → '.join(ends)}, {whose(found['ranks'])}" if ends else ""
+    if summary["loss_broken_at"] is not None:
+        note = f"no finite number since step {count(summary['loss_broken_at'])}"
     lines = [Line("loss", points)] if points else []
     return LineChart("loss", "Loss", short, lines, note=note, bad=found["bad"], marks=marks(data))
 

@@ -122,6 +122,15 @@ class Column:
         self.lows = array("d", map(min, self.lows[::2], self.lows[1::2])) + array("d", [math.inf]) * half
         self.highs = array("d", map(max, self.highs[::2], self.highs[1::2])) + array("d", [-math.inf]) * half
 
+    def cut(self, keep: int) -> None:
+        """Empties the bins from `keep` on."""
+        self.bad = {place: amount for place, amount in self.bad.items() if place < keep}
+        if self.own:
+            for values, zeros in zip(
+                (self.counts, self.sums, self.lows, self.highs), _zeros(len(self.counts))
+            ):
+                values[keep:] = zeros[keep:]
+
     def mean(self, place: int) -> Optional[float]:
         return self.sums[place] / self.counts[place] if self.counts[place] else None
 
@@ -197,6 +206,17 @@ class Series:
         for columns in self.ranks.values():
             for column in columns:
                 column.halve()
+
+    def cut(self, x: float) -> None:
+        """Removes the values after `x`. The bin that contains `x` stays whole."""
+        self.settle()
+        keep = max(0, int(x) // self.width + 1)
+        if keep >= self.used:
+            return
+        self.used, self.highest = keep, min(self.highest, max(x, 0.0))
+        for columns in self.ranks.values():
+            for column in columns:
+                column.cut(keep)
 
     # ---- reading ----
 

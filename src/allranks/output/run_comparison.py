@@ -69,14 +69,14 @@ def compared(a: Mapping[str, Any], b: Mapping[str, Any], names: tuple[str, str])
     settings = [Row(key, told[0].get(key), told[1].get(key)) for key in keys]
     curves = [curve(one, "loss") for one in (a, b)]
     step = common_step(*curves)
+    summaries = [mapping(one.get("summary")) for one in (a, b)]
     loss = [
-        Row("first loss", *(end(one, 0) for one in curves)),
-        Row("last loss", *(end(one, -1) for one in curves)),
+        Row("first loss", *(number(one.get("first_loss")) for one in summaries)),
+        Row("last loss", *(number(one.get("last_loss")) for one in summaries)),
         Row("last step", *(last_step(one) for one in curves)),
     ]
     if step is not None:
         loss.append(Row(f"loss at step {step:,}", *(at(one, step) for one in curves)))
-    summaries = [mapping(one.get("summary")) for one in (a, b)]
     speed = [Row(name, *(number(one.get(key)) for one in summaries)) for name, key in SPEED]
     states = tuple(mapping(one.get("state")).get("state") for one in (a, b))
     differing = tuple(row for row in settings if row.differs)
@@ -148,10 +148,6 @@ def curve(data: Mapping[str, Any], name: str) -> list[list[float]]:
     """The stretches of a curve: first step, last step, mean, lowest, highest."""
     line = mapping(mapping(data.get("charts")).get(name))
     return [list(point) for point in line.get("points") or () if len(point) == 5]
-
-
-def end(points: Sequence[Sequence[float]], place: int) -> float | None:
-    return points[place][2] if points else None
 
 
 def last_step(points: Sequence[Sequence[float]]) -> int | None:

@@ -63,6 +63,7 @@ class RunRecord:
             self.beat(at, event, data)
             return
         self.collector.add(event)
+        self.cut()
         handler = HANDLERS.get(kind)
         if handler is not None:
             handler(self, at, event, data)
@@ -83,12 +84,23 @@ class RunRecord:
         if rank is None:
             return
         self.collector.add(event)
+        self.cut()
+        if self.collector.is_late:
+            return
         self.table.beat(rank, at, data)
         rows = data.get("steps")
         if rows and isinstance(rows, list):
             self.curves.put(event["rank"], [row for row in rows if isinstance(row, list)], at)
         self.total_steps = integer(data.get("total_steps")) or self.total_steps
         self.changed.add("ranks")
+
+    def cut(self) -> None:
+        """Removes the steps that are trained again, as the report's collector has done."""
+        step = self.collector.cut_at
+        if step is not None:
+            self.curves.cut(step)
+            self.table.back_to(max(step, 0))
+            self.changed.add("ranks")
 
     def _start(self, at: float, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         self.table.start(event, data)
@@ -118,11 +130,6 @@ class RunRecord:
 
     def _state(self, at: float, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         self.run_state = text(data.get("state")) or self.run_state
-
-    def _resume(self, at: float, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
-        step = integer(data.get("step")) or 0
-        self.curves.cut(step)
-        self.table.back_to(step)
 
     def _evidence(self, at: float, event: Mapping[str, Any], data: Mapping[str, Any]) -> None:
         if data.get("stands") is not True:
@@ -209,8 +216,7 @@ class RunRecord:
 
     def told(self) -> None:
         self.changed.clear()
-        # The newest bin may still grow.
-        self.curves.dirty = max(0, len(self.curves.held) - 1)
+        self.curves.told()
         self.marks_told, self.findings_told = len(self.marks), len(self.collector.findings)
 
     def now(self) -> float:
@@ -263,7 +269,6 @@ HANDLERS: Mapping[str, Any] = {
     "joined": RunRecord._joined,
     "lost": RunRecord._joined,
     "state": RunRecord._state,
-    "resume": RunRecord._resume,
     "evidence": RunRecord._evidence,
     "stack": RunRecord._stack,
 }

@@ -28,11 +28,15 @@ LARGEST = 1e100
     SLOW_RANK,
     WAIT,
 ) = range(13)
-TOKENS, AT, BAD = 13, 14, 15
+TOKENS, AT, BAD, RANKS = 13, 14, 15, 16
 SUMS = (LOSS, LOSS_N, NORM, NORM_N, SECONDS, SECONDS_N, WAIT, TOKENS, BAD)
 SMALLEST, GREATEST = float("inf"), float("-inf")
-EMPTY = (0.0, 0, SMALLEST, GREATEST, 0.0, 0, GREATEST, None, 0.0, 0, GREATEST, -1, 0.0, 0.0, None, 0)
-"""A bin without a value: sums, counts, extremes, the newest learning rate, when its last step ended, bad losses."""
+EMPTY = (0.0, 0, SMALLEST, GREATEST, 0.0, 0, GREATEST, None, 0.0, 0, GREATEST, -1, 0.0, 0.0, None, 0, 0)
+"""A bin without a value: sums, counts, extremes, the newest learning rate, when its last step ended, bad losses, the
+number of ranks that reported step times."""
+
+SILENT_SECONDS = 60.0
+"""A rank that has reported no step for so long, while others have, does not train any longer."""
 
 NUMBERS = (int, float)
 
@@ -50,14 +54,16 @@ class StepCurves:
         self.bins, self.width = bins, 1
         self.held: list[list[Any]] = []
         self.dirty = 0
-        self.ranks: set[int] = set()
-        """The ranks that report step times. Tokens per second are those of one rank, times the number of ranks."""
+        self.newest: dict[int, tuple[int, float]] = {}
+        """For each rank that reports step times: the newest bin, and when it was reported."""
+        self.at = 0.0
         self.lead: int | None = None
         """The rank that provides the time and the learning rate of each step."""
 
     def put(self, rank: int, rows: Sequence[Any], at: float) -> None:
         """Takes rows `[step, loss, seconds, data_seconds, tokens, learning_rate, own_seconds, gradient norm]`;
         shorter rows lack the last values. `at`: when the last row was reported, in seconds since the epoch."""
+        self.at = max(self.at, at)
         self.lead = rank if self.lead is None else min(self.lead, rank)
         leads = rank == self.lead
         began = at - sum(row[2] for row in rows if len(row) > 2 and fine(row[2])) if leads else 0.0
@@ -79,6 +85,9 @@ class StepCurves:
                 self.put_loss(held, row[1])
             if values > 2 and fine(row[2]):
                 self.put_seconds(held, rank, row, values)
+                if rank not in self.newest or self.newest[rank][0] != place:
+                    held[RANKS] += 1
+                self.newest[rank] = (place, at)
                 began += row[2]
             if leads:
                 held[AT] = began
@@ -100,7 +109,6 @@ class StepCurves:
 
     def put_seconds(self, held: list[Any], rank: int, row: Sequence[Any], values: int) -> None:
         seconds = row[2]
-        self.ranks.add(rank)
         held[SECONDS] += seconds
         held[SECONDS_N] += 1
         if seconds > held[SLOW]:
@@ -119,18 +127,35 @@ class StepCurves:
             pair = self.held[first : first + 2]
             joined.append(merged(*pair) if len(pair) == 2 else pair[0])
         self.held = joined
+        self.newest = {rank: (place // 2, at) for rank, (place, at) in self.newest.items()}
 
     def cut(self, step: int) -> None:
         """Removes the values after a step: a restarted attempt takes those steps again."""
         keep = step // self.width + 1
+        self.newest = {rank: (min(place, keep - 1), GREATEST) for rank, (place, _) in self.newest.items()}
         if keep < len(self.held):
             del self.held[keep:]
             self.dirty = min(self.dirty, keep)
 
+    def active(self) -> list[int]:
+        """The newest bins of the ranks that train."""
+        near, since = len(self.held) - 2, self.at - SILENT_SECONDS
+        found = [(place, at) for place, at in self.newest.values() if at > GREATEST]
+        return [place for place, at in found if place >= near or at >= since]
+
+    def told(self) -> None:
+        """Everything was sent. The newest bin may still grow, and so may those that not every rank has reached."""
+        self.dirty = max(0, min([len(self.held) - 1, *self.active()]))
+
     def columns(self, first: int = 0) -> dict[str, Any]:
         """The bins from `first` to the last, one list per quantity; None stands for no value."""
         held = self.held[first:]
-        ranks = len(self.ranks)
+        active = self.active()
+        reached = min(active, default=len(self.held))
+        ranks = [
+            one[RANKS] if place <= reached else max(one[RANKS], len(active))
+            for place, one in enumerate(held, first)
+        ]
         found: dict[str, Any] = {
             "width": self.width,
             "from": first,
@@ -142,8 +167,8 @@ class StepCurves:
             "slowest_rank": [one[SLOW_RANK] if one[SECONDS_N] else None for one in held],
             "waiting": [mean(one, WAIT, SECONDS_N) for one in held],
             "tokens": [
-                short(one[TOKENS] * ranks / one[SECONDS]) if one[TOKENS] and one[SECONDS] > 0 else None
-                for one in held
+                short(one[TOKENS] * amount / one[SECONDS]) if one[TOKENS] and one[SECONDS] > 0 else None
+                for one, amount in zip(held, ranks, strict=True)
             ],
             "grad_norm": [mean(one, NORM, NORM_N) for one in held],
             "bad": [first + place for place, one in enumerate(held) if one[BAD]],
@@ -158,6 +183,7 @@ def merged(a: list[Any], b: list[Any]) -> list[Any]:
     found = list(a)
     for place in SUMS:
         found[place] = a[place] + b[place]
+    found[RANKS] = max(a[RANKS], b[RANKS])
     found[LOSS_LOW] = min(a[LOSS_LOW], b[LOSS_LOW])
     found[LOSS_HIGH] = max(a[LOSS_HIGH], b[LOSS_HIGH])
     found[NORM_HIGH] = max(a[NORM_HIGH], b[NORM_HIGH])
