@@ -130,13 +130,24 @@ def put(run, path, data):
 def test_chunks_from_any_offset(run):
     put(run, "nodes/node-0/logs/rank-0.log", b"0123456789")
     path = "nodes/node-0/logs/rank-0.log"
-    whole = {"path": path, "offset": 0, "next_offset": 10, "size_bytes": 10, "text": "0123456789"}
+    ends = {"offset": 0, "next_offset": 10, "size_bytes": 10, "first_line": 0, "last_line": 10}
+    whole = {"path": path, "text": "0123456789", **ends}
     assert run_reader.chunk("r1", path) == whole
     assert run_reader.chunk("r1", path, 4, 3)["text"] == "456"
     assert run_reader.chunk("r1", path, -3)["text"] == "789"
     assert run_reader.chunk("r1", path, -99)["offset"] == 0
-    assert run_reader.chunk("r1", path, 99) == {**whole, "offset": 10, "text": ""}
+    assert run_reader.chunk("r1", path, 99) == {**whole, "offset": 10, "text": "", "first_line": 10}
     assert run_reader.chunk("r1", path, 2, -5)["text"] == ""
+
+
+def test_the_bytes_of_line_breaks_are_those_of_the_file(run):
+    """Of bytes that are not UTF-8, the text has characters of another length."""
+    path = "nodes/node-0/logs/rank-0.log"
+    put(run, path, b"\xe9\xff\nsecond\n\xff\xfe half")
+    found = run_reader.chunk("r1", path)
+    assert (found["first_line"], found["last_line"], found["next_offset"]) == (3, 10, 17)
+    found = run_reader.chunk("r1", path, 10, 4)
+    assert (found["first_line"], found["last_line"]) == (10, 14), "no line break in it"
 
 
 @settings(max_examples=40)

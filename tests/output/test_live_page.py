@@ -6,11 +6,14 @@ import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from allranks.core import BadInput
+from allranks.node.paths import RunDirectory
+from allranks.node.run_reader import Reader
 from allranks.output.live_page import application as served
 from allranks.output.live_page import channel as channels
 from allranks.output.live_page import log_reader
@@ -20,6 +23,7 @@ from allranks.output.live_page.channel import Channel, encoded
 from allranks.output.live_page.run_record import RunRecord
 from allranks.output.live_page.step_curves import StepCurves
 from allranks.runs import cleanup, index
+from allranks.transport import Unreachable
 
 TOKEN, PORT = "right-token", 9470
 HOST = f"127.0.0.1:{PORT}"
@@ -163,6 +167,39 @@ def test_a_run_whose_keeper_died_is_lost_on_its_page_too(monkeypatch: pytest.Mon
     assert told["diagnosis"]["cause"] == "supervisor-lost" and head.followed == 2
 
 
+@pytest.mark.parametrize("cut", range(4))
+def test_a_connection_that_is_lost_at_first_costs_no_name_and_no_plan(cut: int) -> None:
+    """They are asked for with the first calls."""
+
+    class Lossy:
+        node, calls = "a", 0
+
+        async def call(self, *words: str) -> dict[str, Any]:
+            self.calls += 1
+            if self.calls == cut + 1:
+                raise Unreachable("a", "silent", "the connection was lost")
+            if words[:2] == ("read", "status"):
+                return {"state": "running", "name": "night"}
+            text = json.dumps({"ranks": [{"rank": 0, "node": "a"}], "total_steps": 90})
+            begin = int(words[4])
+            return {"text": text[begin:], "next_offset": len(text), "size_bytes": len(text)}
+
+    async def prepared() -> Channel:
+        channel, head = Channel("night-1"), Lossy()
+        with contextlib.suppress(Unreachable):
+            await channel.prepare(head)  # type: ignore[arg-type]
+        await channel.prepare(head)  # type: ignore[arg-type]
+        return channel
+
+    channel = asyncio.run(prepared())
+    assert (channel.record.name, channel.record.total_steps, len(channel.record.table.ranks)) == (
+        "night",
+        90,
+        1,
+    )
+    assert set(channel.documents) == {"plan", "run", "state"} and channel.documents["plan"]
+
+
 # ---- stopping ----
 
 
@@ -252,6 +289,22 @@ def test_only_logs_are_read(stoppable: Any, path: str) -> None:
     page, _ = stoppable
     assert log_reader.known([path]) == []
     assert asked(page, f"/{TOKEN}/api/run/night-1/log?path={path}")[0] == 404
+
+
+def test_a_log_is_followed_from_its_last_whole_line(tmp_path: Path) -> None:
+    """Its bytes are counted in the file: the text of bytes that are not UTF-8 is longer."""
+    path = "nodes/n0/logs/rank-0.log"
+    directory = RunDirectory("r-1", str(tmp_path))
+    file = Path(directory.root, path)
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"\xff\xe9first\nsecond\n\xff\xfe\xe9\xe9 half a line")
+
+    class Program:
+        async def call(self, *words: str) -> dict[str, Any]:
+            return Reader(directory).chunk(words[3], int(words[4]), int(words[5]), False)._asdict()
+
+    found = asyncio.run(log_reader.read(Program(), "r-1", path, 1, 20))  # type: ignore[arg-type]
+    assert (found["first"], found["next"], found["lines"]) == (8, 15, ["second"])
 
 
 def test_a_log_line_is_what_a_terminal_would_show() -> None:

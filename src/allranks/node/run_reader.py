@@ -165,13 +165,17 @@ def modified_at(path: str) -> float:
 
 
 class Chunk(NamedTuple):
-    """`text` begins at byte `offset` of `path`; the next one begins at `next_offset`."""
+    """`text` begins at byte `offset` of `path`; the next one begins at `next_offset`. `first_line` and `last_line` are
+    the bytes after its first and its last line break (without one: `offset` and `next_offset`). They cannot be counted
+    in `text`, in which a character may stand for bytes that are not UTF-8."""
 
     path: str
     offset: int
     next_offset: int
     size_bytes: int
     text: str
+    first_line: int
+    last_line: int
 
 
 class Reader:
@@ -208,7 +212,9 @@ class Reader:
         whole = ended and start + len(block) >= size
         text = decoder.decode(block, whole)
         consumed = len(block) - (0 if whole else len(decoder.getstate()[0]))
-        return Chunk(path, start, start + consumed, size, text)
+        first = start + (block.find(b"\n", 0, consumed) + 1)
+        last = start + (block.rfind(b"\n", 0, consumed) + 1 or consumed)
+        return Chunk(path, start, start + consumed, size, text, first, last)
 
     def _masked(self, descriptor: int, start: int, most_bytes: int, ended: bool) -> bytes:
         """The bytes from `start`. They are masked together with the bytes before and behind them."""

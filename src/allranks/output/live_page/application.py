@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
@@ -22,6 +23,7 @@ from allranks.output.live_page.channel import Channel, document, encoded
 from allranks.output.live_page.step_curves import short
 from allranks.output.report_findings import adapter_of
 from allranks.runs import cleanup, index
+from allranks.transport import Unreachable
 
 TYPES = {
     "html": "text/html; charset=utf-8",
@@ -105,7 +107,8 @@ class Page:
         record, collector = channel.record, channel.record.collector
         plan = channel.documents.get("plan", {})
         if "keep" not in channel.documents and plan:
-            channel.documents["keep"] = await kept(channel.id, plan)
+            with contextlib.suppress(Unreachable):  # the next look asks again
+                channel.documents["keep"] = await kept(channel.id, plan)
         adapter = adapter_of(collector.adapter)
         keep = channel.documents.get("keep", {})
         rows = report_plan.compare(plan, keep, collector.settings, collector.summary(), adapter, record.state)

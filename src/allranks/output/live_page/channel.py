@@ -20,7 +20,7 @@ from allranks.output.live_page.run_record import RunRecord
 from allranks.runs import index
 from allranks.runs.keeper_stop_request import journal_unwritten
 from allranks.runs.run_copy import pieces
-from allranks.transport import NodeProgram
+from allranks.transport import NodeProgram, ProgramFailed
 
 JOURNAL = "keeper/journal.jsonl"
 TICK_SECONDS = 1.0
@@ -98,11 +98,13 @@ class Channel:
     async def prepare(self, head: NodeProgram) -> None:
         """Reads the run's plan before its first event, and the size of the journal."""
         if not self.documents:
-            for name in ("plan", "run"):
-                self.documents[name] = await document(head, self.id, f"{name}.json")
+            documents = {name: await document(head, self.id, f"{name}.json") for name in ("plan", "run")}
             status = await head.call("read", "status", self.id)
-            self.documents["state"] = status
-            self.record = RunRecord(self.id, str(status.get("name") or ""), self.documents["plan"])
+            self.documents = {
+                **documents,
+                "state": status,
+            }  # all of them: after a lost connection it is tried again
+            self.record = RunRecord(self.id, str(status.get("name") or ""), documents["plan"])
         seen = await head.call("read", "chunk", self.id, JOURNAL, "0", "0")
         self.record.size_bytes = integer(seen.get("size_bytes")) or 0
         self.record.reached, self.record.why = True, ""
@@ -183,9 +185,9 @@ class Channel:
 
 
 async def document(head: NodeProgram, run_id: str, path: str) -> Mapping[str, Any]:
-    """A JSON object from a run's folder; empty if there is none."""
+    """A JSON object from a run's folder; empty if there is none. Raises Unreachable."""
     parts, size = [], 0
-    with contextlib.suppress(AllranksError, ValueError, RecursionError):
+    with contextlib.suppress(ProgramFailed, ValueError, RecursionError):
         async for part in pieces(head, run_id, path):
             parts.append(part)
             size += len(part)

@@ -77,13 +77,11 @@ async def read(program: NodeProgram, run_id: str, path: str, offset: int, most_b
     first, after = integer(answer.get("offset")) or 0, integer(answer.get("next_offset")) or 0
     said, size = text(answer.get("text")) or "", integer(answer.get("size_bytes")) or 0
     if first > 0 and "\n" in said:  # the first line may be the end of a line
-        cut = said.index("\n") + 1
-        first += len(said[:cut].encode("utf-8", "replace"))
-        said = said[cut:]
+        first = integer(answer.get("first_line")) or first
+        said = said[said.index("\n") + 1 :]
     if after < size and "\n" in said:
-        cut = said.rindex("\n") + 1
-        after -= len(said[cut:].encode("utf-8", "replace"))
-        said = said[:cut]
+        after = integer(answer.get("last_line")) or after
+        said = said[: said.rindex("\n") + 1]
     lines = said.split("\n")
     if lines and not lines[-1]:
         lines.pop()
