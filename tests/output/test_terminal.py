@@ -567,6 +567,19 @@ def steps(*said: tuple[str, str]) -> list[Event]:
     ]
 
 
+@pytest.mark.parametrize("steps", [1, 511, 512, 513, 10_000])
+def test_the_loss_is_shown_from_the_first_step_to_the_last(steps: int):
+    """Each half of the training has half of the values, however long it is."""
+    view = LiveView(out=Out(io.StringIO()))
+    for step in range(1, steps + 1):
+        data = {"phase": "training", "step": step, "steps": [[step, float(step), 1.0]]}
+        view.note(Event(float(step), "beat", "n0", 0, data))
+    shown = view.losses.values()
+    assert len(shown) <= 512 and shown == sorted(shown) and shown[-1] > 0.99 * steps
+    early = sum(value <= steps / 2 for value in shown)
+    assert abs(early - len(shown) / 2) <= 1
+
+
 def test_each_node_shows_what_is_prepared_on_it():
     said = [("node-0", "docker pull torch"), ("node-1", "docker pull torch"), ("node-0", "pip install peft")]
     lines = drawn(steps(*said))

@@ -24,6 +24,7 @@ from allranks.monitor.progress import PHASES as RANK_PHASES
 from allranks.monitor.progress import operator_of, progress_of
 from allranks.output.base_bytes import BaseBytes
 from allranks.output.console import Out
+from allranks.output.loss_course import LossCourse
 from allranks.output.messages import first_word, print_findings, print_summary, say_findings, waits_for
 from allranks.output.report_findings import count_text, folded
 from allranks.output.report_text import compact_seconds, count, loss_text, seconds, share
@@ -36,7 +37,6 @@ EVERY_SECONDS = 10.0
 """The time between two progress lines in a pipe: the log of one hour has 360 of them."""
 
 FRESH_SECONDS = 0.4
-MOST_LOSSES = 512
 LAST = 1 << 60
 """The sort key that puts a node without ranks after the others."""
 
@@ -67,7 +67,7 @@ class LiveView:
         times."""
         self.pending: list[dict[str, Any]] = []
         self.checked: list[dict[str, Any]] = []
-        self.losses: list[float] = []
+        self.losses = LossCourse()
         self.loss_rank: int | None = None
         self.shards: dict[int, tuple[int, int]] = {}
         self.base_bytes = BaseBytes()
@@ -193,10 +193,8 @@ class LiveView:
         if not losses or (self.loss_rank is not None and event.rank > self.loss_rank):
             return
         if event.rank != self.loss_rank:
-            self.loss_rank, self.losses = event.rank, []
-        self.losses += losses
-        while len(self.losses) > MOST_LOSSES:
-            self.losses = [(a + b) / 2 for a, b in zip(self.losses[::2], self.losses[1::2], strict=False)]
+            self.loss_rank, self.losses = event.rank, LossCourse()
+        self.losses.add(losses)
 
     def flush(self) -> None:
         """Prints the findings that came together, folded over nodes. Those that are fine are only counted."""
@@ -277,7 +275,7 @@ class LiveView:
             run.phase or "",
             run.state or "",
             progress,
-            self.losses,
+            self.losses.values(),
             behind,
             elapsed,
             lines,
