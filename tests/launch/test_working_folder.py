@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -36,6 +38,48 @@ def job_of(run: spec.Run) -> tuple[list[str], str]:
     places = NodePaths("/home/u/.allranks", "b.zip", "python3", SHIPPED if run.code else None)
     job = jobs.node_job(run, make_plan(run), "r", node, places, 1, 0).job
     return job["argv"][job["argv"].index("--max-restarts=0") + 1 :], job["cwd"]
+
+
+@pytest.mark.parametrize(
+    ("where", "keys", "folder"),
+    [
+        (HERE, "save: {to: saves/x}", "{}/saves/x"),
+        (HERE, "save: {to: ./saves/x}", "{}/saves/x"),
+        (HERE, "save: {to: /nfs/x}", "/nfs/x"),
+        (HERE, "save: {to: ~/x}", "/home/u/x"),
+        (AWAY, "save: {to: saves/x}", "/home/u/saves/x"),
+        (AWAY, "save: {to: ~/x}", "/home/u/x"),
+    ],
+)
+def test_saves_are_in_one_place_whatever_folder_a_program_starts_in(where, keys, folder, tmp_path) -> None:
+    """The keeper starts in `/`, and the ranks in a folder of the run."""
+    text = where + keys + "\ntrain: {llamafactory: {model_name_or_path: m, dataset: d}}\n"
+    assert output_of(load(text, tmp_path)) == folder.format(tmp_path) + "/r"
+
+
+def test_saves_begin_at_the_ranks_folder_if_it_is_named(tmp_path) -> None:
+    train = (
+        "train: {workdir: /srv/lf, llamafactory: {model_name_or_path: m, dataset: d, output_dir: saves/x}}\n"
+    )
+    for where in (HERE, AWAY):
+        assert output_of(load(where + train, tmp_path)) == "/srv/lf/saves/x/r"
+
+
+def test_a_checkpoint_and_the_place_of_copies_are_found_in_the_same_way(tmp_path) -> None:
+    text = HERE + "resume: saves/a/checkpoint-5\nsave: {copy_to: ~/copies}\ntrain: {command: [t.py]}\n"
+    keep = whole_job(load(text, tmp_path))["keep"]
+    assert (keep["resume"], keep["copy_to"]) == (f"{tmp_path}/saves/a/checkpoint-5", "/home/u/copies")
+
+
+def whole_job(run: spec.Run) -> Mapping[str, Any]:
+    places = NodePaths("/home/u/.allranks", "b.zip", "python3", user_home="/home/u")
+    return jobs.node_job(run, make_plan(run), "r", run.cluster.nodes[0], places, 1, 0).job
+
+
+def output_of(run: spec.Run) -> str:
+    job = whole_job(run)
+    assert job["keep"]["output_dir"] == job["env"]["ALLRANKS_OUTPUT_DIR"]
+    return str(job["keep"]["output_dir"])
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,7 @@ def paths(run: Run) -> list[str]:
         run.save.copy_to,
         run.resume if run.resume not in ("auto", "true", "false") else None,
     ]
-    places = [path_on_node(run, path) for path in wanted if path and ":" not in path]
+    places = [path_on_node(run, run.saved(path)) for path in wanted if path and ":" not in path]
     return [path for path in places if path]
 
 

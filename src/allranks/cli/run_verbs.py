@@ -20,6 +20,7 @@ from allranks.cli.run_modes import next_rung
 from allranks.core import AllranksError, CouldNotTell, Event, event_from_json, told
 from allranks.core.run_states import FINAL, NOT_SEEN
 from allranks.core.text import spelt_out
+from allranks.core.untrusted import text
 from allranks.output.terminal import LiveView, print_findings, print_summary
 from allranks.runs import exclusion, index
 from allranks.runs.allocation import Acquired, acquire, looking
@@ -104,8 +105,8 @@ def started_again(
     if typed.file is not None:
         typed = replace(typed, file=str(Path(typed.file).resolve()))
     words = [sys.executable, "-m", "allranks.cli", "run", "--json"]
-    for text in (*own, "resume=auto", *more):
-        words += ["--set", text]
+    for setting in (*own, "resume=auto", *more):
+        words += ["--set", setting]
     for name in accept:
         words += ["--accept", name]
     if probe is not None:
@@ -332,7 +333,8 @@ def describe(inspection: Inspection) -> dict[str, Any]:
         home = str(facts.get("system.allranks_home", "~/.allranks"))
         activated = inspection.activated.get(facts.node)
         python = activated.python if activated is not None else python_of(run)
-        places[facts.node] = jobs.NodePaths(home, bundle.path_in(home), python)
+        user = text(facts.get("system.user.home"))
+        places[facts.node] = jobs.NodePaths(home, bundle.path_in(home), python, user_home=user)
     made = jobs.make(run, inspection.plan, "RUN-ID", places, run.network.rendezvous_port)
     shown = ("argv", "env", "cwd", "files")
     nodes = [{"node": j.node.name, **{key: j.job[key] for key in shown}} for j in made]

@@ -47,7 +47,8 @@ class NodePaths:
     """Paths on one node: its allranks home, the bundle there, the training environment's Python.
 
     `code` is the folder of the shipped code, if there is one. The environment's modules and script set `variables`;
-    `secrets` are the names of those that must not be written to a file.
+    `secrets` are the names of those that must not be written to a file. `user_home` is the home folder of the node's
+    user; without it, as in scripts that are only written, paths stay as the run file has them.
     """
 
     home: str
@@ -56,6 +57,14 @@ class NodePaths:
     code: str | None = None
     variables: Mapping[str, str] = field(default_factory=dict)
     secrets: Mapping[str, str] = field(default_factory=dict)
+    user_home: str | None = None
+
+    def of_saves(self, run: Run, path: str) -> str:
+        """A path of `save` or `resume` as this node's programs have it: they start in several folders."""
+        if self.user_home is None:
+            return run.here(path)
+        found = run.saved(path)
+        return self.user_home + found[1:] if found == "~" or found.startswith("~/") else found
 
     def run_directory(self, run_id: str) -> PurePosixPath:
         return PurePosixPath(self.home) / "runs" / run_id
@@ -81,7 +90,7 @@ def output_directory(run: Run, run_id: str, places: NodePaths) -> str:
     """The folder for the run's saves: its own folder below `save.to`, or in the run directory. Every run has its own
     folder, so that pruning never finds another run's checkpoints."""
     if run.save.to:
-        return str(PurePosixPath(run.here(run.save.to)) / run_id)
+        return str(PurePosixPath(places.of_saves(run, run.save.to)) / run_id)
     return str(places.run_directory(run_id) / "output")
 
 
@@ -148,7 +157,7 @@ def node_job(
     if words[0].startswith("~"):
         job["script"] = words[0]
     if node.rank == 0:
-        job["keep"] = keeping(run, plan, output_dir, places.python)
+        job["keep"] = keeping(run, plan, output_dir, places)
     return Job(node, job)
 
 
@@ -207,7 +216,7 @@ def loading(run: Run) -> dict[str, str]:
     return told
 
 
-def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any]:
+def keeping(run: Run, plan: Plan, output_dir: str, places: NodePaths) -> dict[str, Any]:
     """The keeper's part of the job: the nodes that must join, the expected reports of the ranks, and the proofs to
     make."""
     arguments = run.train.arguments
@@ -225,13 +234,13 @@ def keeping(run: Run, plan: Plan, output_dir: str, python: str) -> dict[str, Any
         "join_seconds": JOIN_SECONDS,
         "output_dir": output_dir,
         "keep": run.save.keep,
-        "copy_to": run.here(run.save.copy_to) if run.save.copy_to else None,
+        "copy_to": places.of_saves(run, run.save.copy_to) if run.save.copy_to else None,
         "script_resumes": placeholders.resumes(run.train.command),
-        "resume": run.resume if run.resume in (None, "auto") else run.here(run.resume),
+        "resume": run.resume if run.resume in (None, "auto") else places.of_saves(run, run.resume),
         "accept": list(run.accept),
         "alerts": dict(run.alerts),
         "restarts": run.launch.restarts,
-        "python": python,
+        "python": places.python,
         "expect": {
             "world_size": run.cluster.world_size,
             "trainable_parameters": plan.trainable_parameters if llamafactory else None,

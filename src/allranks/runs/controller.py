@@ -31,6 +31,7 @@ from allranks.core import (
 )
 from allranks.core.events import Content
 from allranks.core.net import over_there
+from allranks.core.untrusted import text
 from allranks.launch import jobs
 from allranks.launch.jobs import Job, NodePaths
 from allranks.node import bundle
@@ -277,7 +278,8 @@ class Starting:
             python = at_home(python, facts)
             code = self.prepared.code.get(facts.node)
             plain, hidden = activated.plain(self.run.secrets), activated.hidden(self.run.secrets)
-            places[facts.node] = NodePaths(home, bundle.path_in(home), python, code, plain, hidden)
+            user = text(facts.get("system.user.home"))
+            places[facts.node] = NodePaths(home, bundle.path_in(home), python, code, plain, hidden, user)
         return places
 
     def _with_before(self, job: Job) -> Job:

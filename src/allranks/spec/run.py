@@ -227,6 +227,18 @@ class Run:
             return str((Path(self.file or "run.yaml").resolve().parent / path).resolve())
         return path
 
+    def saved(self, path: str) -> str:
+        """A path of `save` or `resume` on the nodes: absolute, or one that begins with `~`. A relative one begins at
+        the folder that the ranks start in, if the run file names it. Else it begins at the run file's folder, or the
+        current one if the keys are from no file; on other machines at the home of their user, as scp takes it."""
+        if path.startswith(("/", "~")) or ":" in path:
+            return path
+        folder = None if self.code or not self.train.workdir else self.workdir()
+        if folder is not None and folder.startswith(("/", "~")):
+            return posixpath.normpath(posixpath.join(folder, path))
+        found = self.here(path, bare=True)
+        return found if found.startswith("/") else "~/" + posixpath.normpath(path)
+
     def script(self, code: str | None = None) -> list[str]:
         """`train.command` as torchrun starts it: a path, or `-m` and a module, and the arguments. `code` is the folder
         of the shipped code: a relative script is in that folder."""

@@ -67,7 +67,7 @@ def check(context: Context) -> Findings:
 def target(context: Context, view: View) -> str:
     """The folder that checkpoints go to on this node; empty if only the container has it."""
     if context.run.save.to:
-        return path_on_node(context.run, context.run.save.to) or ""
+        return path_on_node(context.run, context.run.saved(context.run.save.to)) or ""
     return view.text("system.allranks_home") or ""
 
 

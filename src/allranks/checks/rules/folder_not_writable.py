@@ -48,8 +48,8 @@ def written(context: Context, view: View) -> list[tuple[str | None, str]]:
     """`(key of the run file, path)` of what a node's ranks write; None as the key of the home."""
     found: list[tuple[str | None, str]] = [(None, view.text("system.allranks_home") or "")]
     if context.run.save.to:
-        found.append(("save.to", path_on_node(context.run, context.run.save.to) or ""))
+        found.append(("save.to", path_on_node(context.run, context.run.saved(context.run.save.to)) or ""))
     copy_to = context.run.save.copy_to
     if copy_to and ":" not in copy_to and view.is_head:
-        found.append(("save.copy_to", path_on_node(context.run, copy_to) or ""))
+        found.append(("save.copy_to", path_on_node(context.run, context.run.saved(copy_to)) or ""))
     return found

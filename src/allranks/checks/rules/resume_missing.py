@@ -32,7 +32,7 @@ def applies(context: Context) -> bool:
 
 
 def check(context: Context) -> Findings:
-    path = path_on_node(context.run, str(context.run.resume)) or ""
+    path = path_on_node(context.run, context.run.saved(str(context.run.resume))) or ""
     trainers_own = "checkpoint-not-resumable" in context.run.accept
     for view in context.machines if trainers_own else (context.head,):
         state = mapping(view.map("storage.paths").get(path))

@@ -70,7 +70,8 @@ def user() -> Dict[str, Any]:
         name = pwd.getpwuid(uid).pw_name
     except KeyError:
         name = None
-    return {"uid": uid, "name": name, "groups": sorted(set(os.getgroups()))}
+    home = os.path.expanduser("~")
+    return {"uid": uid, "name": name, "groups": sorted(set(os.getgroups())), "home": home}
 
 
 def cpus() -> Dict[str, Any]:
