@@ -341,6 +341,25 @@ def test_outputs_are_compared_relative_to_those_of_base_and_adapter(monkeypatch:
     assert int(asked.min()) >= 0 and int(asked.max()) <= 10
 
 
+@pytest.mark.parametrize(("wrong", "difference"), [(2, 0.0), (4, 0.9)])
+def test_positions_that_are_sent_to_other_experts_do_not_count(
+    wrong: int, difference: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import torch
+
+    right = torch.tensor([[[3.0, 4.0]] * 24])
+    other = right.clone()
+    other[0, :wrong, 0] += 4.5
+    models = {"base": Answers(right), "merged": Answers(other)}
+    models["base"].config.get_text_config = lambda: SimpleNamespace(vocab_size=11, n_routed_experts=8)
+    made = SimpleNamespace(
+        PeftModel=SimpleNamespace(from_pretrained=lambda model, path, is_trainable: Answers(right))
+    )
+    monkeypatch.setitem(sys.modules, "peft", made)
+    monkeypatch.setattr(proving, "load", models.get)
+    assert proving.compare("base", "adapter", "merged", "BF16")["difference"] == pytest.approx(difference)
+
+
 ABOUT = {"difference": 0.0125, "effect": 0.25, "tolerance": 0.04, "same_choice": 1.0}
 
 

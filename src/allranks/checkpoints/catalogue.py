@@ -218,8 +218,8 @@ _KINDS = (
          "A merged model is as large as its base.", "free space, or -o on another disk."),
     Kind("export-differs", BLOCK, "The export is not base + adapter.",
          "allranks has removed the export: a model with wrong answers is worse than none.",
-         "check the disk and run it again; with the same message, report it with allranks-export.json of a "
-         "small case."),
+         "check the disk and run it again. With the same message, report it with both config.json files; "
+         "--no-compare keeps a merge whose values on the disk are right."),
     Kind("export-rounded", WARN, "The base's number format is too coarse for much of what the training changed.",
          "A change below half a unit in a weight's last place disappears when it is merged.",
          "serve the adapter unmerged (--for vllm), or merge into a float32 copy of the base."),

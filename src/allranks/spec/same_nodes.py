@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from allranks.spec import launchers
 from allranks.spec.drafts import Draft
 from allranks.spec.nodes import read_nodes
 from allranks.spec.problems import Problems
@@ -24,7 +25,8 @@ def same_nodes(ours: Tree, theirs: Tree, reading: Reading) -> bool:
 
 def drafts(tree: Tree, reading: Reading) -> list[Named]:
     own = Reading(reading.file, Problems())  # the reading of `nodes` reports what is wrong
-    return [Named(one) for one in read_nodes(tree, own, "slurm")]  # which takes a number of machines too
+    takes_counts = next(name for name in launchers.names() if launchers.find(name).chooses_nodes)
+    return [Named(one) for one in read_nodes(tree, own, takes_counts)]
 
 
 class Named:
