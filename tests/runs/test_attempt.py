@@ -32,7 +32,7 @@ def at(state: State) -> Attempt:
     attempt.begin() if state is not State.PREPARING else None
     come = {
         State.FAILING: lambda: attempt.fail(5.0),
-        State.BLOCKED: lambda: attempt.block(FINDING),
+        State.BLOCKED: lambda: attempt.block(FINDING, 1.0),
         State.LEAVING: lambda: attempt.leave("spot instance"),
         State.ASKED: lambda: attempt.to(State.ASKED),
     }.get(state)
@@ -62,7 +62,7 @@ def test_after_a_failure_somebodys_wish_ends_it_and_after_a_wish_no_failure_does
     for wish in (State.LEAVING, State.ASKED):
         attempt = at(wish)
         attempt.fail(5.0)
-        attempt.block(FINDING)
+        attempt.block(FINDING, 1.0)
         assert attempt.state is wish
     failing, blocked = at(State.FAILING), at(State.BLOCKED)
     assert failing.to(State.ASKED) and not blocked.to(State.ASKED), "it has ended already"
@@ -72,8 +72,22 @@ def test_after_a_failure_somebodys_wish_ends_it_and_after_a_wish_no_failure_does
 def test_a_finding_that_blocks_ends_the_wait_of_ranks_that_save() -> None:
     attempt = at(State.LEAVING)
     assert attempt.until == math.inf and not attempt.over
-    attempt.block(FINDING)
+    attempt.block(FINDING, 1.0)
     assert attempt.until == 0.0 and attempt.why == "no-progress"
+
+
+@pytest.mark.parametrize(("crashed_at", "cause"), [(3.0, "rehearsal-failed"), (1.0, "rank-crashed-first")])
+def test_the_verdict_names_what_stopped_the_run_unless_it_failed_before(crashed_at: float, cause: str) -> None:
+    attempt = at(State.TRAINING)
+    finding = Finding("rehearsal-failed", BLOCK, saw="checkpoint-1 is not whole")
+    ended = Event(crashed_at, "torchrun-ended", "a", None, {"code": 1, "failures": [{"rank": 0, "code": 1}]})
+    if crashed_at < 2.0:
+        attempt.watch.add(ended)
+    attempt.block(finding, 2.0)
+    if crashed_at > 2.0:
+        attempt.watch.add(ended)
+    told = attempt.cause(5.0)
+    assert told is not None and told.cause == cause
 
 
 def test_the_ranks_are_asked_to_save_once() -> None:

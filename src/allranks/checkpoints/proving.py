@@ -21,7 +21,7 @@ weights are off by up to half a unit in the last place (2^-9 in BF16, 2^-12 in F
 size pass through some tens of layers and add up as their square root: about 16 times 2^-9 is 3 %."""
 
 ROUTED_SHARE = 0.9
-"""Where two experts are nearly as good, rounded weights choose the other one, and the position's logits differ by more
+"""If two experts are nearly as good, rounded weights may choose the other one, and the logits there differ by more
 than rounding: 1 of 128 positions of a small model in BF16 did, by 10 %, with the median at 0.15 %. A model that is
 loaded wrongly differs everywhere."""
 

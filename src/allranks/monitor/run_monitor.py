@@ -181,6 +181,12 @@ class Watch:
             known.held_at = now
         return fresh
 
+    def block(self, finding: Finding, now: float) -> None:
+        """Takes a finding of another room that ends the run, so that the verdict names it and not what follows."""
+        if finding not in self.blocking:
+            self.blocking.append(finding)
+            self.blocked_at = self.blocked_at or now
+
     def _is_due(self, known: _Said, finding: Finding, now: float) -> bool:
         if not known.times or now - known.held_at > FORGET_SECONDS:
             return True

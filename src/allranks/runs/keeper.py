@@ -302,7 +302,7 @@ class Keeper(threading.Thread):
         if cause(statement.id).asks_ranks and start_patience.due_again(self.attempt.watch.run, time.time()):
             self._ask_for_evidence(statement.id)
         if statement.verdict == BLOCK:
-            self.attempt.block(statement)
+            self.attempt.block(statement, time.time())
 
     def _ask_for_evidence(self, why: str, **more: bool) -> None:
         """Asks all ranks for stacks, collectives and process states, before anything is stopped."""

@@ -97,9 +97,10 @@ class Attempt:
         self.until = min(self.until, until)
         self.to(State.FAILING)
 
-    def block(self, finding: Finding) -> None:
+    def block(self, finding: Finding, now: float) -> None:
         """Ends the attempt with a finding, even if the ranks save at this moment."""
         self.blocking.append(finding)
+        self.watch.block(finding, now)
         self.until = 0.0
         self.to(State.BLOCKED)
 
