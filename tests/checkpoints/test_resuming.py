@@ -48,6 +48,15 @@ def test_the_newest_of_earlier_runs_of_this_name(tmp_path, saved):
     assert found(tmp_path) == str(newest)
 
 
+def test_a_run_that_still_trains_keeps_its_checkpoints_to_itself(tmp_path, saved):
+    """It prunes them while another run reads them."""
+    idle = saved(EARLIER, 10)
+    busy = saved("tiny-1120-bbbb", 20)
+    answer = resuming.find_resume(str(tmp_path / "runs" / NOW), {}, busy=["tiny-1120-bbbb"])
+    assert answer["found"]["path"] == str(idle)
+    assert answer["passed_over"] == [{"path": str(busy.parent), "why": "its run still trains"}]
+
+
 def test_its_own_come_first(tmp_path, saved):
     saved(EARLIER, 20)
     own = saved(NOW, 5)

@@ -591,6 +591,21 @@ def test_each_node_shows_what_is_prepared_on_it():
     assert not any("docker pull" in line for line in drawn(after))
 
 
+@pytest.mark.parametrize(
+    ("data", "line"),
+    [
+        ({"from": "/out/checkpoint-200", "step": 1200}, "resume   from step 1,200  /out/checkpoint-200"),
+        ({"from": "/out/own.pt"}, "resume   /out/own.pt"),
+        ({"from": None}, ""),
+    ],
+)
+def test_where_a_run_goes_on_is_told(data, line):
+    said = io.StringIO()
+    with LiveView(out=Out(file=said)) as view:
+        view.add(Event(5.0, "resume", "node-0", None, data))
+    assert said.getvalue().strip() == line
+
+
 def test_many_nodes_at_one_step_share_a_line():
     lines = drawn(steps(*((f"node-{n}", "docker pull torch") for n in range(30))))
     assert [line.split() for line in lines[1:]] == [["node-[0-29]", "docker", "pull", "torch"]]

@@ -77,7 +77,9 @@ def test_a_finding_that_blocks_ends_the_wait_of_ranks_that_save() -> None:
 
 
 @pytest.mark.parametrize(("crashed_at", "cause"), [(3.0, "rehearsal-failed"), (1.0, "rank-crashed-first")])
-def test_the_verdict_names_what_stopped_the_run_unless_it_failed_before(crashed_at: float, cause: str) -> None:
+def test_the_verdict_names_what_stopped_the_run_unless_it_failed_before(
+    crashed_at: float, cause: str
+) -> None:
     attempt = at(State.TRAINING)
     finding = Finding("rehearsal-failed", BLOCK, saw="checkpoint-1 is not whole")
     ended = Event(crashed_at, "torchrun-ended", "a", None, {"code": 1, "failures": [{"rank": 0, "code": 1}]})

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import stat
-from typing import Any, Dict, Iterator, List, Mapping, Optional, Tuple
+from typing import Any, Collection, Dict, Iterator, List, Mapping, Optional, Tuple
 
 from allranks.checkpoints import manifest as manifests
 from allranks.checkpoints.catalogue import found
@@ -32,10 +32,12 @@ def find_resume(
     expect: Optional[Mapping[str, Any]],
     path: Optional[str] = None,
     copies: Optional[str] = None,
+    busy: Collection[str] = (),
 ) -> Dict[str, Any]:
     """`{"found": report or null, "findings": […], "passed_over": […]}` for the output folder of a run.
 
-    `copies` is where `save.copy_to` would put this run's: the head node of an earlier run may be gone.
+    `copies` is where `save.copy_to` would put this run's: the head node of an earlier run may be gone. `busy` are the
+    ids of runs that go on, whose checkpoints are not taken: such a run prunes them while another one reads them.
     With `path` only that checkpoint is judged: a finding of verdict `block` says why it cannot be used.
     Raises OSError if a folder cannot be read: then nobody knows that there is nothing to go on from.
     """
@@ -44,8 +46,10 @@ def find_resume(
         report, findings = judge(path, expect)
         taken = report.as_json() if report is not None and not findings else None
         return {"found": taken, "findings": [f.as_json() for f in findings], "passed_over": []}
-    passed_over: List[Dict[str, Any]] = []
-    for candidate in candidates(folder, copies):
+    passed_over: List[Dict[str, Any]] = [
+        {"path": other, "why": "its run still trains"} for other in namesakes(folder) if run_of(other) in busy
+    ]
+    for candidate in candidates(folder, copies, busy):
         report, findings = judge(candidate, expect)
         if report is not None and not findings:
             return {"found": report.as_json(), "findings": [], "passed_over": passed_over}
@@ -86,12 +90,13 @@ def lacks(path: str, verified: bool = False) -> str:
     return ""
 
 
-def candidates(folder: str, copies: Optional[str] = None) -> Iterator[str]:
+def candidates(folder: str, copies: Optional[str] = None, busy: Collection[str] = ()) -> Iterator[str]:
     """Checkpoints of the run's own output folder first, then of its namesakes', then their copies, each newest first.
     Other storage is asked only if nothing before it will do: its clock may differ, and it may not answer."""
     yield from of_folder(folder)
     for place in (folder, copies):
-        others = [path for other in (namesakes(place) if place else []) for path in of_folder(other)]
+        idle = [other for other in (namesakes(place) if place else []) if run_of(other) not in busy]
+        others = [path for other in idle for path in of_folder(other)]
         yield from sorted(others, key=written, reverse=True)
 
 
@@ -136,6 +141,12 @@ def namesakes(folder: str) -> List[str]:
         if _is_marked(path) and _same_owner(path, parent):
             others.append(path)
     return others
+
+
+def run_of(folder: str) -> str:
+    """The id of the run whose output folder this is."""
+    above, name = os.path.split(folder)
+    return os.path.basename(above) if name == "output" else name
 
 
 def _is_marked(folder: str) -> bool:

@@ -154,6 +154,8 @@ class LiveView:
             self.flush()
             if event.kind == "diagnosis" and event.data.get("provisional") is True:
                 say_findings(self.out, folded([first_word(event.data)]))
+            if event.kind == "resume" and event.data.get("from"):
+                self.on_resume(str(event.data["from"]), integer(event.data.get("step")))
             before = self.run.phase
             if self.lines and event.kind == "phase" and before == "watch":
                 self.progress_line(last=True)
@@ -223,6 +225,12 @@ class LiveView:
         self.preparing[node] = what
         if self.lines and fresh:
             self.out.line(("prepare  ", "dim"), what, ("  " + node, "dim"))
+
+    def on_resume(self, path: str, step: int | None) -> None:
+        """Tells where the training goes on, which `--resume auto` leaves to allranks."""
+        self.out.line(
+            ("resume   ", "dim"), f"from step {step:,}  " if step is not None else "", (path, "dim")
+        )
 
     def on_silent(self, names: list[Any], seconds: float) -> None:
         """Shows which nodes have not answered the check yet: one line each in the live area; in a log, a line when

@@ -236,8 +236,11 @@ def _earlier(
     folder: str, expect: Optional[Mapping[str, Any]], path: Optional[str], copies: Optional[str]
 ) -> Dict[str, Any]:
     from allranks.checkpoints import resuming
+    from allranks.core.run_states import FINAL
+    from allranks.node import run_reader
 
-    return resuming.find_resume(folder, expect, path, copies)
+    busy = [run["id"] for run in run_reader.runs() if run.get("state") not in FINAL] if path is None else []
+    return resuming.find_resume(folder, expect, path, copies, busy)
 
 
 def _room(folder: str, checkpoint: str) -> Dict[str, Any]:
