@@ -1,6 +1,7 @@
 """Plan a run: memory, time and cost, without nodes and without weights.
 
-Exit code 1 if there is an error, 3 if a part is unknown, such as the model's size.
+Exit code 1 if there is an error, 3 if something is unknown, such as the model that the run file names. A script of
+your own may train any model: if its arguments name none, the plan says so, and the code is 0.
 """
 
 from __future__ import annotations
