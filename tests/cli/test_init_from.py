@@ -98,3 +98,14 @@ def test_what_cannot_be_a_run_is_refused(here: Path, capsys, line: str) -> None:
     assert cli.main(["init", "--from", "job.slurm"]) == 2
     assert "SBATCH" in capsys.readouterr().err
     assert not (here / "run.yaml").exists()
+
+
+@pytest.mark.parametrize(("with_", "verb"), [("slurm", "plan"), ("ssh", "check")])
+def test_the_next_verb_is_one_that_can_work(with_: str, verb: str) -> None:
+    """`check` needs nodes, which a scheduler chooses only when the job runs."""
+    from allranks.cli.verbs.init import next_verb
+
+    nodes = "2" if with_ == "slurm" else "[a, b]"
+    assert (
+        next_verb(f"nodes: {nodes}\ngpus: 8\nlaunch: {{with: {with_}}}\ntrain: {{command: [t.py]}}\n") == verb
+    )

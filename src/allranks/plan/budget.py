@@ -194,7 +194,7 @@ def _unknown_gpu(run: Run, case: Case, memory: Memory) -> Finding:
         saw=f"{named}, and {nobody}.",
         expected="the GPU's model",
         why=f"the run needs {memory.total / GIB:.1f} GiB per GPU; whether that fits is not known.",
-        fix="gpus: {count: 8, model: A100-SXM4-80GB}",
+        fix=f"gpus: {{count: {max(node.gpus for node in run.cluster.training)}, model: A100-SXM4-80GB}}",
     )
 
 

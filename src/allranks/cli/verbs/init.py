@@ -61,8 +61,15 @@ def call(options: argparse.Namespace) -> int:
     if options.json:
         print_json({"file": str(path), **found})
     else:
-        print(f"{path} written. Next: allranks check {path}", file=sys.stderr)
+        print(f"{path} written. Next: allranks {next_verb(text)} {path}", file=sys.stderr)
     return 0
+
+
+def next_verb(text: str) -> str:
+    """`check` needs nodes, which a scheduler chooses only when the job runs."""
+    from allranks import spec
+
+    return "plan" if spec.loads(text).launcher.chooses_nodes else "check"
 
 
 def fresh(options: argparse.Namespace) -> str:
