@@ -111,3 +111,16 @@ def test_the_same_machines_in_another_form_contradict_nothing(command: str, node
 )
 def test_other_machines_or_ranks_are_a_contradiction(command: str, nodes: str, said: str) -> None:
     assert said in contradictions(typed(command, nodes))
+
+
+def test_deepspeed_gives_the_variables_of_its_own_files_to_several_machines(here: Path) -> None:
+    (here / ".deepspeed_env").write_text(
+        "NCCL_IB_DISABLE=1\nHF_HOME=/x y=z\nWANDB_API_KEY=abc\n\nno variable\n"
+    )
+    run = typed("deepspeed --hostfile even train.py")
+    assert (run.env["NCCL_IB_DISABLE"], run.env["HF_HOME"]) == ("1", "/x y=z")
+    assert "WANDB_API_KEY" not in run.env
+    assert any("WANDB_API_KEY of .deepspeed_env is left out" in note.saw for note in run.notes)
+    assert "NCCL_IB_DISABLE" not in typed("deepspeed --num_gpus 2 train.py").env, (
+        "only its multi-node starts read it"
+    )

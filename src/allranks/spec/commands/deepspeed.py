@@ -26,7 +26,7 @@ from allranks.spec.commands._command import (
 from allranks.spec.commands.torchrun import head
 from allranks.spec.drafts import Draft
 from allranks.spec.hostfile import read_hostfile
-from allranks.spec.problems import Problems, Wrong, shown
+from allranks.spec.problems import SECRET_NAME, Problems, Wrong, looks_like_token, shown
 from allranks.spec.reading import Reading
 
 ENGINES = {
@@ -118,6 +118,28 @@ def engine(command: Command, value: str, said: str) -> None:
     command.put("launch.with", name, said)
 
 
+ENVIRONMENT = "~/.deepspeed_env", ".deepspeed_env"
+"""Files of variables that DeepSpeed gives to the ranks of several machines; the later one wins."""
+
+
+def from_files(command: Command) -> None:
+    found: dict[str, tuple[str, str]] = {}
+    for path in ENVIRONMENT:
+        try:
+            lines = command.reads(command.here(path)).splitlines()
+        except BadInput:
+            continue
+        pairs = (line.split("=", 1) for line in lines if "=" in line)
+        found.update({name.strip(): (value.strip(), path) for name, value in pairs})
+    for name, (value, path) in found.items():
+        if SECRET_NAME.search(name) or looks_like_token(value, name):
+            why = "by its name or its form it is a secret, and a run file holds none."
+            fix = f"export {name} where allranks runs, and secrets: [{name}]"
+            command.left_out(f"{name} of {path}", why, fix)
+        else:
+            command.env[name] = value
+
+
 EXCLUDED = refused("a run file lists the nodes that train.", "nodes without them", takes=1)
 OPTIONS = {
     **each("H hostfile", later("hostfile")),
@@ -146,6 +168,8 @@ def read(command: Command) -> None:
     local_rank_note(command, "deepspeed")
     path, chosen = command.said.get("hostfile"), command.said.get("include")
     listed = machines_of(command, path) if path else {}
+    if path is not None or chosen is not None:
+        from_files(command)
     if chosen is not None:
         included(command, chosen, command.said["include option"], listed)
     elif path is not None:
