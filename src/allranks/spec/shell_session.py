@@ -40,7 +40,7 @@ SETS_PLACE = re.compile(
 """Variables for which no note is needed if a script exports them with the output of a command: allranks places the
 ranks itself, and the environment brings its own programs."""
 
-AS_BEFORE = re.compile(rf"{OPEN}[^{CLOSE}]*\bPATH\b[^{CLOSE}]*{CLOSE}")
+AS_BEFORE = re.compile(rf"{OPEN}[^{OPEN}{CLOSE}]{{0,200}}\bPATH\b[^{OPEN}{CLOSE}]{{0,200}}{CLOSE}")
 """`$PATH` or `${PATH:+:$PATH}` in a value."""
 
 

@@ -54,7 +54,7 @@ the ranks, since the script was written for one."""
 HOME = mark("~")
 """A `~` without quotes at the beginning of a word: the home of whoever runs the shell."""
 
-PATTERN = re.compile(r"[*?]|\[[!^]?[^],]*\w-\w[^],]*\]")
+PATTERN = re.compile(r"[*?]|\[[!^]?[^][,]{0,40}\w-\w[^][,]{0,40}\]")
 """The signs that make a word match files. A list such as `[1,2]` stays text: it hardly ever matches a file."""
 
 
