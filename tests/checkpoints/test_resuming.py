@@ -179,3 +179,27 @@ def test_copies_are_looked_at_last_and_only_if_they_are_needed(tmp_path, monkeyp
 
     monkeypatch.setattr(resuming, "namesakes", namesakes)
     assert next(resuming.candidates(*places)) == wanted[0]
+
+
+@pytest.mark.parametrize(
+    ("run", "busy"),
+    [
+        ({"state": "running", "keeper_alive": True, "supervisors": {}}, True),
+        ({"state": None, "keeper_alive": None, "supervisors": {"a": {"alive": True}}}, True),
+        ({"state": "running", "keeper_alive": None, "supervisors": {"a": {"alive": None}}}, False),
+        ({"state": None, "keeper_alive": None, "supervisors": {"a": {"alive": False}}}, False),
+        ({"state": "lost", "keeper_alive": False, "supervisors": {}}, False),
+        ({"state": "succeeded", "keeper_alive": True, "supervisors": {}}, False),
+    ],
+)
+def test_only_a_run_that_is_seen_to_live_keeps_its_checkpoints(
+    run, busy, tmp_path, saved, monkeypatch
+) -> None:
+    """After the loss of a head its checkpoints are what is left of the run."""
+    from allranks.node import run_reader
+    from allranks.runs import keeper_io_worker
+
+    path = saved(EARLIER, 10)
+    monkeypatch.setattr(run_reader, "runs", lambda: [{"id": EARLIER, **run}])
+    found = keeper_io_worker._earlier(str(tmp_path / "runs" / NOW), {}, None, None)["found"]
+    assert (found is None) is busy and (busy or found["path"] == str(path))

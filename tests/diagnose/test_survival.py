@@ -117,6 +117,10 @@ def test_an_error_is_kept_although_the_same_one_was_survived_before() -> None:
         ("llama-rank16-lr1e5.log", 3),
         ("runs/rank64/train.log", None),  # of which no run of eight ranks can be
         ("logs/rank-5.log", 5),
+        ("saves/qwen/lora/rank-5.log", 5),  # LLaMA-Factory's own layout
+        ("logs/sft-lora-rank-5.log", 5),
+        ("logs/bs8_rank_5.log", 5),
+        ("exploration/colorado-rank5.log", 5),
     ],
 )
 def test_a_rank_of_lora_in_a_files_name_is_no_process(name: str, rank: int | None) -> None:

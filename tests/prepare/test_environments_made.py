@@ -144,6 +144,7 @@ def test_only_old_module_systems_are_asked_what_they_loaded(after: dict[str, str
         ),
         ("/opt/conda/envs/train/bin/python", {}, None),
         ("python3", {"PATH": "/apps/cuda/bin"}, "/apps"),
+        ("/usr/bin/python3.10", {"PATH": "/opt/gcc-12/bin:/usr/bin"}, "/opt/gcc-12/bin:"),
     ],
 )
 def test_the_environments_own_programs_come_before_those_of_modules(python, variables, path) -> None:

@@ -115,12 +115,13 @@ def test_other_machines_or_ranks_are_a_contradiction(command: str, nodes: str, s
 
 def test_deepspeed_gives_the_variables_of_its_own_files_to_several_machines(here: Path) -> None:
     (here / ".deepspeed_env").write_text(
-        "NCCL_IB_DISABLE=1\nHF_HOME=/x y=z\nWANDB_API_KEY=abc\n\nno variable\n"
+        "NCCL_IB_DISABLE=1\nHF_HOME=/x y=z\nWANDB_API_KEY=abc\n\nno variable\n#X=1\n"
     )
     run = typed("deepspeed --hostfile even train.py")
     assert (run.env["NCCL_IB_DISABLE"], run.env["HF_HOME"]) == ("1", "/x y=z")
     assert "WANDB_API_KEY" not in run.env
     assert any("WANDB_API_KEY of .deepspeed_env is left out" in note.saw for note in run.notes)
-    assert "NCCL_IB_DISABLE" not in typed("deepspeed --num_gpus 2 train.py").env, (
-        "only its multi-node starts read it"
-    )
+    for alone in ("--num_gpus 2", "--include localhost:0,1"):
+        assert "NCCL_IB_DISABLE" not in typed(f"deepspeed {alone} train.py").env, (
+            "only its multi-node starts read it"
+        )

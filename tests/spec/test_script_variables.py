@@ -181,3 +181,23 @@ def test_folders_that_a_script_puts_into_its_path_are_named(line: str, shown: st
 )
 def test_a_path_without_folders_of_its_own_needs_no_note(line: str) -> None:
     assert not left_out(read(line))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "DB_PASS=hunter2",
+        "MYSQL_PWD=hunter2",
+        "GH_PAT=hunter2",
+        "REDIS_URL=redis://:hunter2@host:6379",
+        "https_proxy=http://bob:hunter2@proxy:3128",
+    ],
+)
+def test_a_password_of_a_file_is_neither_taken_nor_shown(line: str, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / ".env").write_text(f"{line}\nNCCL_DEBUG=WARN\n")
+    (tmp_path / "t.sh").write_text("set -a; source .env; set +a\ntorchrun --nproc_per_node=8 train.py\n")
+    run = load_typed(Typed(words=("bash", "t.sh")))
+    assert run.env == {"NCCL_DEBUG": "WARN"}
+    assert not any("hunter2" in note.saw + note.why + note.fix for note in run.notes)
+    assert any("secrets: [" in note.fix for note in run.notes)

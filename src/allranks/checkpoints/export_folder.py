@@ -41,7 +41,10 @@ class Growing:
         self._sweep()
         while self._fd < 0:
             self.path = tempfile.mkdtemp(prefix=EXPORTING + self.name + "-", dir=self.parent)
-            self._fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            try:
+                self._fd = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            except FileNotFoundError:
+                continue
             with contextlib.suppress(OSError):  # a file system without locks: nothing is swept there
                 fcntl.flock(self._fd, fcntl.LOCK_EX)
             if not os.path.isdir(self.path):  # another export took it for a leftover before it was locked

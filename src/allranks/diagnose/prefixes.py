@@ -194,7 +194,7 @@ def stamp(kind: str, value: str) -> str:
 # ---- the names of files ----
 
 _FILE_RANK = re.compile(
-    r"(?:(?<!local)(?<!node)(?<!lora)[/_.-]|^)(?:(?:global[_-]?)?rank|std_log_process)[_-]?(\d{1,6})(?=[._/-]|$)",
+    r"(?:(?<!local)(?<!node)[/_.-]|^)(?:(?:global[_-]?)?rank|std_log_process)[_-]?(\d{1,6})(?=[._/-]|$)",
     re.I,
 )
 _FILE_NODE = re.compile(
@@ -209,13 +209,18 @@ _FILE_LOCAL = re.compile(
 _FILE_TASK = re.compile(r"(?:^|[/_.-])(?!20\d\d[_.-])\d{3,12}[_.-](\d{1,5})\.(?:out|err|log|txt)$")
 
 
-_SETTINGS = re.compile(r"(?i)lora|(?<![a-z])(?:lr|alpha|bs|epochs?)[_=-]?\d")
+_SETTINGS = re.compile(r"(?i)(?<![a-z])(?:lora|lr|alpha|epochs?)(?![a-z])")
 """In names that people build from a training's settings, where a rank is LoRA's."""
+
+
+_RANKS_LOG = re.compile(r"(?i)rank[_-]?\d{1,6}\.\w{1,9}$")
+"""The end of the name of one rank's log."""
 
 
 def _is_setting(source: str, at: int) -> bool:
     begun, end = source.rfind("/", 0, at) + 1, source.find("/", at)
-    return _SETTINGS.search(source[begun : end if end >= 0 else len(source)]) is not None
+    part = source[begun : end if end >= 0 else len(source)]
+    return _SETTINGS.search(part) is not None and _RANKS_LOG.search(part) is None
 
 
 def place_of_source(

@@ -45,7 +45,8 @@ def arguments(
     if deepspeed_path is not None:
         asked["deepspeed"] = deepspeed_path
     if run.resume and run.resume != "auto":
-        asked["resume_from_checkpoint"] = run.saved(run.resume)
+        found = run.saved(run.resume)  # nothing expands a `~` in the trainer's file
+        asked["resume_from_checkpoint"] = found if found.startswith("/") else run.here(run.resume)
     if run.save.every is not None:
         asked.update(save_strategy="steps", save_steps=run.save.every)
     return asked

@@ -195,8 +195,10 @@ async def install(program: NodeProgram, wanted: Description, made: Contained) ->
 def not_made(wanted: Description, done: Completed) -> NotReady:
     text = last_words(done)
     fix = f"fix the error of {wanted.engine}; `allranks run -n` prints the command"
-    if f'exec: "{wanted.python}"' in text or "executable file not found" in text:
+    if f'exec: "{wanted.python}"' in text:
         fix = f"environment: {{python: the image's Python}}; the image has no {wanted.python}"
+    elif "nvidia-container" in text:
+        fix = f"install the NVIDIA Container Toolkit on {wanted.node}, and restart {wanted.engine}"
     elif "bind source path does not exist" in text or "no such file or directory" in text.lower():
         fix = f"make the folder on {wanted.node}, or correct container.mounts"
     return blocked(

@@ -55,19 +55,20 @@ with contextlib.redirect_stdout(sys.stderr), tempfile.TemporaryDirectory() as fo
     from llamafactory.model import load_tokenizer
     arguments = {**wanted["arguments"], "output_dir": folder, "report_to": "none"}
     model, data, training, finetuning, _ = get_train_args(arguments)
-    path = os.path.abspath(data.tokenized_path)
+    path = os.path.realpath(data.tokenized_path)
     parent, name = os.path.split(path)
     os.makedirs(parent, exist_ok=True)
+    in_place = os.path.ismount(path) or not os.access(parent, os.W_OK)
     with contextlib.suppress(OSError):  # a file system without locks on folders
         fcntl.flock(os.open(parent, os.O_RDONLY), fcntl.LOCK_EX)
     there = os.path.isdir(path) and bool(os.listdir(path))  # another run has made it meanwhile
     draft = os.path.join(parent, "." + name + ".allranks-draft")
     shutil.rmtree(draft, ignore_errors=True)
-    data.tokenized_path = path if there else draft
+    data.tokenized_path = path if there or in_place else draft
     loaded = load_tokenizer(model)
     template = get_template_and_fix_tokenizer(loaded["tokenizer"], data)
     get_dataset(template, model, data, training, stage=finetuning.stage, **loaded)
-    if not there:
+    if not (there or in_place):
         os.rename(draft, path)
 print(json.dumps(sorted(os.listdir(path))))
 """

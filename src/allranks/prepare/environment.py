@@ -56,7 +56,7 @@ class Activated:
     def with_own_programs(self) -> Activated:
         """Puts the programs beside the Python before those of the modules. Without a changed PATH the node does so."""
         folder, path = posixpath.dirname(self.python), self.variables.get("PATH")
-        if path is None or not folder or path.split(":")[0] == folder:
+        if path is None or not folder or folder in path.split(":"):
             return self
         return Activated(self.python, {**self.variables, "PATH": f"{folder}:{path}"})
 

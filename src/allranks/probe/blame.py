@@ -109,8 +109,9 @@ def slow(rates: Mapping[Pair, float]) -> tuple[Blame, float]:
 
 
 def usual(rates: Mapping[Pair, float]) -> float:
-    """The median. With only two directions it is the faster one. With three nodes it is the second fastest: a slow node
-    is in four of the six directions, and one figure may be too high."""
+    """The median. With only two directions it is the faster one. With three nodes it is the second fastest of the six:
+    a slow node is in four of them, and one figure may be too high. A caller with one figure for both directions thus
+    gets the fastest pair."""
     if len(rates) > 2 and len({node for pair in rates for node in pair}) <= 3:
         return sorted(rates.values())[-2]
     return max(rates.values()) if len(rates) == 2 else median(rates.values())

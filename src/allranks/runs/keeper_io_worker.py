@@ -239,8 +239,15 @@ def _earlier(
     from allranks.core.run_states import FINAL
     from allranks.node import run_reader
 
-    busy = [run["id"] for run in run_reader.runs() if run.get("state") not in FINAL] if path is None else []
+    known = run_reader.runs() if path is None else []
+    busy = [run["id"] for run in known if run.get("state") not in FINAL and _lives_here(run)]
     return resuming.find_resume(folder, expect, path, copies, busy)
+
+
+def _lives_here(run: Mapping[str, Any]) -> bool:
+    """Whether a program of the run lives on this machine. That of another one cannot be seen: its head may be gone, and
+    then its checkpoints are what is left of it."""
+    return run["keeper_alive"] is True or any(one["alive"] is True for one in run["supervisors"].values())
 
 
 def _room(folder: str, checkpoint: str) -> Dict[str, Any]:

@@ -34,6 +34,8 @@ IN_ADDRESS = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
 """A password in an address: `https://user:password@host`."""
 
 SECRET_NAME = re.compile(r"(?:KEY|TOKEN|PASSWORD)$|SECRET", re.IGNORECASE)
+PASSWORD_NAME = re.compile(r"(?:^|_)(?:PASS|PASSWD|PASSPHRASE|PWD|PAT|CREDENTIALS?|AUTH)$", re.IGNORECASE)
+"""Further names of secrets, which are too common elsewhere to be refused in a run file that a person writes."""
 
 
 class Wrong(Exception):
@@ -90,6 +92,12 @@ def shown(text: object, limit: int = MAX_SHOWN) -> str:
     if looks_like_token(text):
         return "(what looks like an access token)"
     return printable(IN_ADDRESS.sub("://(hidden)@", text), limit)
+
+
+def may_be_secret(name: str, value: str) -> bool:
+    """Whether a variable of a file of the user's is better not copied into a run file, by its name or its form."""
+    by_name = SECRET_NAME.search(name) or PASSWORD_NAME.search(name)
+    return bool(value) and bool(by_name or looks_like_token(value, name) or IN_ADDRESS.search(value))
 
 
 def looks_like_token(text: str, name: str = "") -> bool:

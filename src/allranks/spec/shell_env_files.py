@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 from allranks.core import BadInput
-from allranks.spec.problems import SECRET_NAME, Wrong, looks_like_token
+from allranks.spec.problems import Wrong, may_be_secret
 from allranks.spec.shell import Statement, Word, statements
 from allranks.spec.shell_assignments import assignment
 from allranks.spec.shell_values import unresolved
@@ -74,7 +74,7 @@ def take(shell: Shell, found: Mapping[str, str], path: str) -> None:
     """Exports the variables of a file. A secret is left out: the notes and the run file would show it."""
     for name, value in found.items():
         shell.values[name] = value
-        if value and (SECRET_NAME.search(name) or looks_like_token(value, name)):
+        if may_be_secret(name, value):
             why = "by its name or its form it is a secret, and a run file holds none."
             fix = f"export {name} where allranks runs, and secrets: [{name}]"
             shell.left_out.append((f"{name} of {path}", why, fix))

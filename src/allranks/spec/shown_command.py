@@ -9,28 +9,10 @@ from collections.abc import Sequence
 from allranks.spec.problems import SECRET_NAME, WANDB_KEY, looks_like_token
 
 HIDDEN = "(hidden)"
-PASSWORDS = ("p", "pass", "passwd", "passphrase", "pwd")
-OTHER_P = (
-    *(
-        "cp",
-        "docker",
-        "install",
-        "kill",
-        "mkdir",
-        "pgrep",
-        "pkill",
-        "podman",
-        "ps",
-        "read",
-        "rsync",
-        "salloc",
-    ),
-    *("sbatch", "scp", "srun", "ssh", "tar", "tmux"),
-)
-"""Programs whose `-p` takes no password; that of `sshpass` and of most database clients does."""
-
-GLUED_P = ("sshpass", "mysql", "mysqldump")
-"""Programs that take a password in the same word: `-ppassword`."""
+PASSWORDS = ("pass", "passwd", "passphrase", "pwd")
+GLUED_P = ("sshpass", "mysql", "mysqldump", "mysqladmin", "mariadb")
+"""Programs whose `-p` takes a password, also in the same word: `-ppassword`. That of most others is a folder or a
+port."""
 
 COMMITS = ("git", "checkout", "commit", "reset", "revision", "ref", "sha")
 """Words before 40 hexadecimal digits that name a commit, with or without dashes. Others come before a key of W&B."""
@@ -47,7 +29,7 @@ def shown_command(command: str | Sequence[str]) -> str:
         name, equals, value = word.partition("=")
         bare = name.lstrip("-").replace("-", "_")
         base = posixpath.basename(word)
-        program = base if not number or base in (*OTHER_P, *GLUED_P) else program
+        program = base if not number or base in GLUED_P else program
         is_option = word.startswith("-") and len(word) > 1
         if program in GLUED_P and word.startswith("-p") and len(word) > 2:
             word = f"-p{HIDDEN}"
@@ -65,7 +47,7 @@ def shown_command(command: str | Sequence[str]) -> str:
 
 def is_secret_name(name: str, program: str) -> bool:
     """Whether an option or a variable of this name holds a secret."""
-    is_password = name in PASSWORDS and not (name == "p" and program in OTHER_P)
+    is_password = name in PASSWORDS or (name == "p" and program in GLUED_P)
     return is_password or SECRET_NAME.search(name) is not None
 
 

@@ -19,7 +19,7 @@ PLAIN = re.compile(r"[A-Za-z/][A-Za-z0-9_./-]*")
 MEANT = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 """Words, in lower case, that a YAML reader may take for something else than text."""
 
-FALSE = frozenset(("n", "no", "off", "f", "false"))
+FALSE = frozenset(("n", "no", "off", "f", "false", "0"))
 """Words, in lower case, that LLaMA-Factory's readers take for false: YAML 1.1, or argparse in a command."""
 
 WRITTEN = re.compile(r"[-+]?\.?[A-Za-z0-9_](?:[A-Za-z0-9_.+:-]*[A-Za-z0-9_.+-])?")

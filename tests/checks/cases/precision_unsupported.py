@@ -19,6 +19,17 @@ CASES = (
         saw="Tesla T4",
     ),
     fires(
+        "t4",
+        {
+            "run/train/arguments/bf16": True,
+            "run/train/arguments/fp16": False,
+            "*/software/versions/torch": None,
+        },
+        verdict="warn",  # nobody knows what torch there is
+        also=("package-missing",),
+        saw="Tesla T4",
+    ),
+    fires(
         "a100",
         {
             "*/gpus/list/0/name": "Quadro T9",

@@ -33,8 +33,9 @@ LEAST = 1 << 30
 
 def check(context: Context) -> Findings:
     container = context.run.container
-    if container is not None and container.engine == "docker" and "ulimit" not in container.extra:
-        return  # allranks gives the ranks another limit there (`--ulimit=memlock=-1`)
+    if container is not None and container.engine == "docker":
+        yield from in_docker(context, container.extra.get("ulimit"))
+        return  # the limit of the host's user does not count there
     for view in context.machines:
         pair = view.list("system.limits.memlock")
         soft = number(pair[0]) if pair else None
@@ -51,3 +52,22 @@ def check(context: Context) -> Findings:
                 if hard is not None
                 else "ulimit -l unlimited in the shell that starts the supervisor",
             )
+
+
+def in_docker(context: Context, ulimit: object) -> Findings:
+    """allranks gives the ranks `--ulimit=memlock=-1` there, unless the run file sets `ulimit` itself."""
+    if ulimit is None or not any(fabric.active_ports(view) for view in context.machines):
+        return
+    given = [str(one) for one in (ulimit if isinstance(ulimit, (list, tuple)) else [ulimit])]
+    memlock = next(
+        (one.partition("=")[2].partition(":")[0] for one in given if one.startswith("memlock=")), ""
+    )
+    if memlock == "-1" or (memlock.isdigit() and int(memlock) >= LEAST):
+        return
+    yield context.warn(
+        key="container.extra",
+        saw=f"container.extra sets ulimit {', '.join(given)}, so allranks does not set that of memlock",
+        expected="memlock=-1, as InfiniBand pins what it sends",
+        why="with docker's own limit NCCL may end with 'ibv_reg_mr failed: Cannot allocate memory'.",
+        fix="container: {extra: {ulimit: [memlock=-1, …]}}",
+    )

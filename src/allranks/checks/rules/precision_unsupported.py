@@ -39,14 +39,14 @@ def check(context: Context) -> Findings:
         if capability is not None and capability < LEAST:
             named = gpu.get("architecture") or f"compute capability {capability}"
             emulates = versions.at_least(gpu.view.text("software.versions.torch"), EMULATES)
-            say = context.warn if emulates else context.block
+            say = context.block if emulates is False else context.warn
             yield say(
                 gpu,
                 key="train.llamafactory.bf16",
                 saw=f"bf16: true, and {gpu} is a {gpu.get('name')} ({named})",
                 expected="compute capability 8.0 or newer",
                 why="torch emulates bf16 there, which is slow."
-                if emulates
+                if emulates is not False
                 else "transformers ends with: your setup doesn't support bf16/gpu.",
                 fix="fp16: true in place of bf16: true",
             )

@@ -39,7 +39,8 @@ def check(context: Context) -> Iterator[Finding]:
         met = dial is not None and dial.outcome != OK and dial.answered_by == node
         if loops or met:
             # The head's rendezvous listens on all its addresses, and the others have reached it.
-            reached = node == context.head and node in context.joins and not is_loopback(ear.address)
+            joined = context.joins >= set(context.results.ears)
+            reached = node == context.head and joined and not is_loopback(ear.address)
             yield context.say(
                 WARN if reached else BLOCK,
                 node,

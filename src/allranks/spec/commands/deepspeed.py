@@ -26,7 +26,7 @@ from allranks.spec.commands._command import (
 from allranks.spec.commands.torchrun import head
 from allranks.spec.drafts import Draft
 from allranks.spec.hostfile import read_hostfile
-from allranks.spec.problems import SECRET_NAME, Problems, Wrong, looks_like_token, shown
+from allranks.spec.problems import Problems, Wrong, may_be_secret, shown
 from allranks.spec.reading import Reading
 
 ENGINES = {
@@ -122,6 +122,9 @@ ENVIRONMENT = "~/.deepspeed_env", ".deepspeed_env"
 """Files of variables that DeepSpeed gives to the ranks of several machines; the later one wins."""
 
 
+VARIABLE = re.compile(r"[A-Za-z_]\w*")
+
+
 def from_files(command: Command) -> None:
     found: dict[str, tuple[str, str]] = {}
     for path in ENVIRONMENT:
@@ -130,9 +133,10 @@ def from_files(command: Command) -> None:
         except BadInput:
             continue
         pairs = (line.split("=", 1) for line in lines if "=" in line)
-        found.update({name.strip(): (value.strip(), path) for name, value in pairs})
+        named = ((name.strip(), value.strip()) for name, value in pairs)
+        found.update({name: (value, path) for name, value in named if VARIABLE.fullmatch(name)})
     for name, (value, path) in found.items():
-        if SECRET_NAME.search(name) or looks_like_token(value, name):
+        if may_be_secret(name, value):
             why = "by its name or its form it is a secret, and a run file holds none."
             fix = f"export {name} where allranks runs, and secrets: [{name}]"
             command.left_out(f"{name} of {path}", why, fix)
@@ -168,7 +172,7 @@ def read(command: Command) -> None:
     local_rank_note(command, "deepspeed")
     path, chosen = command.said.get("hostfile"), command.said.get("include")
     listed = machines_of(command, path) if path else {}
-    if path is not None or chosen is not None:
+    if path is not None or (chosen is not None and not chosen.startswith("localhost")):
         from_files(command)
     if chosen is not None:
         included(command, chosen, command.said["include option"], listed)
