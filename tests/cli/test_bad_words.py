@@ -165,3 +165,12 @@ def test_a_closed_output_is_no_failure() -> None:
         [*words, sys.executable, "-m", "allranks.cli", "explain"], check=False, capture_output=True, text=True
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_words_that_no_option_takes_show_the_verbs_own_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["exec", "localhost", "echo", "hi"])
+    said = capsys.readouterr().err
+    assert (
+        ended.value.code == 2 and "usage: allranks exec" in said and "unrecognized arguments: echo hi" in said
+    )

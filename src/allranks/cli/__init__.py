@@ -86,7 +86,7 @@ def build_parser(only: str = "") -> argparse.ArgumentParser:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.arguments(child)
-        child.set_defaults(call=module.call)
+        child.set_defaults(call=module.call, parser=child)
     return parser
 
 
@@ -106,7 +106,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser = build_parser(first if first in verb_names() else "")
         options, rest = parser.parse_known_args(words)
         if rest:
-            parser.error(unrecognized(options, words, rest))
+            getattr(options, "parser", parser).error(unrecognized(options, words, rest))
         options.command = command
         code = called(parser, options)
         if sys.stdout is not None:  # it is closed under some service managers
