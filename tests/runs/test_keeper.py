@@ -32,10 +32,10 @@ def stage(home: Path, tmp_path: Path) -> Iterator:
         yield lambda **expect: stages.enter_context(KeptRun(home, tmp_path, **expect))
 
 
-def healthy_end(supervisors: list[Supervisor], trained: bool = True) -> None:
+def healthy_end(supervisors: list[Supervisor], trained: bool = True, step: int = 1) -> None:
     for rank, one in enumerate(supervisors):
         if trained:
-            one.say("beat", rank, step=1, phase="training", steps=[])
+            one.say("beat", rank, step=step, phase="training", steps=[])
         one.say("end", rank, code=0)
         one.say("torchrun-ended", code=0, failures=[])
         one.say("swept", why="torchrun ended")
@@ -47,7 +47,7 @@ def test_it_starts_all_together_and_ends_well(stage) -> None:
     for one in both:
         one.hear("start")
     both[0].say("beat", 0, step=3, total_steps=3, phase="training", steps=[])
-    healthy_end(both)
+    healthy_end(both, step=3)
     both[0].hear("bye")
     state = s.end()
     assert (state["state"], state["step"]) == ("succeeded", 3)
