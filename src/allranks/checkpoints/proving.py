@@ -22,8 +22,7 @@ size pass through some tens of layers and add up as their square root: about 16 
 
 ROUTED_SHARE = 0.9
 """If two experts are nearly as good, rounded weights may choose the other one, and the logits there differ by more
-than rounding: 1 of 128 positions of a small model in BF16 did, by 10 %, with the median at 0.15 %. A model that is
-loaded wrongly differs everywhere."""
+than rounding. Few positions do. A model that is loaded wrongly differs everywhere."""
 
 NEAREST = 0.5 + 2.0**-13
 """Units in the last place. torch rounds float64 to 16 bits by way of float32, whose last place is 2^-13 of an F16's."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from allranks.core import BadInput, Cluster, Problem
+from allranks.core.file_kinds import is_file
 from allranks.core.net import is_loopback
 from allranks.runs import index
 from allranks.spec import cluster_from_hostfile, cluster_from_names, launchers, load
@@ -34,10 +35,10 @@ def open_targets(text: str, access: Access) -> Nodes:
     if not text.strip():
         raise BadInput(Problem("an empty name of a node (an unset variable?)", do="such as node[1-3]"))
     path = files.at_home(text)
-    if files.is_file(path) and path.endswith(RUN_FILES):
+    if is_file(path) and path.endswith(RUN_FILES):
         run = load(path)
         return open_nodes(run, access.accept_new_hosts)
-    if files.is_file(path):
+    if is_file(path):
         return of_cluster(cluster_from_hostfile(files.read(path, text), text), access)
     if "/" in text or text.startswith("~") or text.endswith(RUN_FILES):
         raise BadInput(

@@ -11,6 +11,7 @@ import re
 from typing import Any
 
 from allranks.core import BadInput
+from allranks.core.file_kinds import is_file
 from allranks.spec import launchers, validate
 from allranks.spec import text as files
 from allranks.spec.drafts import KEYS, NAMES, Draft, from_text
@@ -124,7 +125,7 @@ def hostfile_path(raw: str, reading: Reading) -> str | None:
     path = reading.path(raw)
     if raw.startswith("~") or "/" in raw:
         return path
-    if files.is_file(path) and "[" not in raw and "," not in raw:
+    if is_file(path) and "[" not in raw and "," not in raw:
         return path
     if HOSTFILE_NAME.fullmatch(raw):
         raise Wrong(

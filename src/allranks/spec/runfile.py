@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from allranks.core import BadInput, Cluster
+from allranks.core.file_kinds import is_file
 from allranks.core.net import is_loopback
 from allranks.spec import launcher_counts, launchers, pasted, validate
 from allranks.spec import text as files
@@ -311,7 +312,7 @@ def first_existing(path: str, source: str | None, reading: Reading) -> str:
         return path
     homes = [Path(reading.folder), Path(source or "").parent, Path()]
     candidates = [os.path.normpath(home / path) for home in homes]
-    return next((candidate for candidate in candidates if files.is_file(candidate)), candidates[0])
+    return next((candidate for candidate in candidates if is_file(candidate)), candidates[0])
 
 
 def refuse_nowhere(run: Run, launcher: Launcher, tree: Table, reading: Reading) -> None:
@@ -349,4 +350,4 @@ def config_beside(file: str | None) -> str | None:
     if file is None:
         return None
     beside = (Path(file).with_name(name) for name in (f"{Path(file).stem}.config.json", "config.json"))
-    return next((str(path) for path in beside if files.is_file(str(path))), None)
+    return next((str(path) for path in beside if is_file(str(path))), None)

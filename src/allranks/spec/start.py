@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterable, Mapping
 
 from allranks.core import BadInput, Cluster, Node
+from allranks.core.file_kinds import is_file
 from allranks.core.text import fold
 from allranks.spec import launchers
 from allranks.spec.drafts import from_text, make_cluster
 from allranks.spec.hostfile import cluster_from_hostfile
 from allranks.spec.problems import Problems, Wrong, refused
 from allranks.spec.reading import Reading
-from allranks.spec.text import at_home, is_file, read
+from allranks.spec.text import at_home, read
 from allranks.spec.tree import Scalar, Sequence, Table, Tree, scalar_value
 
 PLAIN = re.compile(r"[A-Za-z0-9_./~][A-Za-z0-9_./~@+-]*")

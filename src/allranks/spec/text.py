@@ -16,14 +16,6 @@ UTF16 = (b"\xff\xfe", b"\xfe\xff")
 UTF8_MARK = b"\xef\xbb\xbf"
 
 
-def is_file(path: str) -> bool:
-    """Whether there is a file at `path`; false for a path that no file system takes."""
-    try:
-        return Path(path).is_file()
-    except (OSError, ValueError):
-        return False
-
-
 def at_home(path: str) -> str:
     """`~` replaced by this machine's home folder; `~user` of an unknown user stays as it is."""
     try:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from allranks.core.file_kinds import is_file
 from allranks.core.net import is_loopback
 from allranks.spec import launchers, pasted, runfile
 from allranks.spec import text as files
@@ -89,11 +90,11 @@ def load(
 def line_of(words: Iterable[str]) -> str | None:
     """The one word after `--` if it is a whole line for a shell, in quotes: `-- "A=1 python train.py && echo done"`."""
     first, *more = [*words, ""]
-    return first if more == [""] and len(first.split()) > 1 and not files.is_file(first) else None
+    return first if more == [""] and len(first.split()) > 1 and not is_file(first) else None
 
 
 def beside() -> str:
-    if not files.is_file(BESIDE):
+    if not is_file(BESIDE):
         do = "name a run file (`allranks init` writes one), or put a command after `--`: allranks run -- train.py"
         raise refused(f"no run file is named, and there is no {BESIDE} here.", do=do)
     return BESIDE
@@ -263,7 +264,7 @@ def place(train: Table) -> None:
             path = posixpath.normpath(posixpath.join(here, first.raw))
             words.items[0] = Scalar(first.file, first.line, path, path, plain=False)
         train.entries.update(mapping({"workdir": start}).entries)
-    elif train.get("workdir") is None and files.is_file("data/dataset_info.json"):
+    elif train.get("workdir") is None and is_file("data/dataset_info.json"):
         train.entries.update(mapping({"workdir": here}).entries)
 
 
