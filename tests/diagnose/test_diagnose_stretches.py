@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from allranks.cli.log_matcher import suspects
-from allranks.diagnose import Evidence, blocks, conclude, parse, read
+from allranks.diagnose import Evidence, blocks, conclude, parse, read, recognizer
 from allranks.diagnose import kinds as kinds_module
 from allranks.diagnose import lines as lines_module
 from allranks.diagnose import scan as scan_module
-from allranks.diagnose.blocks import whole_lines
+from allranks.diagnose.blocks import SAME, Lines, same_lines, whole_lines
 from allranks.diagnose.kinds import Kinds
 from allranks.diagnose.lines import Line
 from allranks.diagnose.scan import scan
@@ -152,6 +152,7 @@ def few_lines_are_many():
     """A matcher is asked about two lines already."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scan_module, "NEW", 2)
+        patch.setattr(recognizer, "NEW", 2)
         patch.setattr(kinds_module, "UNLIKE", 0)
         yield
 
@@ -238,6 +239,52 @@ def test_the_same_is_kept_of_every_form():
 @pytest.mark.parametrize("make", BULK)
 def test_lines_that_say_nothing_are_counted_together(make):
     assert same([("x.log", "\n".join(make(n % 100) for n in range(400)).encode())]) > 300
+
+
+ALIKE = (
+    lambda n: step(1000 + n),
+    lambda n: f"[rank{n % 37:02}] plain text {n:04}",
+    lambda n: f"h{n % 7}: [rank{n * 7 % 131:03}] step {1000 + n} loss {n % 9}.125",
+    lambda n: f"{{'loss': {n % 9}.5, 'epoch': {1000 + n}}}",
+)
+
+
+@pytest.mark.parametrize("make", ALIKE)
+def test_lines_that_differ_in_digits_alone_are_not_cut_apart(make, monkeypatch):
+    counted, count_same = [], scan_module._Scanner._count_same
+
+    def count(scanner, data, text):
+        counted.append(count_same(scanner, data, text))
+        return counted[-1]
+
+    monkeypatch.setattr(scan_module._Scanner, "_count_same", count)
+    monkeypatch.setattr(blocks, "BLOCK_BYTES", 4096)
+    ends = "Traceback (most recent call last):\n" + OWN + "\nKeyError: 'x'\n"
+    lines = [make(n) + "\n" for n in range(600)]
+    same([("x.log", "".join([*lines, ends, *lines[:90], ends, "odd\n", *lines[90:]]).encode())])
+    assert sum(counted) > 2 * len("".join(lines))  # with a matcher and without
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([b"", b"a", b"ab", b"a0", b"0"]), st.integers(1, 40)), max_size=5),
+    st.integers(0, 3),
+)
+def test_lines_are_the_same_as_far_as_they_are(runs, behind):
+    lines = [b"b"] * behind + [line for line, count in runs for _ in range(count)]
+    text, start = b"\n".join(lines), 2 * behind
+    if start > len(text):
+        return
+    left = lines[behind:-1]  # the last one has no end
+    expected = next((n for n, line in enumerate(left) if line != left[0]), len(left))
+    count, width = same_lines(text, start)
+    assert count == (expected if expected >= SAME else 0)
+    assert width == (len(left[0]) + 1 if count else 0)
+
+
+def test_a_column_of_lines_is_that_of_each():
+    data = b"a1\nb2\nc3"
+    assert Lines(data, 3, 3).column(1) == Lines(data, 3).column(1) == b"123"
+    assert list(Lines(data, 3, 3)) == list(Lines(data, 3)) == [b"a1", b"b2", b"c3"]
 
 
 STATEMENTS = (

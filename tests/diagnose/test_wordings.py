@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 from pathlib import Path
 
@@ -115,6 +116,23 @@ def test_a_vote() -> None:
     unknown = every.vote("red apple falls gently upon zebras")
     assert unknown.cause == "a" and unknown.lead < clear.lead
     assert sum(share for share, _ in every.probabilities("red car")) == pytest.approx(1)
+
+
+def test_what_was_learned_is_read_again_without_learning(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names, text = [*catalogue.modules(), UNPROVEN], TOLD[0][0]
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(wordings, "_kept", {})
+    told = wordings.read(symptoms.__name__, names).probabilities(text)
+    assert len(list(tmp_path.rglob("*.sentences"))) == 1
+    wordings._kept.clear()
+    monkeypatch.setattr(Sentences, "learned", None)  # it must not learn
+    assert wordings.read(symptoms.__name__, names).probabilities(text) == told
+    wordings._kept.clear()
+    with pytest.raises(TypeError):  # other sentences, or their other owner
+        wordings.read(symptoms.__name__, names[1:])
 
 
 def test_sentences_are_read_out_of_a_zip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

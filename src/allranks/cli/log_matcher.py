@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
+from allranks.core.kept_beside import kept, key_of
+
 
 @cache
 def suspects() -> Callable[[bytes], list[int]] | None:
@@ -19,7 +21,10 @@ def suspects() -> Callable[[bytes], list[int]] | None:
 
     texts, anywhere, beginnings = expressions()
     try:  # two take less time than one with all of them
-        matchers = [_matcher(hyperscan, [*map(re_of, texts), *anywhere]), _matcher(hyperscan, beginnings)]
+        matchers = [
+            _matcher(hyperscan, "anywhere", [*map(re_of, texts), *anywhere]),
+            _matcher(hyperscan, "beginnings", beginnings),
+        ]
     except hyperscan.error:  # an unknown processor
         return None
 
@@ -32,14 +37,26 @@ def suspects() -> Callable[[bytes], list[int]] | None:
     return ends
 
 
-def _matcher(hyperscan: Any, whole: list[str]) -> Any:
-    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-    database.compile(
-        expressions=[one.encode() for one in whole],
-        ids=list(range(len(whole))),
-        elements=len(whole),
-        flags=[hyperscan.HS_FLAG_MULTILINE] * len(whole),
-    )
+def _matcher(hyperscan: Any, name: str, whole: list[str]) -> Any:
+    """The expressions as a database. It is kept, since to compile it takes a hundred times as long as to read it."""
+    expressions = [one.encode() for one in whole]
+
+    def compiled() -> Any:
+        database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+        database.compile(
+            expressions=expressions,
+            ids=list(range(len(whole))),
+            elements=len(whole),
+            flags=[hyperscan.HS_FLAG_MULTILINE] * len(whole),
+        )
+        return database
+
+    key = key_of(hyperscan.__version__.encode(), *expressions)
+    data = kept(__file__, name, key, lambda: hyperscan.dumpb(compiled()))
+    try:
+        database = hyperscan.loadb(data, mode=hyperscan.HS_MODE_BLOCK)
+    except hyperscan.error:  # it is of another processor, which shares these files with this one
+        database = compiled()
     return database, hyperscan.Scratch(database)
 
 

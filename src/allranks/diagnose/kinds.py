@@ -136,9 +136,9 @@ class Kinds:
         heads = self.heads(ranked)
         usual = self._usual.get(ranked, b"")
         if usual in heads and usual:
-            texts = re.split(b"\n(?:" + re.escape(usual) + b")?", b"\n" + forms)[1:]
-            if len(forms) + 1 - sum(map(len, texts)) == len(texts) * (1 + len(usual)):
-                return [heads[usual]] * len(texts), texts
+            texts = (b"\n" + forms).split(b"\n" + usual)
+            if len(texts) == forms.count(b"\n") + 2:
+                return [heads[usual]] * (len(texts) - 1), texts[1:]
         known = b"|".join(map(re.escape, sorted(heads, key=len, reverse=True)))
         _, *parts = re.split(b"\n(" + known + b")", b"\n" + forms)
         self._usual[ranked] = Counter(parts[::2]).most_common(1)[0][0]
@@ -202,8 +202,9 @@ def runs(
     whole = range(begun, begun + len(among))
     layouts = {kind.layout for kind in different}
     if len(layouts) == 1:
-        layout = layouts.pop()
-        yield from _of_layout(layout, whole, raws[begun : whole.stop] if layout.columns else [])
+        yield from _of_layout(
+            layouts.pop(), whole, raws if len(whole) == len(raws) else raws[begun : whole.stop]
+        )
         return
     largest = Counter(kind.layout for kind in among[::SAMPLED]).most_common(1)[0][0]
     others = {kind for kind in different if kind.layout is not largest}
@@ -224,25 +225,29 @@ def runs(
 
 
 def _of_layout(
-    layout: Layout, numbers: Sequence[int], lines: List[bytes]
+    layout: Layout, numbers: Sequence[int], lines: Sequence[bytes]
 ) -> Iterator[Tuple[Layout, Any, Run]]:
     """How many times each place occurs, and the numbers of its first and its last line."""
     if layout.cut is None:
         yield layout, None, Run(len(numbers), numbers[0], numbers[-1])
         return
     if len(layout.columns) <= 2:  # one byte for each line
-        codes = bytes(map(itemgetter(layout.columns[0]), lines))
+        codes = _column(lines, layout.columns[0])
         if len(layout.columns) == 2:
-            codes = _together(codes, bytes(map(itemgetter(layout.columns[1]), lines)))
+            codes = _together(codes, _column(lines, layout.columns[1]))
         for code in set(codes):
             said = code if len(layout.columns) == 1 else (ZERO + code // 10, ZERO + code % 10)
             run = Run(codes.count(code), numbers[codes.index(code)], numbers[codes.rindex(code)])
             yield layout, said, run
         return
-    values = list(map(layout.cut, lines))
+    values = list(zip(*(_column(lines, column) for column in layout.columns)))
     firsts, lasts = dict(zip(reversed(values), reversed(numbers))), dict(zip(values, numbers))
     for value, count in Counter(values).items():
         yield layout, value, Run(count, firsts[value], lasts[value])
+
+
+def _column(lines: Sequence[bytes], number: int) -> bytes:
+    return lines.column(number) if isinstance(lines, Lines) else bytes(map(itemgetter(number), lines))
 
 
 ZERO = 0x30

@@ -7,22 +7,18 @@ their order: `scan` gives out what `parse` would, and `Evidence.add_stretch` doe
 
 from __future__ import annotations
 
-import re
+from bisect import bisect_left
 from itertools import compress
-from typing import Any, Collection, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
-from allranks.diagnose.blocks import Lines, lines_of
-from allranks.diagnose.digits import ALIKE, ALIKE_TEXT
+from allranks.diagnose.blocks import Lines, same_lines
+from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.kinds import (
     CLOSES,
     GOES_ON,
     MAY_CLOSE,
     MUTE,
-    NOTHING,
     OPENS,
-    PLAIN,
-    SPEAKING,
-    SPEAKS,
     STEP,
     Case,
     Kind,
@@ -34,20 +30,14 @@ from allranks.diagnose.kinds import (
     runs,
     stream_of,
 )
-from allranks.diagnose.lines import LINE_LIMIT, Line, Reader, ends, traceback_at
-from allranks.diagnose.prefixes import Spans, peel
-from allranks.diagnose.progress import DRAWN, drawn_digits
-from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
-from allranks.diagnose.streams import FRAMES_KEPT, is_own_frame, is_warning_class
+from allranks.diagnose.lines import Line, Reader, ends
+from allranks.diagnose.progress import DRAWN
+from allranks.diagnose.recognizer import NEW, Recognizer
+from allranks.diagnose.streams import FRAMES_KEPT, is_own_frame
 from allranks.diagnose.stretches import Frames, Part, Stretch
-from allranks.diagnose.wrapped import looks_wrapped
 
 Told = Union[Line, Stretch, Frames]
 PLACES_KEPT = 1 << 16
-HEADS_KEPT = 64
-NEW = 32
-"""Lines of new kinds in a block from which on they are looked through with a matcher."""
-
 FEW = 4
 """Lines between two that say something, which are read rather than counted."""
 
@@ -65,16 +55,12 @@ def scan(
     yield from scanner.waiting()
 
 
-class _Scanner:
+class _Scanner(Recognizer):
     """One log, block after block."""
 
     def __init__(self, source: "str | None", node: "str | None", kinds: Kinds) -> None:
-        self.reader = Reader(source, node)
-        self.kinds = kinds
-        self.shapes = kinds.shapes
-        self.ranked = self.reader.place[0] is not None
+        super().__init__(Reader(source, node), kinds)
         self.known = kinds.of(self.ranked)
-        self.learned = 0
         self.place = self.reader.place
         self.number = 0
         self.following = 0
@@ -96,6 +82,9 @@ class _Scanner:
 
     def block(self, data: bytes) -> Iterator[Told]:
         text = data.translate(ALIKE)
+        counted = self._count_same(data, text)
+        if counted:
+            data, text = data[counted:], text[counted:]
         kinds = self._plain(text) if self.unlike else []
         if kinds:
             forms: Sequence[bytes] = Lines(text, len(kinds))
@@ -123,14 +112,15 @@ class _Scanner:
 
     def _speaking(self, raws: Lines, forms: Sequence[bytes], kinds: List[Optional[Kind]]) -> Iterator[int]:
         """The numbers of the lines that must be read. The reader reads each before it asks for the next number."""
-        following, asked = 0, self._asked(raws, forms, kinds, 0)
+        following, asked, at = 0, self._asked(raws, forms, kinds, 0), 0
         while following < len(raws):
             if self.reader.before[0]:
                 number = following  # after a rule, the next line may be a heading
             else:
-                number = next((n for n in asked if n >= following), len(raws))
-                if number == len(raws):
+                at = bisect_left(asked, following, at)
+                if at == len(asked):
                     return
+                number, at = asked[at], at + 1
                 kind = kinds[number]
                 if kind is None or not (kind.speaks or self._may_be_open(kind, raws[number])):
                     continue
@@ -139,11 +129,11 @@ class _Scanner:
             if len(self.reader.learned.shapes) != self.learned or self.reader.place is not self.place:
                 self._forget()
                 kinds[following:] = [None] * (len(kinds) - following)
-                asked = self._asked(raws, forms, kinds, following)
+                asked, at = self._asked(raws, forms, kinds, following), 0
 
     def _asked(
         self, raws: Lines, forms: Sequence[bytes], kinds: List[Optional[Kind]], start: int
-    ) -> Iterator[int]:
+    ) -> List[int]:
         """The numbers of lines that may have to be read, from `start` on. Lines that are new get their kinds."""
         different = set(kinds)
         if None in different:
@@ -162,7 +152,7 @@ class _Scanner:
             kinds[start:] = map(found.get, forms[start:], kinds[start:])
             different = set(kinds)
         odd = {kind for kind in different if kind is not None and (kind.speaks or kind.ends)}
-        return iter([n for n in range(start, len(kinds)) if kinds[n] in odd] if odd else ())
+        return [n for n in range(start, len(kinds)) if kinds[n] in odd] if odd else []
 
     def _forget(self) -> None:
         """From here on lines of this log are read in another way: a prefix was learned, or a heading named a place."""
@@ -172,70 +162,21 @@ class _Scanner:
     def _may_be_open(self, kind: Kind, raw: bytes) -> bool:
         return self._case_of(kind, raw).stream not in self.closed
 
-    def _plain_ones(self, forms: Collection[bytes]) -> Dict[bytes, Kind]:
-        kinds = self._plain(b"\n".join(forms)) if len(forms) >= NEW else []
-        return {form: kind for form, kind in zip(forms, kinds) if kind is not None}
-
-    def _plain(self, forms: bytes) -> List[Optional[Kind]]:
-        """The kinds of these lines, without a look at each: plain text after a known prefix. None for a line that may
-        be more, according to the matcher. Empty if there is no matcher."""
-        suspects = self.kinds.suspects(len(forms)) if not self.learned else None
-        if suspects is None:
-            return []
-        kinds, texts = self.kinds.cut(forms, self.ranked)
-        if max(map(len, texts)) > LINE_LIMIT // 2:  # of a line longer than the limit only the ends are read
-            kinds = [kind if len(text) <= LINE_LIMIT // 2 else None for kind, text in zip(kinds, texts)]
-        joined = b"\n".join(texts)
-        for number in lines_of(suspects(joined), joined):
-            kinds[number] = None
-        return kinds
-
-    def _found(self, form: bytes, raw: bytes) -> Kind:
-        """The kind of a line that is like none before it."""
-        if len(raw) > LINE_LIMIT or b"#000" in form or self.reader.learned.numbered:
-            return SPEAKING
-        try:
-            text = raw.decode()
-        except UnicodeDecodeError:
-            return SPEAKING
-        if text.startswith(("==> ", "---", "> ")) or looks_wrapped(text) or self._teaches(text):
-            return SPEAKING  # they say something of the lines that follow
-        spans: Spans = []
-        line = self.reader.line(text, list(self.reader.place), 0, spans)
-        if spans and "\x1b" in text:
-            return SPEAKING
-        shape = self.shapes.of(line.text)
-        role = STEP if shape.progress else MUTE if shape.exception else PLAIN
-        if not shape.says_nothing or (shape.exception and not is_warning_class(line.text)):
-            role = SPEAKS
-        if role == STEP and b"| 0/" in form:
-            spans += drawn_digits(text.translate(ALIKE_TEXT))
-        timed = line.time is not None or _EPOCH.search(text) is not None
-        if role == PLAIN and self.kinds.matcher is not None:
-            self._keep_head(text, form, timed)
-        layout, start = self.kinds.layout(role, text, form, spans), len(text) - len(line.text)
-        if line.text != text[start:] or not text[:start].isascii():
-            start = -1
-        return Kind(layout, effect_of(shape, line.text), timed, start, shape)
-
-    def _teaches(self, text: str) -> bool:
-        """Whether a line of a traceback may show a prefix that is not known."""
-        at = traceback_at(text)
-        if at < 0:
-            return False
-        head = text[peel(text, list(self.reader.place)) : at]
-        return bool(self.learned or head.strip() or (head and text[at] == "T"))
-
-    def _keep_head(self, text: str, form: bytes, timed: bool) -> None:
-        """Notes a line's prefix if it ends with a space: then the text that follows does not belong to it."""
-        heads, spans = self.kinds.heads(self.ranked), []
-        start = peel(text, list(self.reader.place), 0, spans)
-        head = text[:start]
-        if start and head[-1] in " \t" and head.isascii() and "\x1b" not in head and len(heads) < HEADS_KEPT:
-            layout = self.kinds.layout(PLAIN, head, form[:start], spans)
-            heads.setdefault(form[:start], Kind(layout, NOTHING, timed, -1, PLAIN_SHAPE))
-
     # ---- reading and counting ----
+
+    def _count_same(self, data: bytes, text: bytes) -> int:
+        """Counts the lines at the beginning of a block that differ in digits alone and say nothing. Returns the index
+        of the first line that it did not count."""
+        at = 0
+        while not self.reader.before[0]:
+            count, width = same_lines(text, at)
+            kind = self.known.get(text[at : at + width - 1]) if count else None
+            if kind is None or kind.speaks or kind.ends:
+                break
+            raws = Lines(data[at : at + count * width - 1], count, width)
+            self._count(raws, [kind] * count, 0, count)
+            at += count * width
+        return at
 
     def _end_of_frames(self, raws: Lines, kinds: List[Any], number: int) -> int:
         """The number after the last line that belongs to the frames which begin with this line."""
@@ -260,8 +201,10 @@ class _Scanner:
     def _frames(self, raws: Lines, kinds: List[Any], begun: int, end: int) -> Frames:
         """These lines, of which the first is a frame."""
         numbers, lines = [n for n in range(begun, end) if kinds[n].frame], raws.cut()
-        said = {n: lines[n][kinds[n].start :].strip() for n in range(begun, end) if not kinds[n].frame}
-        plain = max((n for n, text in said.items() if not text or text.strip(b" ~^")), default=None)
+        said = (
+            (n, lines[n][kinds[n].start :].strip()) for n in range(end - 1, begun, -1) if not kinds[n].frame
+        )
+        plain = next((n for n, text in said if not text or text.strip(b" ~^")), None)
         texts = [lines[number][kinds[number].start :].decode("utf-8", "replace") for number in numbers]
         own = next((text for text in reversed(texts) if is_own_frame(text)), "")
         case, told, last = self._case_of(kinds[begun], raws[begun]), self.number + 1 - begun, numbers[-1]
@@ -396,5 +339,3 @@ class _Scanner:
 
 
 _new: Any = tuple.__new__  # half the cost of Line(...)
-_EPOCH = re.compile(r"(?:^|[^\w.])\d{10}(?:\d{3}|\.\d{1,9})?\]?:?[ \t]")
-"""A number that may be seconds since 1970: whether it is a time depends on its digits."""

@@ -14,11 +14,14 @@ into English by a list of the field's words (`glossary.txt`), and those that it 
 
 from __future__ import annotations
 
+import marshal
 import math
 import pkgutil
 import re
 from collections import Counter
-from typing import Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
+from typing import Any, Dict, Iterable, List, NamedTuple, Optional, Set, Tuple, Union
+
+from allranks.core.kept_beside import kept, key_of
 
 PAIR = 0.7
 """The weight of two neighbouring words against one word."""
@@ -114,7 +117,7 @@ class Nearest(NamedTuple):
 
 
 class Sentences:
-    """What all sentences teach of the words that they have.
+    """The words of all sentences, and their weights.
 
     A diagnosis asks about few texts of few words, so what a word weighs in each cause is worked out when a text has it.
     """
@@ -142,9 +145,21 @@ class Sentences:
             sizes[cause] = sizes.get(cause, 0.0) + (sum(single) + sum(double)) / length
             self._lengths.append(length)
         self._shares: Dict[Feature, Dict[str, float]] = {}
+        """By word or pair, as far as texts had them."""
+
         whole, unseen = sum(sizes.values()), UNSEEN * len(counts)
         self._start = {c: math.log((whole - size + unseen) / (size + unseen)) for c, size in sizes.items()}
         """The weight of a word that a cause does not have, less the weight that it has for all."""
+
+    def learned(self) -> Tuple[Any, ...]:
+        """The state of this object, in types that `marshal` knows."""
+        return self._rows, self._holders, self._counts, self._lengths, self._start
+
+    @classmethod
+    def of(cls, learned: Tuple[Any, ...]) -> "Sentences":
+        new = cls(())
+        new._rows, new._holders, new._counts, new._lengths, new._start = learned
+        return new
 
     def _rarity_of(self, count: int) -> float:
         return math.log((1 + len(self._rows)) / (1 + count)) + 1
@@ -202,25 +217,40 @@ def _first(one: Tuple[float, str]) -> Tuple[float, str]:
     return (-one[0], one[1])
 
 
+_OWN = "allranks.diagnose"
 _kept: Dict[str, Sentences] = {}
 
 
 def read(package: str, names: Iterable[str]) -> Sentences:
-    """The sentences of these causes: files of `package`, which may be in a zip. Read once."""
+    """The sentences of these causes: files of `package`, which may be in a zip. Read once, and what they teach is
+    kept beside this module: to learn it takes ten times as long as to read it."""
     if package not in _kept:
-        _kept[package] = Sentences(
-            (name, line) for name in names for line in lines(package, name) if line.strip()
-        )
+        files = {name: _data(package, name) for name in names}
+
+        def learn() -> bytes:
+            rows = ((name, line) for name, data in files.items() for line in _lines(data) if line.strip())
+            return marshal.dumps(Sentences(rows).learned())
+
+        parts = (_data(_OWN, "wordings", ".py"), _data(_OWN, "glossary"), *files.values())
+        key = key_of(package.encode(), *(name.encode() for name in files), *parts)
+        _kept[package] = Sentences.of(marshal.loads(kept(__file__, "sentences", key, learn)))
     return _kept[package]
 
 
 def lines(package: str, name: str) -> List[str]:
     """The sentences of one cause, none if it has no file."""
+    return _lines(_data(package, name))
+
+
+def _lines(data: bytes) -> List[str]:
+    return data.decode("utf-8").splitlines()
+
+
+def _data(package: str, name: str, suffix: str = ".txt") -> bytes:
     try:
-        data = pkgutil.get_data(package, name.replace("-", "_") + ".txt")
+        return pkgutil.get_data(package, name.replace("-", "_") + suffix) or b""
     except OSError:
-        return []
-    return (data or b"").decode("utf-8").splitlines()
+        return b""
 
 
 # ---- other scripts ----
@@ -233,7 +263,7 @@ _translated: "List[re.Pattern[str]]" = []
 def _english(text: str) -> str:
     """The same text with the words of the glossary in English, without all others of other scripts."""
     if not _translated:
-        rows = (line.partition(" ") for line in lines("allranks.diagnose", "glossary"))
+        rows = (line.partition(" ") for line in lines(_OWN, "glossary"))
         _glossary.update((word.replace("_", " "), english) for word, _, english in rows)
         row = sorted(_glossary, key=len, reverse=True)
         _translated.append(re.compile("|".join(map(re.escape, row))))
