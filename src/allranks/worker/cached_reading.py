@@ -12,6 +12,7 @@ from allranks.worker.base_cache import Cache, Damaged
 from allranks.worker.block_scales import Scales
 from allranks.worker.partition_plan import Own, Plan
 from allranks.worker.rank_identity import RankIdentity
+from allranks.worker.read_ahead import ReadAhead
 from allranks.worker.weight_files import Files
 
 CACHE = "cache"
@@ -109,8 +110,11 @@ class CachedReading:
             os.environ, self.files.paths[0] if self.files.paths else "", self.place.local_rank
         )
 
+        ahead = ReadAhead(plan.own, self.files)
+
         def read(name: str, first: int, target: memoryview) -> None:
             turns.take(len(target))
+            ahead.reads(len(target))
             self.files.read(name, first, target)
             if draft is not None:
                 draft.write(target)

@@ -94,6 +94,14 @@ class Files:
             raise CannotRead("%s holds no bytes %d to %d of itself" % (name, first, first + len(target)))
         self._fill(place.file, place.begin + first, target)
 
+    def will_need(self, file: int, begin: int, count: int) -> bool:
+        """Asks the kernel to fetch these bytes meanwhile; whether it may be asked again."""
+        try:
+            os.posix_fadvise(self._open[file], begin, count, os.POSIX_FADV_WILLNEED)
+        except (AttributeError, OSError):  # not on every system
+            return False
+        return True
+
     def _bytes(self, file: int, begin: int, count: int) -> bytes:
         target = bytearray(count)
         self._fill(file, begin, memoryview(target))
