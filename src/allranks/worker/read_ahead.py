@@ -1,6 +1,6 @@
 """Asks the kernel for the bytes that a rank reads next, while the rank still copies those before.
 
-A rank's ranges lie apart in the files. The kernel's own read-ahead starts anew in each of them, so the storage often
+A rank's ranges lie apart in the files. The kernel's own read-ahead starts again in each of them, so the storage often
 waits for the rank. It also goes past the end of each range, so a node that needs a third of the files reads more than
 that (`python -m benchmarks load_cold` has both figures). Nothing depends on it: if the file system refuses, it is not
 asked again.
