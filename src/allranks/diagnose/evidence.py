@@ -136,6 +136,7 @@ class Evidence(Survival):
             self._turn_to(line.source)
         if line.time is not None:
             self._source.time = line.time
+        self._source.last = self.count
         seen = self.seen_of(line)
         seen.lines += 1
         return seen
@@ -148,6 +149,7 @@ class Evidence(Survival):
         """The same as `add` with each of its lines."""
         self._turn_to(run.place.source)
         order, self.count = self.count + run.number, self.count + run.lines
+        self._source.last = self.count
         if run.place.time is not None:
             self._source.time = run.place.time
         take_frames(self.seen_of(run.place), run, order, self._source.steps)
@@ -156,6 +158,7 @@ class Evidence(Survival):
         """The same as `add` with each of its lines."""
         self._turn_to(stretch.source)
         base, self.count = self.count, self.count + stretch.lines
+        self._source.last = self.count
         if stretch.time is not None:
             self._source.time = stretch.time
         said: Dict[int, Tuple[Seen, List[Tuple[int, Line]], List[Tuple[int, Line]]]] = {}
@@ -271,7 +274,7 @@ class Evidence(Survival):
                 whole = not ignored and (raised or not pattern.raised)
                 less = bare(pattern.weight) if quoted else min(pattern.weight, WEAK)
                 start = match.start() if isinstance(match, re.Match) else line.text.find(pattern.literal)
-                self._hit(symptom, pattern.weight if whole else less, line, match, start)
+                self._hit(symptom, pattern.weight if whole else less, line, match, start, shape.warns)
         return found
 
     def _step(self, line: Line, seen: Seen) -> None:
@@ -284,7 +287,9 @@ class Evidence(Survival):
         seen.traceback, seen.ignored = CLOSED, NOT_IGNORED
         self.last_step = (self.count, line)
 
-    def _hit(self, symptom: str, weight: int, line: Line, match: Any, start: int = 0) -> None:
+    def _hit(
+        self, symptom: str, weight: int, line: Line, match: Any, start: int = 0, warned: bool = False
+    ) -> None:
         """Keeps the first few hits of each rank and weight, so that a heavier one is never lost behind lighter ones.
         One that many steps followed gives way to a later one."""
         rank, node = line.rank, line.node
@@ -309,7 +314,7 @@ class Evidence(Survival):
         groups = match.groupdict() if isinstance(match, re.Match) else {}
         named = tuple((name, value) for name, value in groups.items() if value is not None)
         steps = self._source.steps
-        hits.append(Hit(symptom, weight, line, self.count, self.now(line), steps, named, start))
+        hits.append(Hit(symptom, weight, line, self.count, self.now(line), steps, named, start, warned))
 
     def _exception(self, line: Line, seen: Seen, found: List[str]) -> None:
         named = EXCEPTION.match(line.text)

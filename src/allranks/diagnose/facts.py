@@ -7,9 +7,9 @@ A single fact does not name a cause. The symptoms' `judge` functions compare fac
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Tuple, Union
 
-from allranks.diagnose import ends, figures
+from allranks.diagnose import closings, ends, figures
 from allranks.diagnose.ends import KEPT, numbers
 from allranks.diagnose.lines import Line
 from allranks.diagnose.source_lines import Mark
@@ -254,12 +254,16 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
 )
 
 
-MARK: Tuple[Mark, Handler] = (Mark(), _mark)
+IN_ANY_LINE: Tuple[Tuple[Union[Mark, closings.InChinese], Handler], ...] = (
+    (Mark(), _mark),
+    closings.CHINESE,
+)
+"""Facts without a word by which lines could be looked up."""
 
 
 def by_word() -> Dict[str, List[Tuple[Pattern, Handler]]]:
     """The facts by the word they are looked up by."""
     found: Dict[str, List[Tuple[Pattern, Handler]]] = {}
-    for pattern, handler in (*FACTS, *ends.FACTS, *figures.FACTS):
+    for pattern, handler in (*FACTS, *ends.FACTS, *figures.FACTS, *closings.FACTS):
         found.setdefault(pattern.key, []).append((pattern, handler))
     return found

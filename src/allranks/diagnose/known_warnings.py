@@ -31,6 +31,7 @@ _KNOWN = re.compile(
     r"|^\[?I\d{0,40} [^\]]{0,80}\.(?:cpp|cc|cu|h|hpp):\d|\b(?:terminated|exited|ended|closed|stopped) normally"
     # NCCL, torch
     r"|NET/Plugin\b.{0,60}No plugin found|Could not open any of the plugins"
+    r"|\bis over 95% full, available space: \d"  # Ray's monitor of its disk, while all is well
     r"|Detected kernel version .{1,40} below the recommended"
 )
 

@@ -13,6 +13,7 @@ from typing import Any, List, Optional, Tuple
 from typing import Pattern as Regex
 
 from allranks.diagnose.digits import values_matter
+from allranks.diagnose.set_aside import OF_DAEMON
 
 MAX_LAYERS = 8
 LEARNED_LIMIT = 200
@@ -65,7 +66,7 @@ _LAYER = re.compile(
     # system logs
     r"|<\d{1,3}>(?:\d[ ](?P<when>" + _DATE + r")" + _ZONE + r"[ ](?P<rfc>" + _HOST + r")[ ][\w./-]{1,48}[ ]"
     r"(?:\d{1,9}|-)[ ][\w.-]{1,32}[ ](?:-|\[[^\]]{0,200}\])[ ])?"
-    r"|(?P<unit>" + _HOST + r")[ ](?:[\w.@/:()-]{1,64}\[\d{1,9}\]|kernel):[ ]?"
+    r"|(?P<unit>" + _HOST + r")[ ](?!" + OF_DAEMON + r")(?:[\w.@/:()-]{1,64}\[\d{1,9}\]|kernel):[ ]?"
     # containers
     r"|(?P<cri>std(?:out|err)[ ][FP])(?:[ ]|$)"
     r"|\[pod/(?P<pod>[\w.-]{1,253})/[\w.-]{1,253}\](?:[ ]|$)"

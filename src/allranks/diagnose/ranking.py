@@ -125,9 +125,16 @@ def find_cases(seen: Evidence) -> List[Case]:
         judge = getattr(module, "judge", None)
         case = judge(seen) if judge is not None else seen.case(symptom)
         if case is not None:
-            outlasts = cause(symptom).outlasts_the_end
-            if seen.ended_well and not outlasts and case.hits and all(map(seen.survived, case.hits)):
+            known = cause(symptom)
+            if (
+                seen.ended_well
+                and not known.outlasts_the_end
+                and case.hits
+                and all(map(seen.survived, case.hits))
+            ):
                 case = case._replace(weight=min(case.weight, STALE))
+            if not (known.healthy or known.is_blame or known.kernel) and seen.only_warned(case.hits):
+                continue
             found[symptom] = case
     if RANK_CRASHED_FIRST.id not in found:
         case = crashed(seen, found)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, NamedTuple, Tuple, Union
 
-from allranks.diagnose import facts
+from allranks.diagnose import closings, facts
 from allranks.diagnose.catalogue import index
 from allranks.diagnose.complaints import complains
 from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.progress import behind_bar, is_progress
 from allranks.diagnose.quotes import NO, inside
+from allranks.diagnose.set_aside import is_set_aside, warns
 from allranks.diagnose.streams import A_FRAME, CODE, EXCEPTION, TITLE, heading_of
 from allranks.diagnose.symptom import Pattern
 
@@ -27,11 +28,13 @@ class Shape(NamedTuple):
     exception: bool
     heading: str
     patterns: Tuple[Tuple[str, Pattern], ...]
-    facts: Tuple[Tuple[Union[Pattern, facts.Mark], Callable[..., None]], ...]
+    facts: Tuple[Tuple[Union[Pattern, facts.Mark, closings.InChinese], Callable[..., None]], ...]
     quotes: int = NO
     """Whether such a line quotes an exception (`quotes.py`)."""
     complains: int = NO
     """Whether such a line reports a failure (`complaints.py`)."""
+    warns: bool = False
+    """Whether its patterns stand in a warning."""
 
     @property
     def says_nothing(self) -> bool:
@@ -87,14 +90,16 @@ class Shapes:
         known: Tuple[Any, ...] = tuple(
             f for w in keys for f in self._facts.get(w, ()) if f[0].may_stand_in(text)
         )
-        if facts.MARK[0].find(text) is not None:
-            known += (facts.MARK,)
+        known += tuple(fact for fact in facts.IN_ANY_LINE if fact[0].find(text) is not None)
         exception = EXCEPTION.match(text) is not None
         heading = heading_of(text)
         progress = not exception and is_progress(text, words)
         quotes = NO if exception or heading or progress else inside(titled)[0]
         said = behind_bar(text) if progress else titled
         complaint = NO if exception or heading or not said else complains(said, words)
+        if (patterns or quotes or complaint) and not exception and is_set_aside(text):
+            patterns, quotes, complaint = (), NO, NO
         if not (patterns or known or exception or heading or quotes or complaint):
             return STEP if progress else PLAIN
-        return Shape(progress, exception, heading, patterns, known, quotes, complaint)
+        is_warning = bool(patterns) and warns(text)
+        return Shape(progress, exception, heading, patterns, known, quotes, complaint, is_warning)

@@ -18,6 +18,8 @@ _BEGINS = re.compile(
     r"|@(?:inproceedings|article|misc)|:::MLLOG "
     r"|\[?\{\W{0,4}(?:role|content|messages|conversations|instruction|prompt|question|text|input)[\"']\s?:"
 )
+_BULLET = re.compile(r"\s{0,8}[-+*] \*{1,2}[A-Z][\w /-]{1,60}\*{1,2}:? ")
+"""`+ *Disk full*: …`, an entry of a list in a document."""
 _FORMAT = re.compile(r"(?<![\w%])%(?:[-.\d]{0,4}l{0,2}[dux]|[-.\d]{0,4}s)(?![\w%])")
 """The place of a value in a message that nobody printed yet."""
 _IMPORTS = re.compile(r"import [\w.]{1,120}(?: as \w{1,60})?$")
@@ -32,6 +34,8 @@ PROSE, SENTENCES = 300, 2
 
 def is_source(text: str) -> bool:
     """Whether a line is one of a program, of settings, of a table or a document."""
+    if _BULLET.match(text) is not None:
+        return True
     begin, end = text[:400].lstrip(" \t>+-"), text.rstrip(" \\")[-2:]
     if end[-1:] in "{;" or (begin.startswith("|") and end[-1:] == "|"):
         return True
@@ -41,7 +45,8 @@ def is_source(text: str) -> bool:
         return True
     if text.count("=", 0, 600) >= ARGUMENTS:
         return True
-    return len(text) > PROSE and len(_SENTENCES.findall(text[:2000])) >= SENTENCES
+    least = PROSE if text.isascii() else PROSE // 4  # Chinese says as much in a quarter of the characters
+    return len(text) > least and len(_SENTENCES.findall(text[:2000])) >= SENTENCES
 
 
 class Mark:

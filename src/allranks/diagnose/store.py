@@ -16,6 +16,9 @@ MANY_MARKS, MANY_LINES, DENSE, LAST = 10, 100, 25, 15
 """With so many, it may quote tracebacks and times, if none of them ends in the last lines: those of a job that printed
 its script do."""
 
+GUIDE_MARKS, GUIDE_SHARE = 100, 10
+"""With so many, one in so many lines, it may quote lines of ranks too."""
+
 MIXTURES = ("Mixtral", "MoE", "Moe", "moe", "experts", "DeepseekV", "deepseek_v", "DeepSeek-V")
 PROPOSALS = (
     "This PR ", "this PR ", "This pull request", "this pull request", "This commit", "this commit", "This patch",
@@ -225,7 +228,8 @@ class Store:
         seen = (*self.ranks.values(), *self.streams.values())
         times = any(source.time for source in self.sources.values())
         ends = any(one.pid is not None for one in self.exits)
-        if self.steps or ends or self.ranks:
+        is_guide = self.marks >= GUIDE_MARKS and self.marks * GUIDE_SHARE >= self.count
+        if self.steps or ends or (self.ranks and not is_guide):
             return False
         dense = self.marks >= MANY_MARKS and self.marks * DENSE >= self.count >= MANY_LINES
         if dense and not self.exits:

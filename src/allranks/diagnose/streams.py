@@ -176,10 +176,10 @@ class Seen:
 
 
 class Source:
-    """One log file: its last time stamp, the step lines of the rank that printed most of them, and the last line in
-    which a rank reports that the training ended: the line's number over all sources, and the rank."""
+    """One log file: its last time stamp, its last line, the step lines of the rank that printed most of them, and the
+    last line in which a rank reports that the training ended: the line's number over all sources, and the rank."""
 
-    __slots__ = ("_of", "end", "end_rank", "sample", "samples", "steps", "time")
+    __slots__ = ("_of", "closing", "end", "end_rank", "last", "sample", "samples", "steps", "time")
 
     def __init__(self) -> None:
         self.time: Optional[str] = None
@@ -188,6 +188,9 @@ class Source:
         self.samples: List[Tuple[int, int]] = []
         """Lines between which such an example is printed."""
         self.steps = 0
+        self.last = 0
+        self.closing = 0
+        """The last line that says that something is done: the job, if hardly a line follows."""
         self.end = 0
         self.end_rank: Optional[int] = None
         self._of: Dict[int, int] = {}

@@ -15,6 +15,14 @@ from allranks.diagnose.symptom import Hit, is_warning
 LATER_STEPS = 10
 """Step lines after which an error is taken to be survived."""
 
+WENT_ON = 100
+"""Lines of the same log after a warning, from which on it is not the reason for an end that nothing else shows."""
+
+CLOSING_WITHIN = 12
+"""Lines after one that says that something is done, if that is the job."""
+CLOSING_MARKS = 20
+"""A text with a document's mark in so many lines may only tell of a job that is done."""
+
 STEPS_PRINTED_LATE = 2
 """Rank 0 prints a step or two more after another rank's death (seen with gloo), since its last collectives had
 already finished."""
@@ -91,6 +99,15 @@ class Survival(Store):
         of_machine = _OF_MACHINE.search(hit.line.source or "") is not None
         return of_machine and self._is_beside(hit) and (hit.at is None or self._last_moment() is None)
 
+    def only_warned(self, hits: Sequence[Hit]) -> bool:
+        """Whether these lines only warn, their log goes on for many lines, and nothing says that anything failed."""
+        if self.failed or not hits or not all(hit.warned or is_warning(hit.weight) for hit in hits):
+            return False
+        if any(self.sources[hit.line.source].last - hit.order < WENT_ON for hit in hits):
+            return False
+        streams = (*self.ranks.values(), *self.streams.values())
+        return not (self.raised() or any(one.is_cut for one in streams))
+
     def goes_on_after(self, hits: Sequence[Hit]) -> bool:
         """Whether the training goes on after these lines, and no process and no traceback says that it failed."""
         went_on = all(self.later_steps(hit) > STEPS_PRINTED_LATE for hit in hits)
@@ -106,8 +123,15 @@ class Survival(Store):
             )
             cut = (s for s in (*self.ranks.values(), *self.streams.values()) if s.is_cut)
             failed = failed or any(s.is_cut_after(self.sources[s.source].end) for s in cut)
-            self._ended = (self.count, self.finished and not failed)
+            self._ended = (self.count, self.is_finished and not failed)
         return self._ended[1]
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether a line says that the training ended, or hardly a line follows one that says that something did."""
+        if self.finished or self.marks * CLOSING_MARKS > self.count:
+            return self.finished
+        return any(one.closing and one.last - one.closing <= CLOSING_WITHIN for one in self.sources.values())
 
     @property
     def failed(self) -> bool:

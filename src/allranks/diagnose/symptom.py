@@ -147,6 +147,8 @@ class Hit(NamedTuple):
     steps: int
     groups: Tuple[Tuple[str, str], ...] = ()
     start: int = 0
+    warned: bool = False
+    """Python or glog printed the line as a warning."""
 
     def group(self, name: str) -> Optional[str]:
         return dict(self.groups).get(name)

@@ -23,6 +23,7 @@ from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import ALONE, MESSAGE_WORDS, SHORT, cut_off, of_assertion, of_title, quoted
 from allranks.diagnose.lines import Line
 from allranks.diagnose.quotes import is_handled
+from allranks.diagnose.set_aside import is_set_aside
 from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.store import MARKS
 from allranks.diagnose.streams import Raised
@@ -171,6 +172,11 @@ def _different(places: List[Tuple[Line, int, int]]) -> List[Tuple[Line, int, int
     return list(found.values())[:MOST]
 
 
+def is_data(text: str) -> bool:
+    """Whether a line is not a report of this job at all."""
+    return is_source(text) or is_set_aside(text)
+
+
 def _places(seen: Evidence) -> List[Tuple[Line, int, int]]:
     """(line, its number over all sources, the steps before it) of what may be the reason of the end."""
     streams = (*seen.ranks.values(), *seen.streams.values())
@@ -188,5 +194,5 @@ def _places(seen: Evidence) -> List[Tuple[Line, int, int]]:
     return [
         place
         for place in found
-        if id(place[0]) not in ends and not is_warning(place[0].text) and not is_source(place[0].text)
+        if id(place[0]) not in ends and not is_warning(place[0].text) and not is_data(place[0].text)
     ]

@@ -45,6 +45,7 @@ INNER = (
     "jsonPayload",
     "metadata",
 )
+QUIET = ("INFO", "DEBUG", "TRACE")
 MOST_LINES = 1000
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
 _FLUENT = re.compile(
@@ -72,6 +73,10 @@ def unwrap(raw: str, place: List[Any]) -> Optional[List[str]]:
     if text is None:
         return None
     told = [text, *_texts(parts, TRACEBACKS)]
+    if len(told) == 1 and "msg" in record and str(record.get("level")).upper() in QUIET:
+        told = [
+            f"{str(record['level']).upper()} {text}"
+        ]  # a program's own level; a collector's only tells the stream
     _place(parts, place)
     return "\n".join(told).rstrip("\n").split("\n")[:MOST_LINES]
 

@@ -43,7 +43,7 @@ PATTERNS = (
 def judge(seen: Evidence) -> Optional[Case]:
     """Progress, and no rank that ended with an error; any other case outweighs it."""
     started = seen.hits.get("benign-noise", [])
-    if not (seen.steps or seen.finished or started) or seen.failed:
+    if not (seen.steps or seen.is_finished or started) or seen.failed:
         return None
     # A heading may name a step: "the loss is nan after step 20".
     if seen.count <= ALONE and seen.last_step is not None and _NOT_FINITE.search(seen.last_step[1].text):

@@ -1,0 +1,66 @@
+"""Lines with which programs close: they say that something is done. If that is the job, hardly a line follows."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Tuple
+
+from allranks.diagnose.lines import Line
+from allranks.diagnose.store import Store
+from allranks.diagnose.symptom import Pattern
+
+_ALONE = (
+    r"^\W{0,80}(?:(?:ALL|All|all)\W{1,3})?(?:DONE|Done|done|FINISHED|Finished|COMPLETED?|Completed?)\W{0,80}$"
+)
+_OF_JOB = (
+    r"(?i)(?:^|[^\w])(?:train(?:ing)?|fine-?tun(?:e|ing)|eval(?:uation)?|test(?:s|ing)?|inference|prediction|generation"
+    r"|benchmark|experiments?|script|job|run|pipeline|[\w-]{1,80}\.(?:sh|py)(?![:\])]))\b"
+    r"(?!.{0,60}\b(?:not|soon|will|un|epochs?|steps?|iter\w{0,7}|stages?|phase|batch\w{0,2}|fold)\b)"
+    r".{0,60}\b(?:completed?|finished|succeeded|ended (?:normally|successfully))\b"
+)
+CLOSING = (
+    ("done", _ALONE), ("Done", _ALONE), ("DONE", _ALONE), ("finished", _ALONE), ("Finished", _ALONE),
+    ("FINISHED", _ALONE), ("complete", _ALONE), ("Complete", _ALONE), ("COMPLETE", _ALONE), ("completed", _ALONE),
+    ("Completed", _ALONE), ("COMPLETED", _ALONE),
+    ("completed", _OF_JOB), ("complete", _OF_JOB), ("finished", _OF_JOB), ("COMPLETED", _OF_JOB), ("Complete", _OF_JOB),
+    ("complete!", _OF_JOB), ("FINISHED", _OF_JOB), ("COMPLETE", _OF_JOB), ("succeeded", _OF_JOB),
+    ("successfully", r"(?i)\b(?:completed|finished|exits|exited|ended) successfully\b"),
+    ("Finished server process", r"Finished server process \[\d"),
+    ("Application shutdown complete", None),
+    ("End of training", None), ("end of training", None),
+    ("Finished training", r"Finished training(?! (?:epoch|step|iter|stage))"),
+    ("Training time", r"\bTraining time:? {0,4}\d{1,4}[:.]\d"),
+    ("Total training time", r"\bTotal training time\b"),
+    ("Results saved", r"^\W{0,8}Results saved\b"),
+    ("log", r"(?i)\b(?:full|final|complete) (?:run )?log (?:has been |was )?(?:saved|written)\b"),
+    ("BUILD SUCCESS", r"\bBUILD SUCCESS\b"),
+)  # fmt: skip
+"""(text, expression) pairs."""
+
+IN_CHINESE = re.compile(
+    "(?:训练|评估|测试|推理|验证|预测|微调|全部|所有|任务|运行|脚本)\\S{0,6}(?:完成|结束|完毕)\\W{0,8}$"
+)
+_LONGEST = 80
+"""Characters of such a line in Chinese."""
+
+
+def _closes(seen: Store, line: Line, match: Any) -> None:
+    seen.sources[line.source].closing = seen.count
+
+
+class InChinese:
+    """The same in Chinese, which has no words to look lines up by."""
+
+    def find(self, text: str) -> "re.Match[str] | None":
+        return None if text.isascii() or len(text) > _LONGEST else IN_CHINESE.search(text)
+
+
+def _opens(seen: Store, line: Line, match: Any) -> None:
+    seen.sources[line.source].closing = 0
+
+
+FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = tuple(
+    [(Pattern(text, expression), _closes) for text, expression in CLOSING]
+    + [(Pattern("Application startup complete"), _opens)]
+)
+CHINESE: Tuple[InChinese, Callable[[Store, Line, Any], None]] = (InChinese(), _closes)

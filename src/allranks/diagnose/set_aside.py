@@ -1,0 +1,50 @@
+"""Lines with words of a failure that report none: the program says that it goes on without something, only warns, or
+the line is data or a message of a daemon that runs on any machine."""
+
+from __future__ import annotations
+
+import re
+
+_LOOKED_AT = 600
+_GOES_ON = re.compile(
+    r"^\W{0,8}(?:Ignor(?:e|ed|ing)|Skipp(?:ed|ing))\b"
+    r"|\b(?:[Dd]isabling (?:its|their) usage|will be (?:ignored|skipped|disabled)|(?:is|are) ignored)\b"
+)
+"""The program says that it ignores what failed, or goes on without it."""
+
+_DAEMONS = (
+    "ModemManager", "NetworkManager", "PackageKit", "Xorg", "accounts-daemon", "anacron", "apache2?", "avahi-daemon",
+    "bluetoothd", "colord", "cron", "CRON", "cupsd?", "dbus-daemon", "dhclient", "dovecot", "fwupd\\w{0,10}",
+    "gdm\\S{0,20}", "gnome-\\S{1,40}", "irqbalance", "lightdm", "mysqld?", "nginx", "packagekitd", "polkitd",
+    "postfix\\S{0,20}", "pulseaudio", "rtkit-daemon", "smartd", "snapd", "thermald", "tracker-\\S{1,40}",
+    "udisksd", "upowerd", "whoopsie", "wpa_supplicant",
+)  # fmt: skip
+"""Programs of desktops and servers. What they fail at does not end a training."""
+
+OF_DAEMON = r"(?:" + "|".join(_DAEMONS) + r")\[\d{1,9}\]:"
+_OF_DAEMON = re.compile(r"^(?:[\w.-]{1,80} )?" + OF_DAEMON)
+
+PLACE_OF_VALUE = "<*>"
+"""In templates of messages, as programs that mine logs write them."""
+
+_DATA = re.compile(r"^\s{0,8}[\[{]\s{0,8}[\[{]?\s{0,8}['\"]\w{1,40}['\"]\s?:")
+DATA_LENGTH = 1000
+"""Characters from which on an object in JSON is taken for data, not for the record of a log's line."""
+
+
+def is_set_aside(text: str) -> bool:
+    """Whether nothing in this line can be why a job failed. No digit's value matters."""
+    if PLACE_OF_VALUE in text or (len(text) >= DATA_LENGTH and _DATA.match(text) is not None):
+        return True
+    return _GOES_ON.search(text, 0, _LOOKED_AT) is not None or _OF_DAEMON.match(text) is not None
+
+
+_WARNS = re.compile(
+    r"(?:\(\w{0,40}\s?pid=\d{0,9}\)\s?)?\[?W\d{4}[ ]\d\d:\d\d"  # glog
+    r"|\S{1,300}\.py:\d{1,7}: \w{0,40}Warning: |(?:[A-Za-z_]\w{0,60}\.){0,8}\w{0,40}Warning: "
+)
+
+
+def warns(text: str) -> bool:
+    """Whether Python or glog prints the line as a warning: then the program went on."""
+    return _WARNS.match(text) is not None

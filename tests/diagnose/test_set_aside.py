@@ -1,0 +1,179 @@
+"""Lines with words of a failure that report none, and lines with which programs close."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from allranks.core.causes import UNPROVEN
+from allranks.diagnose import Diagnosis, diagnose, parse
+from allranks.diagnose.set_aside import is_set_aside, warns
+
+WORK = "".join(f"loading part {chr(97 + n % 26)}{chr(97 + n // 26)} of the index\n" for n in range(120))
+"""Lines of a program that works, and shows no steps."""
+
+
+def told(text: str, name: str = "x.log") -> Diagnosis:
+    return diagnose(parse(text, name))
+
+
+# ---- what is set aside ----
+
+IGNORED = [
+    "Ignore import error when loading zoo.models.parrot: No module named 'featherlib'",
+    "[2026-01-04 07:16:48 TP15] Ignore import error when loading zoo.models.owl: cannot import name 'OwlConfig' "
+    "from 'transformers'",
+    "cannot import 'wings'. Disabling its usage. Reason: /v/_wings.so: undefined symbol: _ZN5torch3jitE",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", IGNORED)
+def test_what_a_program_says_that_it_ignores_is_no_cause(line: str) -> None:
+    assert told(f"starting the server\n{line}\nlistening on port 30000\n").cause == UNPROVEN
+    plain = line.replace("Ignore import error when loading", "Error in").replace(". Disabling its usage", "")
+    assert told(f"starting the server\n{plain}\n").cause != UNPROVEN
+
+
+def test_an_exception_is_not_set_aside() -> None:
+    text = (
+        "Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\nKeyError: 'labels are ignored'\n"
+    )
+    assert told(text).cause == "rank-crashed-first"
+
+
+def test_templates_of_messages_are_data() -> None:
+    line = "E72,ciod: LOGIN chdir({}) failed: Input/output error\n"
+    assert told(line.format("<*>")).cause == UNPROVEN
+    assert told(line.format("/home/a")).cause == "nfs-stale-or-io-error"
+
+
+def test_a_long_object_in_json_is_data_and_a_record_is_not() -> None:
+    said = "bash: torchrun: command not found\n"
+    chat = json.dumps({"conv": [{"role": "user", "content": "why? " + said + "word " * 300}]})
+    assert told(chat).cause == UNPROVEN
+    assert told(json.dumps({"log": said, "padding": "word " * 300})).cause == "missing-system-tool"
+
+
+@pytest.mark.parametrize("daemon", ["udisksd", "gnome-shell", "NetworkManager"])
+def test_what_a_desktop_s_daemon_lacks_is_no_cause(daemon: str) -> None:
+    line = "Jan 30 09:37:25 box {}[1456]: failed to load: libx.so.2: cannot open shared object file: No such file\n"
+    assert told(line.format(daemon)).cause == UNPROVEN
+    assert told(line.format("train.sh")).cause == "libnccl-or-cuda-lib-not-found"
+
+
+def test_a_line_of_a_daemon_keeps_its_machine_s_other_lines_in_place() -> None:
+    text = "Jan 30 09:37:25 box udisksd[14]: x\nJan 30 09:37:26 box kernel: NVRM: Xid (PCI:0000:3b:00): 79, lost\n"
+    found = told(text)
+    assert found.cause == "xid-gpu-fault" and found.where.node == "box"
+
+
+# ---- warnings ----
+
+WARNING = "/v/site-packages/geo/typing.py:63: UserWarning: no 'scatter': /v/_s.so: undefined symbol: _ZN5torch3jit1aE\n"
+
+
+def test_a_warning_after_which_the_program_works_is_no_cause() -> None:
+    assert told(WARNING + WORK).cause == UNPROVEN
+    assert told(WARNING + WORK[:200]).cause == "binary-extension-mismatch"
+    assert told(WARNING + WORK + "srun: error: n3: task 3: Exited with exit code 1\n").cause != UNPROVEN
+    crash = "Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\nKeyError: 'a'\n"
+    assert told(WARNING + WORK + crash).cause != UNPROVEN
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (WARNING, True),
+        ("FutureWarning: x is deprecated", True),
+        ("W0718 19:09:32.776602  310894 libtpu_utils.cc:44] Metric exists", True),
+        ("(pid=) W0718 19:09:32.776602  310894 libtpu_utils.cc:44] Metric exists", True),
+        ("E0718 19:09:32.776602  310894 libtpu_utils.cc:44] Metric exists", False),
+        ("RuntimeError: Warning: x", False),
+        ("NCCL WARN Call to connect failed", False),
+    ],
+)
+def test_whether_python_or_glog_warns(line: str, expected: bool) -> None:
+    assert warns(line) is expected
+
+
+def test_a_program_s_own_level_counts_in_json() -> None:
+    record = {"time": "2024-12-16T14:25:04.3+03:00", "level": "INFO", "msg": "stream: closed", "id": "x"}
+    assert told(json.dumps(record) + "\n").cause == UNPROVEN
+    assert (
+        told(json.dumps({**record, "level": "ERROR", "msg": "stream: connection closed by peer"})).cause
+        != UNPROVEN
+    )
+
+
+def test_a_story_is_no_complaint() -> None:
+    steps = "".join(f"step {n} loss 1.5\n" for n in range(20))
+    story = (
+        "在对话中，她询问了被杀的细节。他提供了一些线索，并提出了问题。最终，他们找到了答案。"
+        + "这是一个故事" * 8
+    )
+    assert told(steps + story + "\n").cause == "benign-noise"
+
+
+def test_a_guide_that_quotes_ranks_is_a_document() -> None:
+    quote = "[rank3]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 15.41 GiB.\n"
+    part = "## Part\n\n```\n" + quote + "```\n\n[more](https://example.org/x)\n\nSome words on it.\n\n- one\n"
+    assert told(part * 40).cause == UNPROVEN and told(quote).cause == "cuda-oom"
+
+
+def test_an_entry_of_a_list_in_a_document_is_no_complaint() -> None:
+    assert (
+        told(
+            "We ran it.\n+ *Disk full*: fill up one server's hard disk to simulate the disk full failure.\n"
+        ).cause
+        == UNPROVEN
+    )
+
+
+@pytest.mark.parametrize("text", ["", "all is well", "x will be trained", "the loss is 3"])
+def test_other_lines_are_not_set_aside(text: str) -> None:
+    assert not is_set_aside(text)
+
+
+# ---- how programs close ----
+
+CLOSES = [
+    "=== ALL DONE ===", "Done!", "finetune.sh completed at time: 2023-07-20 18:26:53", "Evaluation completed.",
+    "INFO:     Finished server process [599566]", "INFO 2026-06-12 18:27:59 ot_train.py:438 End of training",
+    "Training time 6:56:49", "Results saved → /root/a.json", "🎉 评估完成！", "[INFO] BUILD SUCCESS",
+    "Process 1646253 exits successfully.", "Full run log written to /scratch/x.txt",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", CLOSES)
+def test_a_log_that_closes_so_has_ended_well(line: str) -> None:
+    found = told(f"{WORK}{line}\n")
+    assert (found.cause, found.confidence) == ("benign-noise", "certain")
+    assert told(f"{line}\n{WORK}").confidence != "certain"  # something was done, and the job went on
+
+
+GOES_ON = [
+    "Evaluation of epoch 3 completed.", "the run was not completed", "step 3 of the script is finished soon",
+    "INFO [wandb_run.py:_restore()] restore completed", "done loading the data", "训练中", "Finished training epoch 3",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", GOES_ON)
+def test_a_part_that_is_done_is_not_the_end(line: str) -> None:
+    assert told(f"{WORK}{line}\n").confidence != "certain"
+
+
+def test_a_server_that_started_again_has_not_ended() -> None:
+    text = "INFO:     Finished server process [1]\nINFO:     Application startup complete.\n"
+    assert told(WORK + text).confidence != "certain"
+
+
+def test_an_error_before_the_end_counts() -> None:
+    crash = "Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\nKeyError: 'a'\n"
+    assert told(f"{WORK}{crash}{WORK}finetune.sh completed at time: 18:26:53\n").cause == "rank-crashed-first"
+    killed = "srun: error: n3: task 3: Exited with exit code 1\n"
+    assert told(f"{WORK}{killed}Done!\n").cause != "benign-noise"
+
+
+def test_a_document_that_tells_of_an_end_has_not_ended() -> None:
+    assert told("## Usage\n\nsome words\n\n```\nrun it\n```\nDone!\n").confidence != "certain"
