@@ -135,6 +135,20 @@ def test_other_lines_are_not_set_aside(text: str) -> None:
     assert not is_set_aside(text)
 
 
+def test_a_program_that_prints_what_it_handled_has_not_crashed() -> None:
+    handled = (
+        'Traceback (most recent call last):\n  File "/r/score.py", line 7, in score\nTypeError: no answer\n'
+    )
+    turn = f"{WORK[:2000]}{handled}"
+    steps = "".join(f"step {n} loss 1.5\n" for n in range(3))
+    assert told(turn * 9 + steps + turn).cause == "benign-noise"
+    assert told(turn * 9).cause == "rank-crashed-first"  # it may have ended there
+    assert told(turn * 3 + steps + turn).cause == "rank-crashed-first"  # too few to tell
+    assert told(handled * 9 + steps).cause == "rank-crashed-first"  # nine ranks
+    ended = "srun: error: n3: task 3: Exited with exit code 1\n"
+    assert told(turn * 9 + steps + turn + ended).cause == "rank-crashed-first"
+
+
 # ---- how programs close ----
 
 CLOSES = [

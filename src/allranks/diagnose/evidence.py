@@ -325,6 +325,8 @@ class Evidence(Survival):
         if seen.ignored == IGNORING:
             seen.ignored = WAS_IGNORED
             return
+        count, first, _ = seen.uncaught
+        seen.uncaught = (count + 1, first or seen.lines, seen.lines)
         self._raise(match.group(1), line, seen, found, None)
 
     def _raise(

@@ -19,7 +19,7 @@ _DAEMONS = (
     "postfix\\S{0,20}", "pulseaudio", "rtkit-daemon", "smartd", "snapd", "thermald", "tracker-\\S{1,40}",
     "udisksd", "upowerd", "whoopsie", "wpa_supplicant",
 )  # fmt: skip
-"""Programs of desktops and servers. What they fail at does not end a training."""
+"""Programs of desktops and servers. Their failures do not end a training."""
 
 OF_DAEMON = r"(?:" + "|".join(_DAEMONS) + r")\[\d{1,9}\]:"
 _OF_DAEMON = re.compile(r"^(?:[\w.-]{1,80} )?" + OF_DAEMON)

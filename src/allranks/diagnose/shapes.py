@@ -34,7 +34,7 @@ class Shape(NamedTuple):
     complains: int = NO
     """Whether such a line reports a failure (`complaints.py`)."""
     warns: bool = False
-    """Whether its patterns stand in a warning."""
+    """Whether its patterns are those of a warning."""
 
     @property
     def says_nothing(self) -> bool:

@@ -134,7 +134,7 @@ class Seen:
 
     __slots__ = (
         "announced", "bare", "code", "complaints", "cut", "frames", "headed", "ignored", "last_plain", "lines", "node",
-        "own", "quoted", "raised", "source", "stated", "steps", "task", "traceback",
+        "own", "quoted", "raised", "source", "stated", "steps", "task", "traceback", "uncaught",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -149,6 +149,8 @@ class Seen:
         self.ignored = NOT_IGNORED
         self.headed = 0
         self.raised: List[Raised] = []
+        self.uncaught: Tuple[int, int, int] = (0, 0, 0)
+        """How many tracebacks it has, and the lines in this stream of the first and the last one."""
         self.bare: Optional[Tuple[int, Line, Any]] = None
         """The last exception outside a traceback: the number of its line, the line, its shape."""
         self.announced: Optional[Tuple[int, bool]] = None

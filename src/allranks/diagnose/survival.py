@@ -18,6 +18,9 @@ LATER_STEPS = 10
 WENT_ON = 100
 """Lines of the same log after a warning, from which on it is not the reason for an end that nothing else shows."""
 
+MANY_TRACEBACKS, FAR_APART = 7, 300
+"""Tracebacks of one stream; lines between the first and the last."""
+
 CLOSING_WITHIN = 12
 """Lines after one that says that something is done, if that is the job."""
 CLOSING_MARKS = 20
@@ -56,6 +59,8 @@ class Survival(Store):
         them."""
         if self.later_steps(hit) >= LATER_STEPS or self.sources[hit.line.source].quotes(hit.order):
             return True
+        if isinstance(hit, Raised) and self._is_handled(hit):
+            return True
         if isinstance(hit, Hit) and (self._of_another_time(hit) or self._was_only_told(hit)):
             return True
         if not self.ended_well:
@@ -66,6 +71,14 @@ class Survival(Store):
             return False
         may_be_of_others = is_warning(hit.weight) or self._is_beside(hit)
         return may_be_of_others and not cause(hit.symptom).holds_after_the_end
+
+    def _is_handled(self, raised: Raised) -> bool:
+        """Whether its stream shows so many tracebacks, so far apart, with steps after this one, that the program prints
+        exceptions that it handled: it could end only once."""
+        count, first, last = self.seen_of(raised.line).uncaught
+        if count < MANY_TRACEBACKS or last - first < FAR_APART or self.failed:
+            return False
+        return self.later_steps(raised) > STEPS_PRINTED_LATE
 
     def _is_beside(self, hit: Hit) -> bool:
         """Whether the line is from a log beside the training's own, such as the machine's."""
