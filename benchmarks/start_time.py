@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -17,6 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RUN_FILE = ROOT / "examples" / "tiny-deepseek-v3.yaml"
 ROUNDS = 5
 LIMIT_SECONDS = 240.0
+BEGINS = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) >> \*{5} Running training \*{5}")
+"""transformers' line before the first step."""
 
 
 def measure() -> str:
@@ -37,9 +40,11 @@ def measure() -> str:
     return "\n".join(lines)
 
 
-def by_hand(base: Path | None = None, limit: float = LIMIT_SECONDS) -> float:
+def by_hand(
+    base: Path | None = None, limit: float = LIMIT_SECONDS, begun: list[float] | None = None
+) -> float:
     """Seconds from starting `benchmarks/by_hand.sh` to the first line of its trainer_log.jsonl. `base`: a folder with
-    another model and data."""
+    another model and data; `begun` gets the seconds until the first step begins."""
     folder = Path(tempfile.mkdtemp(prefix="by-hand-"))
     begin = time.time()
     process = subprocess.Popen(
@@ -48,15 +53,20 @@ def by_hand(base: Path | None = None, limit: float = LIMIT_SECONDS) -> float:
         stderr=subprocess.DEVNULL,
     )
     try:
-        return first_step(folder, process, limit) - begin
+        step_at = first_step(folder, process, limit)
+        if begun is not None:
+            begun.append(training_began(folder) - begin)
+        return step_at - begin
     finally:
         process.terminate()  # its trap ends the three torchruns; what comes after the first step is not timed
         process.wait(LIMIT_SECONDS)
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def ours(run_file: Path = RUN_FILE, limit: float = LIMIT_SECONDS) -> tuple[float, float]:
-    """Seconds from the end of the checks to the first step, and the seconds of the checks."""
+def ours(
+    run_file: Path = RUN_FILE, limit: float = LIMIT_SECONDS, begun: list[float] | None = None
+) -> tuple[float, float]:
+    """Seconds from the end of the checks to the first step, and the seconds of the checks. `begun`: as above."""
     home = Path(tempfile.mkdtemp(prefix="allranks-bench-"))
     shared = Path(os.environ.get("ALLRANKS_HOME", Path.home() / ".allranks"))
     for kept in ("cache", "bundles"):
@@ -71,6 +81,8 @@ def ours(run_file: Path = RUN_FILE, limit: float = LIMIT_SECONDS) -> tuple[float
         step_at = first_step(home / "runs", process, limit)
         journal = next((home / "runs").glob("*/keeper/journal.jsonl"))
         phases = phase_times(journal)
+        if begun is not None:
+            begun.append(training_began(journal.parent.parent) - phases["prepare"])
         return step_at - phases["prepare"], phases["prepare"] - phases["check"]
     finally:
         for run in (home / "runs").glob("*"):
@@ -94,6 +106,16 @@ def first_step(folder: Path, process: subprocess.Popen, seconds: float = LIMIT_S
             break
         time.sleep(0.02)
     raise RuntimeError(f"no first step below {folder} within {seconds:.0f} s")
+
+
+def training_began(folder: Path) -> float:
+    """The time at which a trainer in one of the logs below `folder` said that it begins with the first step, to a
+    second: the log has no more."""
+    for path in folder.rglob("*.log"):
+        found = BEGINS.search(path.read_text(errors="replace"))
+        if found is not None:
+            return time.mktime(time.strptime(found.group(1), "%Y-%m-%d %H:%M:%S"))
+    raise RuntimeError(f"no log below {folder} says that the training begins")
 
 
 def phase_times(journal: Path) -> dict[str, float]:
