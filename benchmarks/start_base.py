@@ -61,7 +61,7 @@ def measure() -> str:
     begin = statistics.median(own / before for *_, before, own in pairs)
     lines.append(
         f"\nMedian ratio **{ratio:.3f}** (aim ≤ 0.5), after one round of warm-up; until that step begins "
-        f"**{begin:.2f}**, by transformers' line before it, which has whole seconds. Both sides compute the step on the "
+        f"**{begin:.2f}**, by transformers' line before it, which has whole seconds. Both sides compute it on the "
         "same cores."
     )
     return "\n".join(lines)
