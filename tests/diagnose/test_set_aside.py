@@ -106,6 +106,41 @@ def test_a_program_s_own_level_counts_in_json() -> None:
     )
 
 
+@pytest.mark.parametrize("level", ["UCX  DEBUG", "TRACE:", "[DEBUG]"])
+def test_what_is_logged_for_the_authors_is_no_cause(level: str) -> None:
+    line = (
+        "0: [1580511823.09] [cgpu17:53890:1] rcache.c:545 {} failed to map region 0x2a: Input/output error\n"
+    )
+    assert told(line.format(level)).cause == UNPROVEN
+    assert told(line.format("UCX  ERROR")).cause == "nfs-stale-or-io-error"
+    assert not is_set_aside("DEBUG=1 is not supported") and not is_set_aside("set NCCL_DEBUG to INFO")
+
+
+def test_a_server_goes_on_without_the_configuration_of_generation() -> None:
+    line = "Failed to load generation config for /m/Q: /m/Q does not appear to have a file named generation_config.json"
+    assert told(f"[2026-06-09 03:34:35] {line}\n").cause == UNPROVEN
+
+
+def test_a_loss_that_stays_nan_is_a_cause_however_long_the_log_goes_on() -> None:
+    nan = "[Module] training_step -> loss: nan\n" * 3
+    assert told(nan + WORK).cause == "loss-nan-fp16-overflow"
+    step = (
+        "loss: nan, co: nan\n{{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 1e-06, 'epoch': 0.0{n}}}\n\n"
+    )
+    bar = "  1%|▏         | {n}/1800 [26:22<20:34:44, 41.69s/it]"
+    text = "".join((step + bar).format(n=n) for n in range(1, 9))
+    assert told(text).cause == "loss-nan-fp16-overflow"
+    good = "{'loss': 0.5, 'grad_norm': 1.5, 'learning_rate': 1e-06, 'epoch': 0.5}\n"
+    assert told(text + good * 12 + bar.format(n=21)).cause == "benign-noise"
+
+
+def test_a_launcher_s_report_of_a_kill() -> None:
+    assert (
+        told("starting\n | ERROR | launcher_x | Child process exited with code -9\n").cause
+        == "rank-sigkilled"
+    )
+
+
 def test_a_story_is_no_complaint() -> None:
     steps = "".join(f"step {n} loss 1.5\n" for n in range(20))
     story = (

@@ -133,7 +133,8 @@ def find_cases(seen: Evidence) -> List[Case]:
                 and all(map(seen.survived, case.hits))
             ):
                 case = case._replace(weight=min(case.weight, STALE))
-            if not (known.healthy or known.is_blame or known.kernel) and seen.only_warned(case.hits):
+            ends = not (known.healthy or known.is_blame or known.kernel or known.outlasts_the_end)
+            if ends and seen.only_warned(case.hits):
                 continue
             found[symptom] = case
     if RANK_CRASHED_FIRST.id not in found:

@@ -8,9 +8,13 @@ import re
 _LOOKED_AT = 600
 _GOES_ON = re.compile(
     r"^\W{0,8}(?:Ignor(?:e|ed|ing)|Skipp(?:ed|ing))\b"
+    r"|^Failed to load generation config for "  # SGLang, which then takes its own
     r"|\b(?:[Dd]isabling (?:its|their) usage|will be (?:ignored|skipped|disabled)|(?:is|are) ignored)\b"
 )
 """The program says that it ignores what failed, or goes on without it."""
+
+_DETAIL = re.compile(r"^.{0,60}?(?<![\w.-])(?:DEBUG|TRACE)(?:[\]:]|[ ]{1,4})(?![\w]{1,20}=)")
+"""A logger's level for what only its authors look at."""
 
 _DAEMONS = (
     "ModemManager", "NetworkManager", "PackageKit", "Xorg", "accounts-daemon", "anacron", "apache2?", "avahi-daemon",
@@ -36,7 +40,9 @@ def is_set_aside(text: str) -> bool:
     """Whether nothing in this line can be why a job failed. No digit's value matters."""
     if PLACE_OF_VALUE in text or (len(text) >= DATA_LENGTH and _DATA.match(text) is not None):
         return True
-    return _GOES_ON.search(text, 0, _LOOKED_AT) is not None or _OF_DAEMON.match(text) is not None
+    if _DETAIL.match(text) is not None or _OF_DAEMON.match(text) is not None:
+        return True
+    return _GOES_ON.search(text, 0, _LOOKED_AT) is not None
 
 
 _WARNS = re.compile(

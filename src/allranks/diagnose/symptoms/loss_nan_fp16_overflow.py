@@ -30,6 +30,7 @@ from typing import Optional
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.survival import LATER_STEPS
 from allranks.diagnose.symptom import CRASH, STRONG, WEAK, Case, Pattern
 
 CAUSE = Cause(__name__, outlasts_the_end=True)
@@ -127,6 +128,12 @@ def judge(seen: Evidence) -> Optional[Case]:
     last = seen.last_step[1].text if seen.last_step is not None else ""
     if re.search(_LOSS, last) and re.search(_NORM, last):  # both, in the last step of all
         return Case("loss-nan-fp16-overflow", WEAK, tuple(hits), "likely")
-    if len(hits) < BAD_STEPS or (len(losses) < BAD_STEPS and last and _OF_A_STEP.search(last) is None):
+    is_bare = (
+        last.rstrip().endswith("]") and "%|" in last and any(seen.later_steps(h) < LATER_STEPS for h in hits)
+    )
+    is_good = (
+        bool(last) and _OF_A_STEP.search(last) is None and not is_bare
+    )  # a bar alone says nothing of values
+    if len(hits) < BAD_STEPS or (len(losses) < BAD_STEPS and is_good):
         return None
     return Case("loss-nan-fp16-overflow", WEAK, tuple(hits), "likely")

@@ -53,7 +53,7 @@ PATTERNS = (
     Pattern("Signals.SIGKILL", r"died with <Signals\.SIGKILL", weight=CRASH, without=("forcefully",)),
     Pattern(
         "code",
-        r"(?i)\b(?:return|exit|error|status)[ _-]?code\W{0,4}(?:(?:is|was|of)\W{1,3})?(?:-9|137)\b",
+        r"(?i)\b(?:return|exit|error|status|exited with)[ _-]?code\W{0,4}(?:(?:is|was|of)\W{1,3})?(?:-9|137)\b",
         weight=WEAK,
     ),
     Pattern(
