@@ -12,17 +12,40 @@ import contextlib
 import gc
 import json
 import os
+import random
 import shutil
 import sys
+from importlib.metadata import version
 from pathlib import Path
+
+import numpy
 
 from allranks.core import cache_folder
 from allranks.worker import activation, partition_plan, weight_files, zero_construction
 
 activation.activate()
 
-import deepspeed  # noqa: E402
 import torch  # noqa: E402
+
+
+def waiting(name: str) -> None:
+    """DeepSpeed 0.16 does not wait for its collectives on CPUs: the stock way then gives wrong values by chance."""
+    original = getattr(torch.distributed, name)
+
+    def wrapped(*args, **kwargs):
+        work = original(*args, **kwargs)
+        if work is not None:
+            work.wait()
+        return work
+
+    setattr(torch.distributed, name, wrapped)
+
+
+if version("deepspeed").startswith("0.16."):
+    for one in ("broadcast", "all_gather", "all_gather_into_tensor", "all_reduce"):
+        waiting(one)
+
+import deepspeed  # noqa: E402
 import transformers.modeling_utils  # noqa: E402  (with the hooks, on every rank)
 from safetensors.torch import load_file, save_file  # noqa: E402
 from transformers import (  # noqa: E402
@@ -35,6 +58,7 @@ from transformers import (  # noqa: E402
 from transformers.integrations import HfDeepSpeedConfig  # noqa: E402
 
 from benchmarks import _load_rank  # noqa: E402
+from tests.worker import users_models  # noqa: E402
 
 DTYPE = "dtype" if int(transformers.__version__.split(".")[0]) >= 5 else "torch_dtype"
 BF16 = {DTYPE: torch.bfloat16}
@@ -87,6 +111,7 @@ def make(out: Path) -> None:
     other.write_text(json.dumps({**json.loads(other.read_text()), "num_hidden_layers": 2}))
     copy(out, "cached")
     lost_head(out)
+    users_models.make(out)
 
 
 def lost_head(out: Path) -> None:
@@ -162,7 +187,18 @@ def main() -> None:
         {"train_micro_batch_size_per_gpu": 1, "bf16": {"enabled": True}, "zero_optimization": {"stage": 3}}
     )
     told: dict = {}
-    for case in ("dense", "tied", "moe", "head", "body", "lost", "pickle", "shape"):
+    for case in (
+        "dense",
+        "tied",
+        "moe",
+        "head",
+        "body",
+        "lost",
+        "pickle",
+        "shape",
+        "outer",
+        *users_models.KINDS,
+    ):
         told[case] = {loader: load(out, case, loader, rank, sent) for loader in ("stock", "own")}
     for case in ("cut", "missing", "older", "index", "config", "wrong", "touched", "mixed", "plans"):
         told[case] = {"own": load(out, case, "own", rank, sent)}
@@ -257,6 +293,8 @@ def spoilt(case: str, folder: Path, rank: int):
 def load(out: Path, case: str, loader: str, rank: int, sent: dict, **more) -> dict:
     os.environ["ALLRANKS_LOADER"] = "stock" if case == "mixed" and rank == 1 else loader
     torch.manual_seed(7)
+    random.seed(rank)
+    numpy.random.seed(rank)
     folder = out / case
     if case in ("cut", "missing", "older", "index", "config"):  # rank 1's own copy is the bad one
         folder = out / (f"{case}-1" if rank == 1 else "dense")
@@ -265,11 +303,15 @@ def load(out: Path, case: str, loader: str, rank: int, sent: dict, **more) -> di
     kind = {"head": AutoModelForSequenceClassification, "body": AutoModel}.get(case, AutoModelForCausalLM)
     if kind is not AutoModelForCausalLM:
         folder = out / "dense"
+    kind = users_models.KINDS.get(case, kind)
+    if case == "outer":
+        folder = out / "tied"  # in fp32, and DeepSpeed's own default within such a block is fp16
     sent["bytes"] = 0
     notes = activation.ACTIVE.notes
     del notes[:]
     try:
-        with spoilt(case, folder, rank):
+        outer = deepspeed.zero.Init() if case == "outer" else contextlib.nullcontext()
+        with spoilt(case, folder, rank), outer:
             model = kind.from_pretrained(folder, **BF16, **more)
     except Exception as error:
         gc.collect()

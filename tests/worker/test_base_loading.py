@@ -51,7 +51,10 @@ def told(tmp_path_factory) -> list[dict]:
     return loaded(tmp_path_factory.mktemp("loading"), sys.executable, os.environ["TORCH_EXTENSIONS_DIR"])
 
 
-@pytest.mark.parametrize("case", ["dense", "tied", "moe", "head", "body", "converted", "fp8", "fp8-asked"])
+@pytest.mark.parametrize(
+    "case",
+    ["dense", "tied", "moe", "head", "body", "converted", "fp8", "fp8-asked", "outer", "odd-type", "reward"],
+)
 def test_each_rank_has_what_the_stock_way_gives_it(told: list[dict], case: str) -> None:
     for rank in told:
         stock, own = rank[case]["stock"], rank[case]["own"]
@@ -85,6 +88,14 @@ def test_a_doubt_begins_anew_in_the_stock_way(told: list[dict]) -> None:
         assert own["error"] == stock["error"]  # of rank 0 alone, as transformers has it
         assert "is (64, 252) in the model, (64, 253) in the files" in own["notes"][0]
     assert told[0]["shape"]["own"]["error"] is not None
+
+
+def test_what_a_model_draws_for_itself_is_rank_0s(told: list[dict]) -> None:
+    for rank in told:
+        stock, own = rank["drawn"]["stock"], rank["drawn"]["own"]
+        assert own["error"] is None and own["digests"] == stock["digests"]
+        said = "the model draws random numbers itself, and not all of it is in the files"
+        assert own["notes"] == [f"loader stock: rank 0: {said}"]
 
 
 def test_a_large_parameter_that_no_file_holds_gets_the_librarys_values(told: list[dict]) -> None:
@@ -159,11 +170,23 @@ def test_the_cache_gives_the_same_bytes_and_never_wrong_ones(told: list[dict]) -
 def test_transformers_4_which_loads_file_by_file(tmp_path: Path) -> None:
     told = loaded(tmp_path, str(LEGACY / "bin" / "python"), str(LEGACY / "torch_extensions"))
     for rank in told:
-        for case in ("dense", "tied", "moe", "head", "body", "lost", "pickle"):
+        for case in [
+            "dense",
+            "tied",
+            "moe",
+            "head",
+            "body",
+            "lost",
+            "pickle",
+            "outer",
+            "hidden",
+            "odd-type",
+            "drawn",
+        ]:
             stock, own = rank[case]["stock"], rank[case]["own"]
             assert stock["error"] is None and own["error"] is None
             assert own["digests"] == stock["digests"] and own["buffers"] == stock["buffers"]
-            whole = case in ("lost", "pickle")
+            whole = case in ("lost", "pickle", "drawn")
             assert own["notes"][-1].startswith("loader stock: " if whole else "loader own: read ")
         for step in ("written", "read", "damaged"):
             assert rank["cached"][step]["digests"] == rank["dense"]["stock"]["digests"]

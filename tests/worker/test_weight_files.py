@@ -76,6 +76,13 @@ def test_a_short_file_and_none_are_not_read(tmp_path: Path, files: Files) -> Non
         files.add(str(tmp_path / "none"))
 
 
+def test_a_pointer_of_git_lfs_is_called_one(tmp_path: Path, files: Files) -> None:
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 4976698672\n"
+    (tmp_path / "model.safetensors").write_text(pointer)
+    with pytest.raises(CannotRead, match="is a pointer of Git LFS, not the file itself"):
+        files.add(str(tmp_path / "model.safetensors"))
+
+
 @pytest.mark.parametrize("act", ["cut", "replaced", "written", "gone"])
 def test_a_file_that_changes_meanwhile_is_noticed(tmp_path: Path, files: Files, act: str) -> None:
     path = tmp_path / "m.safetensors"

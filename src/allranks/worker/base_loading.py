@@ -67,6 +67,8 @@ class Attempt:
         self.cached = CachedReading(self.files, rank.place)
         self.content = ""
         self.own_count, self.stock_count = 0, 0
+        self.unknown: List[str] = []
+        """Tensors of the files whose type torch does not know."""
         self.scales: Optional[Scales] = None
         """Of a base in fp8 whose model is built in bf16."""
 
@@ -80,20 +82,27 @@ class Attempt:
             return {}
         try:
             names = self.files.add(str(path))
-            return {name: self.traced(name) for name in names if not self.is_scale(name)}
+            return {
+                name: self.traced(name) for name in names if not self.is_scale(name) and self.is_known(name)
+            }
         except CannotRead as error:
             self.fault = told_as(error)
         except Exception as error:
             self.doubt = told_as(error)
         return {}
 
+    def is_known(self, name: str) -> bool:
+        """Whether torch has the type that this tensor is stored as. If it has not, the model may not want it."""
+        is_known = partition_reading.dtype_of(self.torch, self.files.tensors[name].dtype) is not None
+        if not is_known:
+            self.unknown.append(name)
+        return is_known
+
     def traced(self, name: str) -> Any:
         place = self.files.tensors[name]
         dtype = partition_reading.dtype_of(self.torch, place.dtype)
         if self.scales is not None and place.dtype == block_scales.FP8:
             dtype = self.torch.bfloat16
-        if dtype is None:
-            raise Doubt("%s is stored as %s" % (name, place.dtype))
         return self.trace(name, place.shape, dtype)
 
     def is_scale(self, name: str) -> bool:
@@ -195,6 +204,8 @@ class Attempt:
             tensors = converted(model, tensors, getattr(config[0], "weight_mapping", None))
         known = set(model.state_dict())
         known.update(name for name, _ in model.named_buffers())
+        if not config:  # transformers 4 goes by the parameters, of which a model may save fewer
+            known.update(name for name, _ in model.named_parameters(remove_duplicate=False))
         found = {name: tensor for name, tensor in tensors.items() if name in known}
         special = partition_plan.names_of_special_modules(model)
         if not self.gives_buffers:
@@ -202,16 +213,19 @@ class Attempt:
         plan = partition_plan.plan(model, found, self.files, group_of, special)
         tied = set(getattr(model, "all_tied_weights_keys", None) or {})
         left = {name: one for name, one in model.named_parameters() if name not in found and name not in tied}
+        wants = near(left, getattr(model, "base_model_prefix", ""))
+        for name in self.unknown:
+            if name in known or wants(name):
+                raise Doubt("%s is stored as %s" % (name, self.files.tensors[name].dtype))
         if left and config:  # else the library goes on with random values, and a warning
-            self.files.check_index(near(left, getattr(model, "base_model_prefix", "")))
+            self.files.check_index(wants)
             blank = [name for name, one in left.items() if CONSTRUCTION.is_blank(one)]
             if blank:  # only the library makes values for what is in no file
                 raise Doubt("%s is not in the files" % blank[0])
         if not config:
             check_whole(plan)
-        if CONSTRUCTION.draws and (
-            left or not config
-        ):  # one file of several: the other tensors are not known
+        # One file of several: the other tensors are not known.
+        if CONSTRUCTION.draws and (not config or CONSTRUCTION.may_have_drawn(model, left)):
             raise Doubt("the model draws random numbers itself, and not all of it is in the files")
         return plan
 
@@ -222,6 +236,11 @@ class Attempt:
             self.cached.fill(plan, self.content, self.scales, self.tell)
             for one in plan.own:
                 one.parameter._is_hf_initialized = True
+                if (
+                    one.parameter.dtype != one.part.dtype
+                ):  # of what stands for the whole: a gather would correct it
+                    none = self.torch.empty(0, dtype=self.torch.uint8, device=one.parameter.device)
+                    one.parameter.data = none.view(one.part.dtype)
             self.files.check_unchanged()
         except Exception as error:
             return told_as(error)

@@ -70,9 +70,9 @@ class Scales:
         import torch
 
         place = self._files.tensors[name + SUFFIX]
-        scales = torch.empty(place.shape, dtype=torch.float32)
-        self._files.read(name + SUFFIX, 0, memory_of(scales))
-        return scales
+        raw = torch.empty(place.bytes, dtype=torch.uint8)  # as partition_reading.plain_memory says
+        self._files.read(name + SUFFIX, 0, memory_of(raw))
+        return raw.view(torch.float32).view(place.shape)
 
 
 def plain(quantizer: Any, config: Any) -> Optional[Tuple[Blocks, Any]]:

@@ -21,6 +21,8 @@ VARIABLE = "ALLRANKS_LOADER"
 OWN, STOCK = "own", "stock"
 NOTE_LENGTH = 1000
 NOT_AT_IT = "loader stock: not every rank asked for its own bytes, or the model is not built under zero.Init"
+NO_NAME = "loader own: no tensor in the files has a name that the model knows"
+OF_NODES = "loader stock: with a second partition within each node (zero_hpz_partition_size) the ranks read everything"
 KNOWN = frozenset({
     "GatheredParameters", "Module", "_apply_weight_conversions_to_state_dict", "_is_hf_initialized",
     "_load_from_state_dict", "_metadata", "_modules", "_weight_conversions", "append", "copy", "copy_",
@@ -129,6 +131,9 @@ class Loader:
                 self.attempt.depth -= 1
         if not self.is_due(kwargs):
             return original(cls, *args, **kwargs)
+        if has_second_partition():
+            self.note(OF_NODES)
+            return original(cls, *args, **kwargs)
         attempt, loaded = Attempt(self.rank, self.gives_buffers), None
         try:
             self.attempt = attempt
@@ -136,7 +141,8 @@ class Loader:
                 loaded = original(cls, *args, **kwargs)
                 attempt.check_given(loaded)
             self.rank.notes.extend(CACHE_NOTE + text for text in attempt.cached.unused)
-            self.note(attempt.note if attempt.own_count or attempt.stock_count else NOT_AT_IT)
+            counted = attempt.own_count or attempt.stock_count
+            self.note(attempt.note if counted else NO_NAME if attempt.files.paths else NOT_AT_IT)
             return loaded
         except Doubt as doubt:
             why, loaded = str(doubt), None
@@ -156,6 +162,15 @@ class Loader:
             and kwargs.get("state_dict") is None
             and kwargs.get("gguf_file") is None
         )
+
+
+def has_second_partition() -> bool:
+    """Whether DeepSpeed keeps each parameter once more within each node (ZeRO++, hpZ). It makes the group for that only
+    once, so that a model could not be built again."""
+    module = sys.modules.get("transformers.integrations.deepspeed")
+    config = module.deepspeed_config() if module is not None else None
+    told = (config or {}).get("zero_optimization") or {}
+    return isinstance(told, dict) and str(told.get("zero_hpz_partition_size", 1)) not in ("0", "1")
 
 
 def names_of(function: Any) -> set:

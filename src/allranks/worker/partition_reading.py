@@ -52,13 +52,19 @@ def fill(one: Own, files: Files, scales: Optional[Scales], tell: Callable[[int],
                 if dtype == here.dtype and here.device.type == "cpu":
                     read(stretch.name, first * item, memory_of(here))
                 else:
-                    piece = torch.empty(count, dtype=dtype)
+                    piece = plain_memory(torch, count * item, dtype)
                     read(stretch.name, first * item, memory_of(piece))
                     here.copy_(scaled.multiply(stretch.name, first, piece) if scaled else piece)
                 tell(count * item)
                 first, left, done = first + count, left - count, done + count
         if done < target.numel():
             target[done:].zero_()
+
+
+def plain_memory(torch: Any, size: int, dtype: Any) -> Any:
+    """A tensor of the CPU with `size` bytes. Within a `zero.Init` of the script's own, DeepSpeed's `torch.empty` gives
+    floating-point numbers of another type than is asked for."""
+    return torch.empty(size, dtype=torch.uint8).view(dtype)
 
 
 class Differs(CannotRead):

@@ -27,6 +27,8 @@ PASSING = frozenset((errno.EIO, errno.ESTALE, errno.ETIMEDOUT, errno.EINTR))
 WAITS = (1.0, 2.0, 4.0)
 """Seconds before each further try."""
 SAMPLES, SAMPLE_BYTES = 256, 4096
+LFS_POINTER = b"version "
+"""The first bytes of the small file that stands for one that was not fetched (git-lfs, docs/spec.md)."""
 INDEX = "model.safetensors.index.json"
 
 
@@ -67,6 +69,8 @@ class Files:
         self._seen.append(identity(os.fstat(descriptor)))
         size = self._seen[-1][2]
         head = self._bytes(number, 0, 8)
+        if head == LFS_POINTER:
+            raise CannotRead("%s is a pointer of Git LFS, not the file itself: run `git lfs pull`" % path)
         length = int.from_bytes(head, "little")
         if length > min(LARGEST_HEADER, size - 8):
             raise CannotRead("%s is cut short or damaged: a header of %d bytes in %d" % (path, length, size))

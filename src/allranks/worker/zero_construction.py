@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import random
+import sys
 import weakref
-from typing import Any, Dict, Iterable, Iterator, List, Optional
+from typing import Any, Dict, Iterable, Iterator, NamedTuple, Optional
 
 from allranks.worker import collective
 
@@ -39,7 +41,9 @@ class Construction:
         """Whether the model drew random numbers while it was built: then rank 0's values may be no other rank's."""
         self.blank: Dict[int, Any] = {}
         """Weak references to the parameters whose parts hold no values yet, by `id`."""
-        self._random: List[Any] = []
+        self.drawn: Dict[int, Any] = {}
+        """The same for the first parameter after each time that random numbers were drawn."""
+        self._random: Optional[States] = None
         self._is_known = False
         self._is_on = False
         self._voted_in: Any = None
@@ -65,7 +69,10 @@ class Construction:
                 with without_copies():
                     param.partition()
                 self.blank[id(param)] = weakref.ref(param)
-            self.draws = self.draws or not are_same(self._random, random_states())
+            states = random_states()
+            if self._random is not None and not are_same(self._random, states):
+                self._random, self.draws = states, True
+                self.drawn[id(param)] = weakref.ref(param)
 
         init._zero_init_param = _zero_init_param
 
@@ -88,21 +95,31 @@ class Construction:
         import torch
 
         states = random_states()
-        if self._is_on and len(states) > len(self._random):
+        if self._is_on and self._random is not None and states.gpu is not None and self._random.gpu is None:
             generator: Any = torch.cuda.default_generators[torch.cuda.current_device()]
             offset = generator.get_offset() if hasattr(generator, "get_offset") else None
             self.draws = self.draws or offset != 0
-            self._random = [*self._random, *states[1:]]
+            self._random = self._random._replace(gpu=states.gpu)
 
     @contextlib.contextmanager
     def skipping(self) -> Iterator[None]:
         self._is_on, self._voted_in, self.is_agreed = True, None, False
-        self.draws, self._random = False, random_states()
+        self.draws, self._random, self.drawn = False, random_states(), {}
         try:
             yield
         finally:
             self._is_on, self._voted_in, self.is_agreed, self._skips = False, None, False, False
-            self.blank = {}
+            self.blank, self.drawn = {}, {}
+
+    def may_have_drawn(self, model: Any, names: Iterable[str]) -> bool:
+        """Whether one of these parameters is of a module that drew random numbers while it was built. All parameters
+        of a module are made before DeepSpeed sees the first of them."""
+        modules = {
+            name.rpartition(".")[0]
+            for name, one in model.named_parameters(remove_duplicate=False)
+            if (kept := self.drawn.get(id(one))) is not None and kept() is one
+        }
+        return any(name.rpartition(".")[0] in modules for name in names)
 
     def is_blank(self, parameter: Any) -> bool:
         kept = self.blank.get(id(parameter))
@@ -126,26 +143,58 @@ class Construction:
         return None
 
 
-def random_states() -> List[Any]:
-    """Of the generators that a model may draw from: the CPU's, and the GPU's if it is in use."""
+class States(NamedTuple):
+    """Of the generators that a model may draw from."""
+
+    cpu: Any
+    python: Any
+    numpy: Any
+    """None if nothing has imported numpy."""
+    gpu: Any
+    """None if it is not in use."""
+
+
+def random_states() -> States:
     import torch
 
+    numpy = sys.modules.get("numpy.random")
     gpu = torch.cuda.is_available() and torch.cuda.is_initialized()
-    return [torch.get_rng_state(), *([torch.cuda.get_rng_state()] if gpu else [])]
+    return States(
+        torch.get_rng_state(),
+        random.getstate(),
+        numpy.get_state() if numpy is not None else None,
+        torch.cuda.get_rng_state() if gpu else None,
+    )
 
 
-def set_random_states(states: List[Any]) -> None:
+def set_random_states(states: States) -> None:
     import torch
 
-    torch.set_rng_state(states[0])
-    for state in states[1:]:
-        torch.cuda.set_rng_state(state)
+    torch.set_rng_state(states.cpu)
+    random.setstate(states.python)
+    if states.numpy is not None:
+        sys.modules["numpy.random"].set_state(states.numpy)
+    if states.gpu is not None:
+        torch.cuda.set_rng_state(states.gpu)
 
 
-def are_same(states: List[Any], others: List[Any]) -> bool:
+def are_same(states: States, others: States) -> bool:
     import torch
 
-    return len(states) == len(others) and all(torch.equal(one, other) for one, other in zip(states, others))
+    if states.python != others.python or (states.gpu is None) != (others.gpu is None):
+        return False
+    if not torch.equal(states.cpu, others.cpu):
+        return False
+    if states.gpu is not None and not torch.equal(states.gpu, others.gpu):
+        return False
+    return (
+        states.numpy is None or others.numpy is None or comparable(states.numpy) == comparable(others.numpy)
+    )
+
+
+def comparable(state: Any) -> Any:
+    """numpy's state: ("MT19937", keys, position, …), or a dict if a script gave it another generator."""
+    return (state[1].tobytes(), state[2:]) if isinstance(state, tuple) else repr(state)
 
 
 def without_copies() -> Any:
