@@ -141,6 +141,23 @@ def test_a_launcher_s_report_of_a_kill() -> None:
     )
 
 
+def test_logging_reports_an_error_of_its_own_and_goes_on() -> None:
+    frames = '  File "/usr/lib/python3.11/logging/__init__.py", line 377, in getMessage\n    msg = msg % self.args\n'
+    error = "TypeError: not all arguments converted during string formatting\n"
+    text = f"--- Logging error ---\nTraceback (most recent call last):\n{frames}{error}Call stack:\n  f()\n"
+    assert told(WORK + text).cause == UNPROVEN
+    assert told(WORK + text.partition("\n")[2]).cause == "rank-crashed-first"
+
+
+def test_tensorflow_registers_its_libraries_twice() -> None:
+    line = "2024-12-01 10:00:00.1: E external/local_xla/xla/stream_executor/cuda/cuda_fft.cc:477] Unable to register "
+    text = (
+        line
+        + "cuFFT factory: Attempting to register factory for plugin cuFFT when one has already been registered\n"
+    )
+    assert told(text).cause == UNPROVEN
+
+
 def test_a_story_is_no_complaint() -> None:
     steps = "".join(f"step {n} loss 1.5\n" for n in range(20))
     story = (

@@ -101,7 +101,7 @@ _SOFTENS = re.compile(
     r"|if you"
     r"|will (?:be )?(?:use|try|ignore|disable|not)\w{0,2}|instead|to avoid|may (?:cause|lead|fail)|might"
     r"|can lead"
-    r"|expected|note|no|not|please|should|waiting)(?![a-z])"
+    r"|expected|note|no|not|please|should|waiting|(?-i:WARNING))(?![a-z])"
 )
 """A program that goes on writes so; a thread that quotes one line does it because that line was the last."""
 

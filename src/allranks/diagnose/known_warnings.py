@@ -26,6 +26,7 @@ _KNOWN = re.compile(
     # TensorFlow, Keras, JAX
     r"|missing from loss dictionary|This TensorFlow binary is optimi[sz]ed|read from SysFS had negative value"
     r"|^df: \S{1,200}: No such file"  # Triton asks for its cache's disk before the folder exists
+    r"|Unable to register cu\w{2,8} factory"
     r"|the layer has never been called|An NVIDIA GPU may be present on this machine"
     # glog's mark of what is only told
     r"|^\[?I\d{0,40} [^\]]{0,80}\.(?:cpp|cc|cu|h|hpp):\d|\b(?:terminated|exited|ended|closed|stopped) normally"

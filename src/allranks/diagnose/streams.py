@@ -15,6 +15,7 @@ HEADINGS = (
     ("Traceback (mo", _TRACEBACK),  # also if it was cut off
     ("Exception ignored ", _IGNORED),
     ("Error in atexit._run_exitfuncs", _IGNORED),  # up to Python 3.9
+    ("--- Logging error ---", _IGNORED),  # of `logging`, which goes on
     ("During handling of the above exception", CHAINED),
     ("The above exception was the direct cause", CHAINED),
 )
