@@ -7,7 +7,7 @@ import json
 import pytest
 
 from allranks.core.causes import UNPROVEN
-from allranks.diagnose import Diagnosis, diagnose, parse
+from allranks.diagnose import Diagnosis, Evidence, diagnose, parse
 from allranks.diagnose.set_aside import is_set_aside, warns
 
 WORK = "".join(f"loading part {chr(97 + n % 26)}{chr(97 + n // 26)} of the index\n" for n in range(120))
@@ -199,6 +199,34 @@ def test_a_program_that_prints_what_it_handled_has_not_crashed() -> None:
     assert told(handled * 9 + steps).cause == "rank-crashed-first"  # nine ranks
     ended = "srun: error: n3: task 3: Exited with exit code 1\n"
     assert told(turn * 9 + steps + turn + ended).cause == "rank-crashed-first"
+
+
+def raised(kind: str, file: str = "/r/main.py") -> str:
+    return f'Traceback (most recent call last):\n  File "{file}", line 7, in go\n{kind}\n'
+
+
+def test_a_single_program_ended_with_its_last_exception() -> None:
+    first, last = raised("ModuleNotFoundError: No module named 'featherlib'"), raised("KeyError: 'wings'")
+    assert told(first + WORK + last).cause == "rank-crashed-first"
+    assert told(first + last).cause == "missing-python-module"  # one event
+    assert told(
+        f"{first}\nDuring handling of the above exception, another exception occurred:\n\n{last}"
+    ).cause == ("missing-python-module")
+    chained = "\nDuring handling of the above exception, another exception occurred:\n\n"
+    assert told(first + WORK + chained + last).cause == "missing-python-module"
+    assert told(first + WORK + raised("EOFError: EOF when reading a line")).cause == "missing-python-module"
+    of_ranks = "".join(f"[rank1]: {line}\n" for line in first.splitlines()) + WORK
+    of_ranks += "".join(f"[rank0]: {line}\n" for line in last.splitlines())
+    assert told(of_ranks).cause == "missing-python-module"
+
+
+def test_of_many_exceptions_the_first_and_the_last_are_kept() -> None:
+    text = "".join(WORK[:900] + raised(f"ValueError: odd {word}") for word in "abcdefghij")
+    seen = Evidence()
+    for line in parse(text, "x.log"):
+        seen.add(line)
+    (stream,) = seen.streams.values()
+    assert [one.line.text[-1] for one in stream.raised] == ["a", "b", "c", "h", "i", "j"]
 
 
 # ---- how programs close ----

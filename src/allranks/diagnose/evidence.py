@@ -335,14 +335,13 @@ class Evidence(Survival):
         if kind in WRAPPERS or kind.endswith("Warning"):
             return
         if len(seen.raised) >= EXCEPTIONS_PER_RANK:
-            if self.later_steps(seen.raised[0]) < LATER_STEPS:
-                return
-            del seen.raised[0]
+            is_old = self.later_steps(seen.raised[0]) >= LATER_STEPS
+            del seen.raised[0 if is_old else EXCEPTIONS_PER_RANK // 2]
         if communication is None:
             communication = is_communication((kind,), line.text)
         told = (self.count, self.now(line), communication, tuple(found), self._source.steps)
-        raised = Raised(kind, line, *told, seen.frames, seen.own, "", seen.code if seen.frames else "")
-        seen.raised.append(raised)
+        code, chained, seen.chained = seen.code if seen.frames else "", seen.chained, False
+        seen.raised.append(Raised(kind, line, *told, seen.frames, seen.own, "", code, chained))
 
     # ---- what several symptoms ask ----
 

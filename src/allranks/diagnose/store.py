@@ -233,7 +233,7 @@ class Store:
             return False
         dense = self.marks >= MANY_MARKS and self.marks * DENSE >= self.count >= MANY_LINES
         if dense and not self.exits:
-            return all(one.order <= self.count - LAST for _, one in self.raised())
+            return is_guide or all(one.order <= self.count - LAST for _, one in self.raised())
         return not (times or any(one.headed for one in seen))
 
     @property

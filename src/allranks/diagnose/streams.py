@@ -105,6 +105,8 @@ class Raised(NamedTuple):
     """The words before the exception in its line, or the next line of its message."""
     code: str = ""
     """The statement of the innermost frame."""
+    chained: bool = False
+    """Whether it followed from the exception above it."""
 
 
 class Quoted(NamedTuple):
@@ -134,8 +136,8 @@ class Seen:
     """The output of one rank, or of one unlabelled stream."""
 
     __slots__ = (
-        "announced", "bare", "code", "complaints", "cut", "frames", "headed", "ignored", "last_plain", "lines", "node",
-        "own", "quoted", "raised", "source", "stated", "steps", "task", "traceback", "uncaught",
+        "announced", "bare", "chained", "code", "complaints", "cut", "frames", "headed", "ignored", "last_plain",
+        "lines", "node", "own", "quoted", "raised", "source", "stated", "steps", "task", "traceback", "uncaught",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -150,6 +152,8 @@ class Seen:
         self.ignored = NOT_IGNORED
         self.headed = 0
         self.raised: List[Raised] = []
+        self.chained = False
+        """Whether the next exception followed from the last one."""
         self.uncaught: Tuple[int, int, int] = (0, 0, 0)
         """How many tracebacks it has, and the lines in this stream of the first and the last one."""
         self.bare: Optional[Tuple[int, Line, Any]] = None
@@ -248,6 +252,7 @@ def head(seen: Seen, heading: str, text: str) -> None:
     elif seen.ignored == WAS_IGNORED or seen.lines - seen.headed > FOLLOWS_WITHIN:
         seen.ignored = NOT_IGNORED
     seen.traceback = CLOSED if heading == CHAINED else OPEN
+    seen.chained = seen.chained or heading == CHAINED
     seen.frames, seen.own, seen.code = (), "", ""
     seen.headed = seen.lines
 

@@ -18,6 +18,12 @@ LATER_STEPS = 10
 WENT_ON = 100
 """Lines of the same log after a warning, from which on it is not the reason for an end that nothing else shows."""
 
+APART = 20
+"""Lines between two exceptions of one stream, from which on they are two events."""
+ECHOES = re.compile(
+    r"Broken|Connection|EOF|Died|Timeout|Interrupt|ChildProcess|Exit|Remote|Rpc|Worker|Ray|Cancel"
+)
+"""Exceptions of a program that lost another one, or was told to end."""
 MANY_TRACEBACKS, FAR_APART = 7, 300
 """Tracebacks of one stream; lines between the first and the last."""
 
@@ -61,6 +67,8 @@ class Survival(Store):
             return True
         if isinstance(hit, Raised) and self._is_handled(hit):
             return True
+        if self._gave_way(hit):
+            return True
         if isinstance(hit, Hit) and (self._of_another_time(hit) or self._was_only_told(hit)):
             return True
         if not self.ended_well:
@@ -72,13 +80,32 @@ class Survival(Store):
         may_be_of_others = is_warning(hit.weight) or self._is_beside(hit)
         return may_be_of_others and not cause(hit.symptom).holds_after_the_end
 
+    def _gave_way(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether a single program, which ends only once, worked on after this exception and ended with another one."""
+        if hit.line.rank is not None or self.ranks or self.exits or len(self.streams) > 1:
+            return False
+        raised = self.seen_of(hit.line).raised
+        at = next((n for n, one in enumerate(raised) if one.order == hit.order), None)
+        if at is None:
+            return False
+        later = [
+            n
+            for n, one in enumerate(raised)
+            if n > at and not one.chained and one.order - hit.order >= APART and one.kind != raised[at].kind
+        ]
+        return bool(later) and not any(
+            one.communication or ECHOES.search(one.kind) for one in raised[later[0] :]
+        )
+
     def _is_handled(self, raised: Raised) -> bool:
-        """Whether its stream shows so many tracebacks, so far apart, with steps after this one, that the program prints
-        exceptions that it handled: it could end only once."""
-        count, first, last = self.seen_of(raised.line).uncaught
+        """Whether its stream shows so many tracebacks, so far apart, with steps after one of this kind, that the
+        program prints exceptions that it handled: it could end only once."""
+        seen = self.seen_of(raised.line)
+        count, first, last = seen.uncaught
         if count < MANY_TRACEBACKS or last - first < FAR_APART or self.failed:
             return False
-        return self.later_steps(raised) > STEPS_PRINTED_LATE
+        like = (one for one in seen.raised if one.kind == raised.kind)
+        return any(self.later_steps(one) > STEPS_PRINTED_LATE for one in like)
 
     def _is_beside(self, hit: Hit) -> bool:
         """Whether the line is from a log beside the training's own, such as the machine's."""
