@@ -81,6 +81,15 @@ def test_a_warning_after_which_the_program_works_is_no_cause() -> None:
     assert told(WARNING + WORK + crash).cause != UNPROVEN
 
 
+def test_nothing_is_certain_if_the_log_goes_on_and_nothing_failed() -> None:
+    line = "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"
+    crash = 'Traceback (most recent call last):\n  File "/a.py", line 1, in f\nRuntimeError: no GPU\n'
+    assert told(line).confidence == "certain"
+    assert told(line + WORK).confidence == "likely"
+    assert told(WORK + line).confidence == "certain"
+    assert told(line + WORK + crash).confidence != "unproven"
+
+
 @pytest.mark.parametrize(
     ("line", "expected"),
     [

@@ -139,18 +139,25 @@ class Survival(Store):
         of_machine = _OF_MACHINE.search(hit.line.source or "") is not None
         return of_machine and self._is_beside(hit) and (hit.at is None or self._last_moment() is None)
 
+    def _lines_after(self, hit: Hit) -> int:
+        """The lines of the same log after this one."""
+        return self.sources[hit.line.source].last - hit.order
+
     def only_warned(self, hits: Sequence[Hit]) -> bool:
         """Whether these lines only warn, their log goes on for many lines, and nothing says that anything failed."""
         if self.failed or not hits or not all(hit.warned or is_warning(hit.weight) for hit in hits):
             return False
-        if any(self.sources[hit.line.source].last - hit.order < WENT_ON for hit in hits):
+        if any(self._lines_after(hit) < WENT_ON for hit in hits):
             return False
         streams = (*self.ranks.values(), *self.streams.values())
         return not (self.raised() or any(one.is_cut for one in streams))
 
     def goes_on_after(self, hits: Sequence[Hit]) -> bool:
-        """Whether the training goes on after these lines, and no process and no traceback says that it failed."""
-        went_on = all(self.later_steps(hit) > STEPS_PRINTED_LATE for hit in hits)
+        """Whether the training, or at least the log, goes on after these lines, and no process and no traceback says
+        that it failed."""
+        went_on = all(
+            self.later_steps(hit) > STEPS_PRINTED_LATE or self._lines_after(hit) >= WENT_ON for hit in hits
+        )
         return went_on and not self.raised() and not any(one.code for one in self.exits)
 
     @property
