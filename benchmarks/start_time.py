@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RUN_FILE = ROOT / "examples" / "tiny-deepseek-v3.yaml"
 ROUNDS = 5
 LIMIT_SECONDS = 240.0
-BEGINS = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) >> \*{5} Running training \*{5}")
+BEGINS = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:,\d{3})? >> \*{5} Running training \*{5}")
 """transformers' line before the first step."""
 
 
