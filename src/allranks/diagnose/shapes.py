@@ -97,7 +97,7 @@ class Shapes:
         quotes = NO if exception or heading or progress else inside(titled)[0]
         said = behind_bar(text) if progress else titled
         complaint = NO if exception or heading or not said else complains(said, words)
-        if (patterns or quotes or complaint) and not exception and (is_set_aside(text)):
+        if (patterns or quotes or complaint) and not exception and is_set_aside(text):
             patterns, quotes, complaint = (), NO, NO
         if not (patterns or known or exception or heading or quotes or complaint):
             return STEP if progress else PLAIN

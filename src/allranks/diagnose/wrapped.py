@@ -74,9 +74,8 @@ def unwrap(raw: str, place: List[Any]) -> Optional[List[str]]:
         return None
     told = [text, *_texts(parts, TRACEBACKS)]
     if len(told) == 1 and "msg" in record and str(record.get("level")).upper() in QUIET:
-        told = [
-            f"{str(record['level']).upper()} {text}"
-        ]  # a program's own level; a collector's only tells the stream
+        # A program's own level. That of a collector only tells which stream it was.
+        told = [f"{str(record['level']).upper()} {text}"]
     _place(parts, place)
     return "\n".join(told).rstrip("\n").split("\n")[:MOST_LINES]
 
