@@ -236,9 +236,8 @@ class Attempt:
             self.cached.fill(plan, self.content, self.scales, self.tell)
             for one in plan.own:
                 one.parameter._is_hf_initialized = True
-                if (
-                    one.parameter.dtype != one.part.dtype
-                ):  # of what stands for the whole: a gather would correct it
+                if one.parameter.dtype != one.part.dtype:
+                    # Of what stands for the whole: a gather would correct it.
                     none = self.torch.empty(0, dtype=self.torch.uint8, device=one.parameter.device)
                     one.parameter.data = none.view(one.part.dtype)
             self.files.check_unchanged()
