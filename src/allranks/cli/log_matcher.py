@@ -38,7 +38,7 @@ def suspects() -> Callable[[bytes], list[int]] | None:
 
 
 def _matcher(hyperscan: Any, name: str, whole: list[str]) -> Any:
-    """The expressions as a database. It is kept, since to compile it takes a hundred times as long as to read it."""
+    """The expressions as a database. It is kept, since to compile it takes much longer than to read it."""
     expressions = [one.encode() for one in whole]
 
     def compiled() -> Any:

@@ -50,7 +50,7 @@ class Recognizer:
 
     def _plain(self, forms: bytes) -> List[Optional[Kind]]:
         """The kinds of these lines, without a look at each: plain text after a known prefix. None for a line that may
-        be more, according to the matcher. Empty if there is no matcher."""
+        be more according to the matcher. The list is empty if there is no matcher."""
         suspects = self.kinds.suspects(len(forms)) if not self.learned else None
         if suspects is None:
             return []

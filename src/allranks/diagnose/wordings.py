@@ -223,7 +223,7 @@ _kept: Dict[str, Sentences] = {}
 
 def read(package: str, names: Iterable[str]) -> Sentences:
     """The sentences of these causes: files of `package`, which may be in a zip. Read once, and what they teach is
-    kept beside this module: to learn it takes ten times as long as to read it."""
+    kept beside this module: to learn it takes much longer than to read it."""
     if package not in _kept:
         files = {name: _data(package, name) for name in names}
 
