@@ -53,7 +53,7 @@ def measure() -> str:
         "|---|---|---|---|---|---|",
     ]
     for number, (theirs, mine, checks, before, own) in enumerate(pairs, 1):
-        begin = f"{before:.0f} and {own:.0f} ({own / before:.2f})"
+        begin = f"{before:.1f} and {own:.1f} ({own / before:.2f})"
         lines.append(
             f"| {number} | {theirs:.2f} | {mine:.2f} | {mine / theirs:.3f} | {begin} | {checks:.2f} |"
         )
@@ -61,8 +61,7 @@ def measure() -> str:
     begin = statistics.median(own / before for *_, before, own in pairs)
     lines.append(
         f"\nMedian ratio **{ratio:.3f}** (aim ≤ 0.5), after one round of warm-up; until that step begins "
-        f"**{begin:.2f}**, by transformers' line before it, which has whole seconds. Both sides compute it on the "
-        "same cores."
+        f"**{begin:.2f}**, by transformers' line before it. Both sides compute it on the same cores."
     )
     return "\n".join(lines)
 

@@ -18,8 +18,8 @@ ROOT = Path(__file__).resolve().parent.parent
 RUN_FILE = ROOT / "examples" / "tiny-deepseek-v3.yaml"
 ROUNDS = 5
 LIMIT_SECONDS = 240.0
-BEGINS = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:,\d{3})? >> \*{5} Running training \*{5}")
-"""transformers' line before the first step."""
+BEGINS = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d),(\d{3}) >> \*{5} Running training \*{5}")
+"""transformers' line before the first step, with its milliseconds."""
 
 
 def measure() -> str:
@@ -109,12 +109,13 @@ def first_step(folder: Path, process: subprocess.Popen, seconds: float = LIMIT_S
 
 
 def training_began(folder: Path) -> float:
-    """The time at which a trainer in one of the logs below `folder` said that it begins with the first step, to a
-    second: the log has no more."""
+    """The time at which a trainer in one of the logs below `folder` said that it begins with the first step."""
     for path in folder.rglob("*.log"):
         found = BEGINS.search(path.read_text(errors="replace"))
         if found is not None:
-            return time.mktime(time.strptime(found.group(1), "%Y-%m-%d %H:%M:%S"))
+            return (
+                time.mktime(time.strptime(found.group(1), "%Y-%m-%d %H:%M:%S")) + int(found.group(2)) / 1000
+            )
     raise RuntimeError(f"no log below {folder} says that the training begins")
 
 

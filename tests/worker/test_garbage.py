@@ -44,6 +44,31 @@ def test_a_rank_collects_fully_again_when_it_has_imported(node, then: str, third
     assert first.split()[:2] == last.split()[:2] or "500" in then
 
 
+@pytest.mark.parametrize(
+    ("before", "frozen"),
+    [
+        ("", True),
+        ("ACTIVE.reach('preparing')", False),  # from here on the script makes its model
+        ("gc.set_threshold(0)", True),  # the script's own setting says nothing of what stays
+    ],
+)
+def test_what_the_imports_made_is_not_looked_at_again(node, before: str, frozen: bool) -> None:
+    told = node.run(f"{SAYS}{before}\nimport tqdm.std\nprint(gc.get_freeze_count(), len(gc.get_objects()))")
+    count, left = map(int, told.log.splitlines()[-1].split())
+    assert count > left if frozen else count == 0
+
+
+def test_a_collector_that_is_off_freezes_nothing(threshold: tuple[int, int, int]) -> None:
+    gc.disable()
+    try:
+        put_off, before = PutOff(), gc.get_freeze_count()
+        put_off.begin()
+        put_off.keep_imports()
+        assert gc.get_freeze_count() == before
+    finally:
+        gc.enable()
+
+
 def test_the_other_generations_keep_their_thresholds(threshold: tuple[int, int, int]) -> None:
     put_off = PutOff()
     put_off.begin()

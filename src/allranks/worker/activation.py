@@ -80,6 +80,7 @@ def watch_imports(rank: Rank) -> None:
         def act(module):
             hooks = __import__(f"allranks.worker.{module_name}", fromlist=[function])
             getattr(hooks, function)(rank, module)
+            rank.garbage.keep_imports()
 
         act.__name__ = f"{module_name}.{function}"
         return act

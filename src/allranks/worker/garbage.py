@@ -4,6 +4,10 @@ A full collection looks at every object that there is. The imports of a trainer 
 all of which stay, and take about a fifth less time without those collections (`python -m benchmarks imports`). The
 collections of young objects go on, so that short-lived garbage is freed as ever. The rank's own threshold counts again
 as soon as it joins the others, loads a model or takes a step.
+
+What the imports have made by then is frozen (`gc.freeze`): later full collections, which may come in the middle of a
+step, look only at younger objects (`python -m benchmarks imports` has what each takes without that). There are several
+before the first step, since the libraries ask for some themselves.
 """
 
 from __future__ import annotations
@@ -38,6 +42,12 @@ class PutOff:
             self.threshold = old
             gc.set_threshold(young, middle, NEVER)
             os.register_at_fork(after_in_child=self.end)  # nobody else would give it back there
+
+    def keep_imports(self) -> None:
+        """Called when a library has been imported. The objects stay as long as the library, and nothing large is among
+        them yet: neither the data nor the model."""
+        if self.threshold is not None and not self.is_over:
+            gc.freeze()
 
     def end(self) -> None:
         young, middle, now = gc.get_threshold()
