@@ -5,9 +5,9 @@ all of which stay, and take about a fifth less time without those collections (`
 collections of young objects go on, so that short-lived garbage is freed as ever. The rank's own threshold counts again
 as soon as it joins the others, loads a model or takes a step.
 
-What the imports have made by then is frozen (`gc.freeze`): later full collections, which may come in the middle of a
-step, look only at younger objects (`python -m benchmarks imports` has what each takes without that). There are several
-before the first step, since the libraries ask for some themselves.
+All objects of the imports are frozen then (`gc.freeze`). Later full collections, which may come in the middle of a
+step, look only at younger objects; the same benchmark says how long one takes otherwise. There are several before
+the first step, since the libraries ask for some themselves.
 """
 
 from __future__ import annotations
