@@ -82,7 +82,7 @@ def test_a_warning_after_which_the_program_works_is_no_cause() -> None:
 
 
 def test_nothing_is_certain_if_the_log_goes_on_and_nothing_failed() -> None:
-    line = "failed call to cuInit: CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected\n"
+    line = "RuntimeError: No CUDA GPUs are available\n"
     crash = 'Traceback (most recent call last):\n  File "/a.py", line 1, in f\nRuntimeError: no GPU\n'
     assert told(line).confidence == "certain"
     assert told(line + WORK).confidence == "likely"
@@ -121,7 +121,9 @@ def test_what_is_logged_for_the_authors_is_no_cause(level: str) -> None:
         "0: [1580511823.09] [cgpu17:53890:1] rcache.c:545 {} failed to map region 0x2a: Input/output error\n"
     )
     assert told(line.format(level)).cause == UNPROVEN
-    assert told(line.format("UCX  ERROR")).cause == "nfs-stale-or-io-error"
+    assert told(line.format("disk ERROR")).cause == "nfs-stale-or-io-error"
+    of_fabric = line.format("UCX  ERROR").replace("map region", "register on md[6]=ib/mlx5_0,")
+    assert told(of_fabric).cause == "ib-transport-error"
     assert not is_set_aside("DEBUG=1 is not supported") and not is_set_aside("set NCCL_DEBUG to INFO")
 
 
@@ -189,6 +191,25 @@ def test_an_entry_of_a_list_in_a_document_is_no_complaint() -> None:
         ).cause
         == UNPROVEN
     )
+
+
+OF_PROGRAMS = [
+    'RANGES = {"invoked oom-killer: gfp_mask=": "oom_reaper: reaped process"}', "    r'NVRM: Xid .*: 79, GPU lost',",
+    'FATAL = ["CUDA out of memory", "NCCL error"]', '    "No CUDA GPUs are available",',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", OF_PROGRAMS)
+def test_texts_in_a_program_are_data(line: str) -> None:
+    assert is_set_aside(line)
+    assert told(line + "\n").cause == UNPROVEN
+
+
+@pytest.mark.parametrize(
+    "line", ['    "message": "RuntimeError: thrown",', "error = no GPU", '"CUDA out of memory" was said']
+)
+def test_other_quotes_are_not_a_program_s(line: str) -> None:
+    assert not is_set_aside(line)
 
 
 @pytest.mark.parametrize("text", ["", "all is well", "x will be trained", "the loss is 3"])
@@ -273,7 +294,10 @@ def test_a_server_that_started_again_has_not_ended() -> None:
 
 def test_an_error_before_the_end_counts() -> None:
     crash = "Traceback (most recent call last):\n  File \"/a.py\", line 1, in f\nKeyError: 'a'\n"
-    assert told(f"{WORK}{crash}{WORK}finetune.sh completed at time: 18:26:53\n").cause == "rank-crashed-first"
+    assert (
+        told(f"{WORK}{crash}{WORK[:900]}finetune.sh completed at time: 18:26:53\n").cause
+        == "rank-crashed-first"
+    )
     killed = "srun: error: n3: task 3: Exited with exit code 1\n"
     assert told(f"{WORK}{killed}Done!\n").cause != "benign-noise"
 

@@ -155,7 +155,7 @@ def claimants(
         name for name in told if claims[name].frame and any(map(compiled(claims[name].frame).search, places))
     ]
     yield from (name for name in placed if not (claims[name].general or claims[name].broad))
-    yield from of_code(claims, text, code)
+    yield from of_code(claims, text, code, frames)
     about = _about(claims, message) or (_about(claims, context[:_LONGEST]) if context else [])
     broad = [name for name in placed if claims[name].broad]
     yield from (name for _, _, name in about if not broad or claims[name].settings)
@@ -164,9 +164,19 @@ def claimants(
     yield from (name for name in placed if claims[name].general)
 
 
-def of_code(claims: Dict[str, Claim], text: str, code: str) -> Iterator[str]:
+_OF_STEP = re.compile(
+    r" in (?:forward|backward|compute_\w{0,20}loss|(?:\w{0,12}_)?(?:training|train|validation|valid|val|test|eval"
+    r"|predict|shared)_(?:step|epoch)|(?:_inner_)?training_loop|evaluate|train|visuali[sz]e\w{0,30}|plot\w{0,30}"
+    r"|log_\w{0,30})$"
+)
+"""Code that uses a batch which other code of the program put together."""
+
+
+def of_code(claims: Dict[str, Claim], text: str, code: str, frames: Sequence[str] = ()) -> Iterator[str]:
     """The symptoms of what the statement `code` searched, if the exception `text` says that it lacks something. The
     exception itself may be cut off."""
+    if code and _OF_STEP.search(place_of(frames) or ""):
+        return
     if code and (message_of(text).startswith(_LACKS) or _FRAME.match(text)):
         yield from (name for name, one in claims.items() if one.code and compiled(one.code).search(code))
 

@@ -18,6 +18,7 @@ from allranks.diagnose.quotes import LOGGED, MENTIONED, SAID, STATED, inside
 from allranks.diagnose.shapes import PLAIN, STEP, Shape, Shapes
 from allranks.diagnose.store import CHANGES, RANKS_KEPT
 from allranks.diagnose.streams import (
+    CAUGHT,
     CHAINED,
     CLOSED,
     EXCEPTION,
@@ -27,6 +28,7 @@ from allranks.diagnose.streams import (
     LOOSE,
     NOT_IGNORED,
     OPEN,
+    RUNS_APART,
     TITLE,
     TITLE_WITHIN,
     WAS_IGNORED,
@@ -232,7 +234,8 @@ class Evidence(Survival):
         context = line.text if said != line.text else ""
         line = line._replace(text=said)
         if shape.quotes == SAID and context:
-            found = found + self._read_patterns(line, self._shapes.of(line.text), False, quoted=True)
+            said_by = self._shapes.of(line.text)._replace(warns=shape.warns)
+            found = found + self._read_patterns(line, said_by, False, quoted=True)
         match, kept = EXCEPTION.match(line.text), len(seen.raised)
         if in_traceback(seen, True):
             seen.traceback = CLOSED  # its exception is indented
@@ -300,7 +303,7 @@ class Evidence(Survival):
             old = next(
                 (n for n, h in enumerate(hits) if key == (h.symptom, h.line.rank, h.line.node, h.weight)), -1
             )
-            if old < 0 or self.later_steps(hits[old]) < LATER_STEPS:
+            if old < 0 or not (self.later_steps(hits[old]) >= LATER_STEPS or self._of_ended_run(hits[old])):
                 return
             del hits[old]
         elif len(self._kept) >= RANKS_KEPT:
@@ -327,6 +330,9 @@ class Evidence(Survival):
             return
         count, first, _ = seen.uncaught
         seen.uncaught = (count + 1, first or seen.lines, seen.lines)
+        before, last = seen.ends
+        is_next = bool(last) and self.count - last >= RUNS_APART and not seen.chained
+        seen.ends = (last if is_next else before, self.count)
         self._raise(match.group(1), line, seen, found, None)
 
     def _raise(
@@ -334,6 +340,11 @@ class Evidence(Survival):
     ) -> None:
         if kind in WRAPPERS or kind.endswith("Warning"):
             return
+        if kind == "KeyboardInterrupt" and seen.chained and seen.raised:
+            seen.raised.pop()  # it was being handled when the user ended the program
+        caught = CAUGHT.match(seen.raised[-1].line.text) if seen.raised else None
+        if caught is not None and caught.group(1) == kind:
+            found = [*found, *seen.raised.pop().known]
         if len(seen.raised) >= EXCEPTIONS_PER_RANK:
             is_old = self.later_steps(seen.raised[0]) >= LATER_STEPS
             del seen.raised[0 if is_old else EXCEPTIONS_PER_RANK // 2]

@@ -19,14 +19,16 @@ from allranks.diagnose.culprits import hit_ranks, where_ended, where_of
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import announces, cut_off, in_words, quoted
 from allranks.diagnose.lines import Line, clean
+from allranks.diagnose.set_aside import warns
 from allranks.diagnose.signals import Signal, Texts, order, ranked
 from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.streams import Raised
-from allranks.diagnose.symptom import BARE, ECHO, HEARD, HINTED, PROVEN, STALE, Case, Hit
+from allranks.diagnose.symptom import BARE, CRASH, ECHO, HEARD, HINTED, PROVEN, STALE, Case, Hit
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.diagnose.symptoms.rank_crashed_first import judge as crashed
 from allranks.diagnose.symptoms.rank_crashed_first import taken
 from allranks.diagnose.unknown_errors import by_words, owners, reworded
+from allranks.diagnose.wordings import words
 
 EVIDENCE_LINES = 8
 NEVER = float("inf")
@@ -133,13 +135,15 @@ def find_cases(seen: Evidence) -> List[Case]:
                 and all(map(seen.survived, case.hits))
             ):
                 case = case._replace(weight=min(case.weight, STALE))
+            if case.weight >= CRASH and _only_announced(seen, case):
+                case = case._replace(weight=CRASH - 1)
             ends = not (known.healthy or known.is_blame or known.kernel or known.outlasts_the_end)
-            if ends and seen.only_warned(case.hits):
+            if ends and (seen.only_warned(case.hits) or seen.worked_on(case.hits)):
                 continue
             found[symptom] = case
     if RANK_CRASHED_FIRST.id not in found:
         case = crashed(seen, found)
-        found.update({} if case is None else {case.symptom: case})
+        found.update({} if case is None or seen.worked_on(case.hits) else {case.symptom: case})
     _claim(seen, found)
     _hear(seen, found)
     for symptom, case in list(found.items()):
@@ -149,6 +153,33 @@ def find_cases(seen: Evidence) -> List[Case]:
     first = {w: min(cause(c.symptom).kind for c in found.values() if c.weight == w) for w in _weights(found)}
     left = [c for c in found.values() if c.weight <= STALE or cause(c.symptom).kind == first[c.weight]]
     return sorted(left, key=lambda c: order(c.weight, _moment(seen, c.hits)))
+
+
+SHARED = 4
+"""The least letters of a word that a warning and an exception share if they may be about the same."""
+
+_OF_ANY = frozenset((
+    "error", "fail", "user", "warn", "torch", "tensor", "python", "model", "train", "value", "expect", "input",
+    "number", "packag", "site", "home", "call", "self", "return", "raise", "found", "with", "have", "will", "when",
+    "argument",
+))  # fmt: skip
+"""Words of warnings and exceptions on any subject."""
+
+
+def _only_announced(seen: Evidence, case: Case) -> bool:
+    """Whether these lines only warn, and an exception that is about something else ended the program later."""
+    if not case.hits or not all(hit.warned for hit in case.hits):
+        return False
+    last = max(hit.order for hit in case.hits)
+    told = [word for hit in case.hits for word in words(hit.line.text)]
+    warned = {word for word in told if len(word) >= SHARED} - _OF_ANY
+    later = [one for _, one in seen.raised() if one.order > last and not seen.survived(one)]
+    return any(
+        one.frames
+        and not (one.known or one.communication)
+        and warned.isdisjoint(words(f"{one.line.text} {one.code} {one.context}"))
+        for one in later
+    )
 
 
 def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
@@ -208,7 +239,9 @@ def _hear(seen: Evidence, found: Dict[str, Case]) -> None:
     if symptom == UNPROVEN:
         return
     weight = HINTED if general else HEARD
-    hit = hits[told.order]._replace(symptom=symptom, weight=weight)
+    hit = hits[told.order]._replace(symptom=symptom, weight=weight, warned=warns(told.line.text))
+    if seen.only_warned((hit,)):
+        return
     found[symptom] = Case(symptom, weight, (hit,), "likely")
 
 

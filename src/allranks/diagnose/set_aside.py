@@ -28,6 +28,16 @@ _DAEMONS = (
 OF_DAEMON = r"(?:" + "|".join(_DAEMONS) + r")\[\d{1,9}\]:"
 _OF_DAEMON = re.compile(r"^(?:[\w.-]{1,80} )?" + OF_DAEMON)
 
+_OF_SCREEN = re.compile(
+    r"(?i)\bpipewire\b|\bgrab modeset ownership\b|^(?:\[[^\]]{1,20}\] )?thermal thermal_zone\d"
+)
+"""The kernel and a desktop on a screen, its sound, and a sensor that does not answer."""
+
+_LITERAL = re.compile(
+    r"\s{1,16}[rbf]{0,2}(?:\"[^\"]{1,400}\"|'[^']{1,400}'),$|[A-Za-z_]\w{1,60} = [\[{(] ?[rbf]{0,2}[\"'][^\"']"
+)
+"""A text in a program's source, with nothing around it but a name."""
+
 PLACE_OF_VALUE = "<*>"
 """In templates of messages, as programs that mine logs write them."""
 
@@ -42,15 +52,19 @@ def is_set_aside(text: str) -> bool:
         return True
     if _DETAIL.match(text) is not None or _OF_DAEMON.match(text) is not None:
         return True
+    if _OF_SCREEN.search(text, 0, _LOOKED_AT) is not None or _LITERAL.match(text) is not None:
+        return True
     return _GOES_ON.search(text, 0, _LOOKED_AT) is not None
 
 
 _WARNS = re.compile(
     r"(?:\(\w{0,40}\s?pid=\d{0,9}\)\s?)?\[?W\d{4}[ ]\d\d:\d\d"  # glog
     r"|\S{1,300}\.py:\d{1,7}: \w{0,40}Warning: |(?:[A-Za-z_]\w{0,60}\.){0,8}\w{0,40}Warning: "
+    r"|(?:\(\w{0,40}\s?pid=\d{0,9}\)\s?)?WARNING:? (?:\d\d-\d\d \d\d:|\[)|WARNING:[\w.]{1,80}:|wandb: WARNING "
+    r"|(?:\[[\w.:/ ,-]{1,80}\][ ]?){0,3}\[WARN(?:ING)?\b"  # loggers that put the level into brackets
 )
 
 
 def warns(text: str) -> bool:
-    """Whether Python or glog prints the line as a warning: then the program went on."""
+    """Whether Python, a logger or glog prints the line as a warning: then the program went on."""
     return _WARNS.match(text) is not None

@@ -68,6 +68,12 @@ WRAPPERS = frozenset((
 ))  # fmt: skip
 """Exceptions of launchers: they repeat that another process failed."""
 
+CAUGHT = re.compile(r"\w{1,60}: Caught (\w{1,60}) in (?:DataLoader worker|pin memory thread|replica) ")
+"""torch raises an exception of another process or thread again; its own traceback follows."""
+
+RUNS_APART = 100
+"""Lines between two exceptions of one stream, from which on each ended a run of its own."""
+
 FRAMES_KEPT, CODE_KEPT = 6, 200
 FOLLOWS_WITHIN = 8
 """After this number of lines a traceback counts as a new one. In a log of many ranks, lines of other ranks may come in
@@ -136,8 +142,9 @@ class Seen:
     """The output of one rank, or of one unlabelled stream."""
 
     __slots__ = (
-        "announced", "bare", "chained", "code", "complaints", "cut", "frames", "headed", "ignored", "last_plain",
-        "lines", "node", "own", "quoted", "raised", "source", "stated", "steps", "task", "traceback", "uncaught",
+        "announced", "bare", "chained", "code", "complaints", "cut", "ends", "frames", "headed", "ignored",
+        "last_plain", "lines", "node", "own", "quoted", "raised", "source", "stated", "steps", "task", "traceback",
+        "uncaught",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -156,6 +163,9 @@ class Seen:
         """Whether the next exception followed from the last one."""
         self.uncaught: Tuple[int, int, int] = (0, 0, 0)
         """How many tracebacks it has, and the lines in this stream of the first and the last one."""
+        self.ends: Tuple[int, int] = (0, 0)
+        """The lines over all sources of the last uncaught exception before the latest group of them, and of the last
+        one. If this is the output of a single program, the first ended an earlier run of it."""
         self.bare: Optional[Tuple[int, Line, Any]] = None
         """The last exception outside a traceback: the number of its line, the line, its shape."""
         self.announced: Optional[Tuple[int, bool]] = None

@@ -9,11 +9,17 @@ from typing import Optional, Sequence, Tuple, Union
 from allranks.diagnose.catalogue import cause
 from allranks.diagnose.complaints import Heard
 from allranks.diagnose.store import Exit, Store
-from allranks.diagnose.streams import Raised
+from allranks.diagnose.streams import RUNS_APART, Raised
 from allranks.diagnose.symptom import Hit, is_warning
 
 LATER_STEPS = 10
 """Step lines after which an error is taken to be survived."""
+
+WARNED_ON = 20
+"""The same after a line that its program marks as a warning."""
+
+WORKED_ON = 40
+"""Lines, some of them progress, after a single program's exception, from which on it did not end the log."""
 
 WENT_ON = 100
 """Lines of the same log after a warning, from which on it is not the reason for an end that nothing else shows."""
@@ -38,6 +44,12 @@ already finished."""
 
 ZONES_SECONDS = 86400.0
 """Containers often have UTC, and their machine the time of its place, which is up to 14 hours away."""
+
+_REFUSES = re.compile(r"[\w./-]{1,200}\.py: error: ")
+"""argparse ends a program with such a line (`ArgumentParser.error`)."""
+
+_OF_SHELL = re.compile(r": line \d{1,6}: [^:]{1,200}: (?:command not found|No such file or directory)$")
+"""bash says so of a command, and goes on with the next one."""
 
 _OF_MACHINE = re.compile(r"(?:^|/)(?:messages|syslog|dmesg|kern(?:el)?)[\w.-]{0,80}$")
 """The names of a machine's own logs."""
@@ -65,9 +77,11 @@ class Survival(Store):
         them."""
         if self.later_steps(hit) >= LATER_STEPS or self.sources[hit.line.source].quotes(hit.order):
             return True
-        if isinstance(hit, Raised) and self._is_handled(hit):
+        if isinstance(hit, Raised) and (self._is_handled(hit) or self._goes_on_alone(hit)):
             return True
-        if self._gave_way(hit):
+        if isinstance(hit, Hit) and (self._ends_nothing(hit) or self._refused_before(hit)):
+            return True
+        if self._gave_way(hit) or self._of_earlier_run(hit):
             return True
         if isinstance(hit, Hit) and (self._of_another_time(hit) or self._was_only_told(hit)):
             return True
@@ -82,7 +96,7 @@ class Survival(Store):
 
     def _gave_way(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a single program, which ends only once, worked on after this exception and ended with another one."""
-        if hit.line.rank is not None or self.ranks or self.exits or len(self.streams) > 1:
+        if hit.line.rank is not None or not self._is_single:
             return False
         raised = self.seen_of(hit.line).raised
         at = next((n for n, one in enumerate(raised) if one.order == hit.order), None)
@@ -96,6 +110,54 @@ class Survival(Store):
         return bool(later) and not any(
             one.communication or ECHOES.search(one.kind) for one in raised[later[0] :]
         )
+
+    @property
+    def _is_single(self) -> bool:
+        """Whether all lines are a single program's, as far as they show."""
+        return not self.ranks and not self.exits and len(self.streams) <= 1
+
+    def _of_earlier_run(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether an uncaught exception after this line ended a single program, and another one ended a later run of it
+        in the same log. Or the line is from before the ranks, and an exception of theirs came much later."""
+        if hit.line.rank is not None or (isinstance(hit, Hit) and cause(hit.symptom).kernel is not None):
+            return False
+        seen = self.seen_of(hit.line)
+        if self.ranks:
+            ended = any(one.order == hit.order for one in seen.raised) or _OF_SHELL.search(hit.line.text)
+            return bool(ended) and self._raised_late(hit)
+        before, _ = seen.ends
+        if hit.order > before or len(self.streams) > 1:
+            return False
+        later = [one for one in seen.raised if one.order > before]
+        return bool(later) and not any(one.communication or ECHOES.search(one.kind) for one in later)
+
+    def _goes_on_alone(self, raised: Raised) -> bool:
+        """Whether a single program's log goes on long after this exception and all others: a later run of it, or it had
+        handled them."""
+        if raised.line.rank is not None or not self._is_single:
+            return False
+        seen = self.seen_of(raised.line)
+        last = max((raised, *seen.raised[-1:]), key=lambda one: one.order)
+        after = self.sources[raised.line.source].last - max(seen.ends[1], last.order)
+        return not seen.is_cut and (after >= WENT_ON or (after >= WORKED_ON and self.later_steps(last) > 0))
+
+    def _raised_late(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether a rank's own exception stands long after this line in the same log."""
+        return any(
+            rank is not None
+            and one.line.source == hit.line.source
+            and one.order - hit.order >= RUNS_APART
+            and one.frames
+            and not (one.communication or self.later_steps(one) >= LATER_STEPS)
+            for rank, one in self.raised()
+        )
+
+    def _of_ended_run(self, hit: Hit) -> bool:
+        """Whether an uncaught exception ended a single program after this line, many lines ago."""
+        if hit.line.rank is not None or not self._is_single:
+            return False
+        _, last = self.seen_of(hit.line).ends
+        return hit.order <= last <= self.count - RUNS_APART
 
     def _is_handled(self, raised: Raised) -> bool:
         """Whether its stream shows so many tracebacks, so far apart, with steps after one of this kind, that the
@@ -139,7 +201,20 @@ class Survival(Store):
         of_machine = _OF_MACHINE.search(hit.line.source or "") is not None
         return of_machine and self._is_beside(hit) and (hit.at is None or self._last_moment() is None)
 
-    def _lines_after(self, hit: Hit) -> int:
+    def _ends_nothing(self, hit: Hit) -> bool:
+        """Whether this is a line of an exception after which a single program's log goes on (`_goes_on_alone`)."""
+        if hit.line.rank is not None or not self._is_single:
+            return False
+        raised = next((one for one in self.seen_of(hit.line).raised if one.order == hit.order), None)
+        return raised is not None and self._goes_on_alone(raised)
+
+    def _refused_before(self, hit: Hit) -> bool:
+        """Whether a parser of arguments ended a program with this line, and an exception ended a later one."""
+        if _REFUSES.match(hit.line.text) is None or hit.line.rank is not None or not self._is_single:
+            return False
+        return self.seen_of(hit.line).ends[1] >= hit.order + APART
+
+    def _lines_after(self, hit: Union[Hit, Raised]) -> int:
         """The lines of the same log after this one."""
         return self.sources[hit.line.source].last - hit.order
 
@@ -147,10 +222,14 @@ class Survival(Store):
         """Whether these lines only warn, their log goes on for many lines, and nothing says that anything failed."""
         if self.failed or not hits or not all(hit.warned or is_warning(hit.weight) for hit in hits):
             return False
-        if any(self._lines_after(hit) < WENT_ON for hit in hits):
+        if any(self._lines_after(hit) < (WARNED_ON if hit.warned else WENT_ON) for hit in hits):
             return False
         streams = (*self.ranks.values(), *self.streams.values())
         return not (self.raised() or any(one.is_cut for one in streams))
+
+    def worked_on(self, hits: Sequence[Hit]) -> bool:
+        """Whether these are exceptions after which a single program's log goes on, and nothing fails there."""
+        return bool(hits) and not self.failed and all(map(self._ends_nothing, hits))
 
     def goes_on_after(self, hits: Sequence[Hit]) -> bool:
         """Whether the training, or at least the log, goes on after these lines, and no process and no traceback says

@@ -61,11 +61,13 @@ NOTHING = 0.5
 def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
     """The causes that an exception without a pattern may belong to, the likeliest first. The code that raised it comes
     before its subject, which the other words may overrule, and these before the words alone."""
+    if raised.kind in PROGRAMS_MISTAKES:
+        return
     told, frames = raised.line.text, raised.frames
     if not frames and raised.order == seen.title:  # the traceback below may be cut off
         frames = next((one.frames for one in cut_off(seen)), ())
     context = raised.context if raised.kind else f"failed: {raised.context}"
-    by_statement = [*of_assertion(raised), *of_code(claims(), told, raised.code)]
+    by_statement = [*of_assertion(raised), *of_code(claims(), told, raised.code, frames)]
     by_words = list(claimants(claims(), told, frames, context))
     placed = bool(by_statement) or next(claimants(claims(), "", frames), None) is not None
     placed = placed or (bool(by_words) and of_several_words(claims(), by_words[0], message_of(told)))
@@ -115,6 +117,9 @@ def _is_settled(symptom: str, text: str) -> bool:
     subjects = (claims().get(symptom), complaints().get(symptom))
     return any(one and one.settles and compiled(one.settles).search(told) for one in subjects)
 
+
+PROGRAMS_MISTAKES = ("UnboundLocalError", "IndentationError", "TabError")
+"""Exceptions that say nothing but that a program is wrong, whatever it was about."""
 
 ABSENT_PLUGIN = "libnccl-net.so"
 """NCCL has its own network and goes on without it."""

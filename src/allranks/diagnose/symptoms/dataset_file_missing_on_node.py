@@ -63,6 +63,7 @@ _NO_DATA = (
 )  # fmt: skip
 """Files of models, and parts of paths to which a run writes."""
 PATTERNS = (
+    Pattern("Dataset not found", raised=True, weight=CRASH + 4),  # YOLO's `check_dataset`
     Pattern("in DataLoader worker", r"Caught FileNotFoundError in DataLoader worker"),
     Pattern("not found", _NAMED + r"(?:was |is )?not found", weight=CRASH + 4, raised=True, without=_NO_DATA),
     Pattern(

@@ -64,7 +64,7 @@ CLAIM = Claim(
 PATTERNS = (
     Pattern(  # a sample that the data set's code cannot read
         "in DataLoader worker",
-        r"Caught (?:Key|Index|Value|Type|Assertion|Attribute|Lookup|UnicodeDecode|UnidentifiedImage"
+        r"Caught (?:Key|Index|Value|Lookup|UnicodeDecode|UnidentifiedImage"
         r"|Zero\w{0,9}|StopIter\w{0,5})"
         r"(?:Error|Exception|ation)? in DataLoader worker",
         weight=CRASH + 1,

@@ -45,7 +45,7 @@ PATTERNS = (
     Pattern("Stale file handle"),
     Pattern("Stale NFS file handle"),
     Pattern("No locks available"),
-    Pattern("Input/output error", without=("shell-init", "getcwd")),
+    Pattern("Input/output error", without=("shell-init", "getcwd", "UCX", "ucx")),
     Pattern("Remote I/O error"),
     Pattern("Transport endpoint is not connected", without=("socket", "NCCL", "gloo")),
     Pattern("nfs: server", r"nfs: server \S{1,120} not responding"),

@@ -29,7 +29,7 @@ from __future__ import annotations
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
-from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.symptom import WEAK, Pattern
 from allranks.diagnose.symptoms.half_precision_unavailable import (
     CAUSE as HALF_PRECISION_UNAVAILABLE,
 )
@@ -68,7 +68,9 @@ PATTERNS = (
     Pattern("No CUDA GPUs are available"),
     Pattern("no GPUs found"),
     Pattern("requires at least one CUDA device"),
-    Pattern("no CUDA-capable device is detected"),
+    Pattern("no CUDA-capable device is detected", without=("to cuInit",)),
+    # TensorFlow, which then computes on the CPU.
+    Pattern("failed call to cuInit", r"CUDA_ERROR_NO_DEVICE", weight=WEAK + 5),
     Pattern("NVIDIA-SMI has failed", weight=90),
     Pattern("Failed to initialize NVML", weight=90),
     Pattern(

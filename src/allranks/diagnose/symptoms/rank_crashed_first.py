@@ -191,6 +191,10 @@ def _by_exit_code(seen: Evidence) -> Optional[Case]:
     """The case that the crash itself is not in the log: one rank ended with an error, and for that reason the others
     blame a peer, or SLURM ended them."""
     failed = _failed_alone(seen)
+    if len({e.rank for e in failed}) > 1 and failed[0].order < seen.step_ended:
+        hit = Hit("rank-crashed-first", ECHO, failed[0].line, failed[0].order, failed[0].at, 0)
+        notes = ("several ranks left with an exit code; then the scheduler ended the others",)
+        return Case("rank-crashed-first", ECHO + 5, (hit,), "likely", notes=notes)
     if len({e.rank for e in failed}) != 1:
         return None
     hit = Hit("rank-crashed-first", ECHO, failed[0].line, failed[0].order, failed[0].at, 0)

@@ -28,8 +28,9 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
+    frame=r"/torch/hub\.py in _check_repo_is_trusted|/dynamic_module_utils\.py in resolve_trust_remote_code",
     subject=r"(?i)^(?!.{0,300}unexpected keyword)(?=.{0,400}trust[_-]remote[_-]code)|\bremote code\b"
-    r"|\bcustom code\b"
+    r"|\bcustom code\b",
 )
 PATTERNS = (
     Pattern("custom code which must be executed", weight=96),

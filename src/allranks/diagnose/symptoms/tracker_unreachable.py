@@ -31,10 +31,7 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
-    frame=(
-        r"/(?:wandb|mlflow|comet_ml|swanlab|neptune|clearml|aim|dvclive|trackio)/"
-        r"|integrations/integration_utils\.py in|/loggers/\w{1,30}\.py in"
-    ),
+    frame=(r"/(?:wandb|mlflow|comet_ml|swanlab|neptune|clearml|aim|dvclive|trackio)/"),
     subject=r"(?i)\b(?:wandb|mlflow\w{0,12}|comet_ml|comet\.(?:ml|com)|swanlab|neptune|clearml)\b"
     r"|weights ?(?:&|and) ?biases",
 )
@@ -57,6 +54,7 @@ PATTERNS = (
         weight=98,
     ),
     Pattern("api_key not configured", weight=98),
+    Pattern("wandb backend process has shutdown", weight=96),
     Pattern("waiting for wandb service to start", weight=98),
     Pattern("Run initialization has timed out", weight=98),
     Pattern("MlflowException", r"(?i)API request|HTTP|connect|timed out|RESOURCE", raised=True, weight=98),
