@@ -54,6 +54,8 @@ STEPS = {
     "time: 0.3  lr: 0.0005  max_mem: 3000M",
     "timm": "Train: 0 [  50/5004 (  1%)]  Loss: 6.94 (6.95)  Time: 0.512s, 500.00/s  LR: 1.000e-06  Data: 0.1 (0.1)",
     "PyTorch's ImageNet": "Epoch: [0][  10/5005]\tTime  0.51 ( 0.60)\tData  0.01 ( 0.02)\tLoss 6.91e+00 (7.02e+00)",
+    "PyTorch's ImageNet, other losses": "\x1b[1mEpoch: [12][ 40/100]\x1b[0m\tTime 12.575 (12.474)\trecon 2.206 (2.252)",
+    "MetricLogger": "Epoch: [0]  [ 10/3125]  eta: 1:02:03  acc: 0.1 (0.1)  time: 1.2  data: 0.1",
     "PyTorch's MNIST": "Train Epoch: 1 [640/60000 (1%)]\tLoss: 2.301212",
     "Composer": "[batch=10/3200]:",
     "OLMo": "2026-01-05 10:11:12.345\tnode-1:0\tolmo.train:967\tINFO\t[step=10/739328,epoch=0]",
@@ -96,6 +98,7 @@ def test_a_warning_that_the_training_survives_is_no_cause(name):
         "[1/2] compiling with loss of precision",
         "Adjusting learning rate of group 0 to 1.0e-3.",
         "Epoch 2/10",
+        "Epoch: [1] of [2]",
     ],
 )
 def test_what_is_no_step(text):

@@ -51,9 +51,31 @@ def test_a_lost_peer_after_a_crash_is_no_later_run() -> None:
     assert told(raised(LOST) + WORK + raised(LOST) + WORK + peer).cause == "tokenizer-or-model-file-missing"
 
 
-def test_after_an_argument_was_refused_another_program_ran() -> None:
-    assert told(REFUSED + WORK[:1000] + raised(IN_USE)).cause == "rendezvous-port-in-use"
-    assert told(REFUSED + WORK[:1000]).cause == "wrong-arguments"
+@pytest.mark.parametrize(
+    ("line", "cause"),
+    [
+        (REFUSED, "wrong-arguments"),
+        (
+            "Owl: error: argument --wing: invalid choice: 'small' (choose from 'tiny', 'large')\n",
+            "wrong-arguments",
+        ),
+        (
+            "/opt/bin/python: can't open file 'go.py': [Errno 2] No such file or directory\n",
+            "script-not-found",
+        ),
+    ],
+)
+def test_after_a_program_was_refused_another_one_ran(line: str, cause: str) -> None:
+    assert told(line + WORK[:1000] + raised(IN_USE)).cause == "rendezvous-port-in-use"
+    assert told(line + WORK[:1000]).cause == cause
+
+
+def test_a_few_lines_that_look_like_another_machine_s_change_nothing() -> None:
+    odd = "cfg.TRAIN.owl: 3\n[rank0] hello\n"
+    text = raised(LOST) + odd + WORK + raised("IndexError: pop") + WORK
+    assert told(text + raised("KeyError: 'wings'")).cause == "rank-crashed-first"
+    many = "".join(f"node-1: reading shelf {word}\n" for word in WORK.split()[::5])
+    assert told(raised(LOST) + many + raised("KeyError: 'wings'")).cause == "tokenizer-or-model-file-missing"
 
 
 def test_an_exception_before_the_ranks_is_not_theirs() -> None:
@@ -171,6 +193,18 @@ def test_what_was_being_handled_when_the_user_ended_the_program_is_no_cause() ->
     text = raised("IndexError: pop from an empty deque") + chained
     assert told(text + raised("KeyboardInterrupt")).cause == "cancelled-by-user"
     assert told(text + raised("ValueError: no wing")).cause == "rank-crashed-first"
+
+
+@pytest.mark.parametrize(
+    ("said", "cause"),
+    [
+        ("AttributeError: 'OrderedDict' object has no attribute 'seek'", "rank-crashed-first"),
+        ("RuntimeError: invalid header or archive is corrupted", "checkpoint-corrupt-resume-fail"),
+    ],
+)
+def test_the_place_says_nothing_of_a_mistaken_object(said: str, cause: str) -> None:
+    frame = 'File "/v/site-packages/torch/serialization.py", line 308, in _check_seekable'
+    assert told(raised(said, frame)).cause == cause
 
 
 def test_a_mistake_of_the_program_is_not_of_its_subject() -> None:

@@ -67,6 +67,8 @@ _OF_KERNELS = re.compile(
 )
 """torch has no kernel for an operator on that device: a crash, whatever the operator is called."""
 
+_OF_OBJECT = re.compile(r"AttributeError: '(?!NoneType)[\w.]{1,80}' object has no attribute '")
+
 _LINK = re.compile(
     r"\bhttps?://(?:[\w-]{1,40}\.){0,3}(?:github|githubusercontent|gitlab|gitee|stackoverflow|readthedocs"
     r"|pytorch|nvidia"
@@ -151,6 +153,8 @@ def claimants(
     message = readable(message_of(text))
     places = [place for place in (place_of(frames), place_of_class(message)) if place is not None]
     told = [name for name, one in claims.items() if not (one.needs_message and _is_frame(text))]
+    if _OF_OBJECT.match(message) is not None:
+        places = []  # where a program mistook one object for another says nothing
     placed = [
         name for name in told if claims[name].frame and any(map(compiled(claims[name].frame).search, places))
     ]

@@ -43,14 +43,25 @@ _BAR = re.compile(
 _HEADING = re.compile(
     r"\[(?:step|batch|iter|iteration|global_step)=\d{1,9}/\d{1,9}(?:,[ ]?epoch=\d{1,9})?\]:?\s{0,8}$"
     r"|Epoch\[\d{1,6}\] Batch \[[\d-]{1,24}\]\s{1,4}Speed: \d"
+    r"|(?<![A-Za-z])Epoch: \[\d{1,6}\][ ]{0,4}\[[ ]{0,8}\d{1,9}/[ ]{0,8}\d{1,9}\]"
     r"|:::MLLOG \{.{0,160}\"key\": \"(?:epoch|block|step)_stop\""
 )
-"""`[batch=10/3200]:`, after which the values follow in lines of their own; MXNet's speed; MLPerf's ends of blocks."""
+"""`[batch=10/3200]:`, after which the values follow in lines of their own; MXNet's speed; the counts of torch's
+ImageNet example, whose losses may have any name; MLPerf's ends of blocks."""
 
 
 _BEHIND = re.compile(r"(?:it/s|s/it)[^\]]{0,80}\][ ]{0,4}([^\s\d].{8,400})")
 
-HEADING_WORDS = ("[step=", "[batch=", "[iter=", "[iteration=", "[global_step=", "] Batch [", "MLLOG")
+HEADING_WORDS = (
+    "[step=",
+    "[batch=",
+    "[iter=",
+    "[iteration=",
+    "[global_step=",
+    "] Batch [",
+    "Epoch: [",
+    "MLLOG",
+)
 """Every heading of a step contains one of these."""
 
 

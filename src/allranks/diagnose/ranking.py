@@ -138,7 +138,7 @@ def find_cases(seen: Evidence) -> List[Case]:
             if case.weight >= CRASH and _only_announced(seen, case):
                 case = case._replace(weight=CRASH - 1)
             ends = not (known.healthy or known.is_blame or known.kernel or known.outlasts_the_end)
-            if ends and (seen.only_warned(case.hits) or seen.worked_on(case.hits)):
+            if (ends and seen.only_warned(case.hits)) or seen.worked_on(case.hits):
                 continue
             found[symptom] = case
     if RANK_CRASHED_FIRST.id not in found:

@@ -15,6 +15,9 @@ from allranks.diagnose.symptom import Hit, is_warning
 LATER_STEPS = 10
 """Step lines after which an error is taken to be survived."""
 
+ALONE_SHARE = 0.9
+"""The share of all lines that the output of a single program has at least."""
+
 WARNED_ON = 20
 """The same after a line that its program marks as a warning."""
 
@@ -45,8 +48,11 @@ already finished."""
 ZONES_SECONDS = 86400.0
 """Containers often have UTC, and their machine the time of its place, which is up to 14 hours away."""
 
-_REFUSES = re.compile(r"[\w./-]{1,200}\.py: error: ")
-"""argparse ends a program with such a line (`ArgumentParser.error`)."""
+_REFUSES = re.compile(
+    r"[\w./-]{1,200}(?:\.py: error: |: error: (?:argument |unrecognized arguments|the following arguments|one of the ))"
+    r"|[\w./-]{0,200}python[\d.]{0,5}: can't open file "
+)
+"""argparse (`ArgumentParser.error`) or Python ends a program with such a line."""
 
 _OF_SHELL = re.compile(r": line \d{1,6}: [^:]{1,200}: (?:command not found|No such file or directory)$")
 """bash says so of a command, and goes on with the next one."""
@@ -96,7 +102,7 @@ class Survival(Store):
 
     def _gave_way(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a single program, which ends only once, worked on after this exception and ended with another one."""
-        if hit.line.rank is not None or not self._is_single:
+        if not self._is_alone(hit):
             return False
         raised = self.seen_of(hit.line).raised
         at = next((n for n, one in enumerate(raised) if one.order == hit.order), None)
@@ -111,10 +117,12 @@ class Survival(Store):
             one.communication or ECHOES.search(one.kind) for one in raised[later[0] :]
         )
 
-    @property
-    def _is_single(self) -> bool:
-        """Whether all lines are a single program's, as far as they show."""
-        return not self.ranks and not self.exits and len(self.streams) <= 1
+    def _is_alone(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether nearly all lines are a single program's, as far as they show, and this is one of them. A few
+        lines may look like those of a rank or of another machine."""
+        if hit.line.rank is not None or self.exits:
+            return False
+        return self.seen_of(hit.line).lines >= ALONE_SHARE * self.count
 
     def _of_earlier_run(self, hit: Union[Hit, Raised]) -> bool:
         """Whether an uncaught exception after this line ended a single program, and another one ended a later run of it
@@ -122,11 +130,11 @@ class Survival(Store):
         if hit.line.rank is not None or (isinstance(hit, Hit) and cause(hit.symptom).kernel is not None):
             return False
         seen = self.seen_of(hit.line)
-        if self.ranks:
+        if self.ranks and not self._is_alone(hit):
             ended = any(one.order == hit.order for one in seen.raised) or _OF_SHELL.search(hit.line.text)
             return bool(ended) and self._raised_late(hit)
         before, _ = seen.ends
-        if hit.order > before or len(self.streams) > 1:
+        if hit.order > before or seen.lines < ALONE_SHARE * self.count:
             return False
         later = [one for one in seen.raised if one.order > before]
         return bool(later) and not any(one.communication or ECHOES.search(one.kind) for one in later)
@@ -134,12 +142,14 @@ class Survival(Store):
     def _goes_on_alone(self, raised: Raised) -> bool:
         """Whether a single program's log goes on long after this exception and all others: a later run of it, or it had
         handled them."""
-        if raised.line.rank is not None or not self._is_single:
+        if not self._is_alone(raised):
             return False
         seen = self.seen_of(raised.line)
         last = max((raised, *seen.raised[-1:]), key=lambda one: one.order)
         after = self.sources[raised.line.source].last - max(seen.ends[1], last.order)
-        return not seen.is_cut and (after >= WENT_ON or (after >= WORKED_ON and self.later_steps(last) > 0))
+        return not seen.is_cut_after(last.order) and (
+            after >= WENT_ON or (after >= WORKED_ON and self.later_steps(last) > 0)
+        )
 
     def _raised_late(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a rank's own exception stands long after this line in the same log."""
@@ -154,7 +164,7 @@ class Survival(Store):
 
     def _of_ended_run(self, hit: Hit) -> bool:
         """Whether an uncaught exception ended a single program after this line, many lines ago."""
-        if hit.line.rank is not None or not self._is_single:
+        if not self._is_alone(hit):
             return False
         _, last = self.seen_of(hit.line).ends
         return hit.order <= last <= self.count - RUNS_APART
@@ -203,14 +213,14 @@ class Survival(Store):
 
     def _ends_nothing(self, hit: Hit) -> bool:
         """Whether this is a line of an exception after which a single program's log goes on (`_goes_on_alone`)."""
-        if hit.line.rank is not None or not self._is_single:
+        if not self._is_alone(hit):
             return False
         raised = next((one for one in self.seen_of(hit.line).raised if one.order == hit.order), None)
         return raised is not None and self._goes_on_alone(raised)
 
     def _refused_before(self, hit: Hit) -> bool:
         """Whether a parser of arguments ended a program with this line, and an exception ended a later one."""
-        if _REFUSES.match(hit.line.text) is None or hit.line.rank is not None or not self._is_single:
+        if _REFUSES.match(hit.line.text) is None or not self._is_alone(hit):
             return False
         return self.seen_of(hit.line).ends[1] >= hit.order + APART
 

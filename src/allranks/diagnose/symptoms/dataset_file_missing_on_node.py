@@ -58,7 +58,7 @@ _NAMED = (
 )
 _NO_DATA = (
     "config.json", "vocab.json", "params.json", "tokenizer.", "merges.txt", "spiece.model", "index.json",
-    "/checkpoint-", "/output", "/logs/",
+    "/checkpoint-", "checkpoints/", "/ckpt", "/output", "/logs/",
     "/runs/", "logging.jsonl", "trainer_", "pytorch_model", "adapter_model", "model.bin", "safetensors", ".gguf",
 )  # fmt: skip
 """Files of models, and parts of paths to which a run writes."""

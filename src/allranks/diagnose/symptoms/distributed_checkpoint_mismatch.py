@@ -1,8 +1,9 @@
-"""A sharded checkpoint does not fit this model or layout.
+"""A checkpoint does not fit this model or layout.
 
 ## How it is found
-Megatron's `CheckpointingException`, `Global shape mismatch for loaded (…) and expected`, `does not match
-… sharded tensor`, torch's `Missing key in checkpoint state_dict`, `Size mismatch between saved`,
+torch's `Error(s) in loading state_dict for`, `Missing key in checkpoint state_dict`, `Size mismatch between saved`,
+Megatron's `CheckpointingException`, `Global shape mismatch for loaded (…) and expected`, `does not match … sharded
+tensor`,
 DeepSpeed's `The checkpoint being loaded used a DP world size of * but the current world size is *`.
 
 Easily confused with checkpoint-corrupt-resume-fail, where files are broken or missing;

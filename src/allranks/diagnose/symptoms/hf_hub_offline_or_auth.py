@@ -89,6 +89,7 @@ PATTERNS = (
         r"retries|ConnectTimeout|ReadTimeout|NameResolutionError|SSLError|ProxyError)",
         weight=95,
     ),
+    Pattern("hf-mirror", r"(?:Max retries|MaxRetryError|ProxyError|SSLError|ConnectTimeout)", weight=95),
     Pattern("hf_raise_for_status", weight=84, frame=("hf_raise_for_status", "")),
     Pattern("Consistency check failed", weight=90),
     Pattern("huggingface_hub", r"Invalid user token|HfHubHTTPError", weight=95),

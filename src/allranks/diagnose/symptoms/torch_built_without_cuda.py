@@ -48,6 +48,7 @@ _LACKS = (
 CLAIM = Claim(subject=_LACKS, settles=_LACKS)
 COMPLAINT = Complaint(subject=_LACKS, settles=_LACKS)
 PATTERNS = (
+    Pattern("Place CUDAPlace", r"CUDAPlace\(\d{1,3}\) is not supported", weight=90),  # PaddlePaddle
     Pattern("Torch not compiled with CUDA enabled"),
     Pattern(
         "has no attribute",

@@ -101,6 +101,7 @@ CLAIM = Claim(
     ),
 )
 PATTERNS = (
+    Pattern("Cannot find primary config", weight=92),  # Hydra
     Pattern(
         "command not found", r"(?<!\S)--?\w[\w-]{0,60}: command not found", weight=WEAK
     ),  # the shell took the rest of a command for the next one: a backslash or a blank is wrong
