@@ -284,3 +284,15 @@ def test_every_hook_is_where_it_is_looked_for(monkeypatch):
         if not hasattr(importlib.import_module(f"allranks.worker.{module}"), function):
             missing.append(act.__name__)
     assert len(waiting) >= 12 and not missing
+
+
+def test_a_script_that_forks_at_once_waits_for_the_heartbeat_s_imports(node):
+    told = node.run(
+        "import os\n"
+        "if not os.fork():\n"
+        "    import csv, decimal, email.message, http.client\n"
+        "    os._exit(7)\n"
+        "from allranks.worker.activation import LOADED\n"
+        "print(LOADED.is_set(), os.waitstatus_to_exitcode(os.wait()[1]))\n"
+    )
+    assert told.log == "True 7\n"

@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from typing import Optional
 
 ACTIVE: Optional[Rank] = None
+LOADED = threading.Event()
+"""Whether the heartbeat's thread has imported what it needs."""
+
+LOADED_SECONDS = 5.0
+"""The most that a fork waits for it: the thread may itself wait for an import that the script has begun."""
+
 STANDBY, LIST = "ALLRANKS_STANDBY_HANDLE", "ALLRANKS_STANDBY_LIST"
 """The names of `core.standby`, which is imported only if one of them is there."""
 
@@ -46,6 +52,14 @@ def _activate() -> None:
     if LIST in os.environ and found.local_rank == 0 and not stood_by:
         guard.guarded(_record_imports)(rank)
     threading.Thread(target=_live, args=(rank,), name="allranks-heart", daemon=True).start()
+    os.register_at_fork(before=_wait_for_heart)
+
+
+def _wait_for_heart() -> None:
+    """Before a fork: the heartbeat's thread is not in the child, and a lock of an import that it holds now would never
+    be free there."""
+    if threading.current_thread().name != "allranks-heart":
+        LOADED.wait(LOADED_SECONDS)
 
 
 def _stand_by(rank: Rank) -> None:
@@ -66,8 +80,10 @@ def _record_imports(rank: Rank) -> None:
 
 def _live(rank: Rank) -> None:
     try:
-        from allranks.worker import heartbeat
-
+        try:
+            from allranks.worker import heartbeat
+        finally:
+            LOADED.set()
         heartbeat.live(rank)
     except Exception as error:  # for example, the bundle was removed; there is no way to report it
         guard.note("heart", error)
