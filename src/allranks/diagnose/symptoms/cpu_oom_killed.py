@@ -60,6 +60,7 @@ COMPLAINT = Complaint(
     ),
 )
 PATTERNS = (
+    Pattern("RayOutOfMemoryError", weight=96),
     Pattern("has abruptly died", r"subprocess\w{0,2} has abruptly died", weight=80),  # datasets
     Pattern("was low on resource", r"low on resource: memory"),  # Kubernetes
     Pattern("TERM_MEMLIMIT"),  # LSF

@@ -66,6 +66,7 @@ COMPLAINT = Complaint(
     general=True,
 )
 PATTERNS = (
+    Pattern("/deepspeed/ops/", r"ImportError: \S{0,300}/deepspeed/ops/\S{1,200}_op\.", weight=92),
     Pattern("The detected CUDA version", r"mismatches the version", weight=96),
     Pattern("fatal error", r"fatal error: [\w./-]{1,120}\.(?:h|hpp|cuh): No such file", weight=CRASH),
     Pattern("CUDAMismatchException"),

@@ -34,7 +34,8 @@ CLAIM = Claim(
     r"|\breentrant\b",
 )
 PATTERNS = (
-    Pattern("of tensors does not require grad"),
+    # Also of a script that cut the loss off by itself.
+    Pattern("of tensors does not require grad", weight=90),
     Pattern("mark a variable ready only once"),
     Pattern("Recomputed values for the following tensors", weight=90),
     Pattern("None of the inputs have requires_grad", weight=WEAK),

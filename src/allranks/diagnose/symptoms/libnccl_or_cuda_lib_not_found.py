@@ -45,6 +45,7 @@ COMPLAINT = Complaint(
     general=True,
 )
 PATTERNS = (
+    Pattern("find libdevice directory", weight=88),  # XLA
     Pattern(
         "cannot open shared object file",
         without=(

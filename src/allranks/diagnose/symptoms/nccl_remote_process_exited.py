@@ -71,6 +71,7 @@ PATTERNS = (
         "received errors while waiting for", r"send/recv from rank (?P<rank>\d{1,7})", weight=ECHO
     ),  # monitoredBarrier
     Pattern("recvValue failed", weight=ECHO - 2),
+    Pattern("flag on TCPStore", r"Failed to check the ..?should dump", weight=ECHO - 2),
     Pattern("Broken pipe", r"c10d|TCPStore|socket|gloo|NCCL|sendBytes|write", weight=ECHO - 2),
     Pattern("recvBytes failed", weight=ECHO - 2),
     Pattern("sendBytes failed", weight=ECHO - 2),
