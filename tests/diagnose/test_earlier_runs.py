@@ -220,3 +220,14 @@ def test_ranks_that_left_before_the_scheduler_ended_the_others() -> None:
     ended = "slurmstepd: error: *** STEP 39.0 ON n3 CANCELLED AT 2026-01-15T15:50:37 ***\n"
     assert told(left + ended).cause == "rank-crashed-first"
     assert told(ended).cause == "cancelled-by-user"
+
+
+def test_the_class_of_an_exception_is_no_machine() -> None:
+    """torch before 1.1 raised the exception of a loader's worker with its traceback as the message."""
+    text = raised(
+        "FileNotFoundError: Traceback (most recent call last):", 'File "/v/dataloader.py", line 6, in next'
+    )
+    text += f"  {WORKER}\nFileNotFoundError: [Errno 2] No such file or directory: '/d/images/a.jpg'\n"
+    found = told(text)
+    assert (found.cause, found.where.node) == ("dataset-file-missing-on-node", None)
+    assert found.where.line == 5
