@@ -98,6 +98,15 @@ def test_what_a_model_draws_for_itself_is_rank_0s(told: list[dict]) -> None:
         assert own["notes"] == [f"loader stock: rank 0: {said}"]
 
 
+def test_a_model_that_looks_at_its_weights_while_it_is_built_sees_them(told: list[dict]) -> None:
+    for rank in told:
+        stock, own = rank["asking"]["stock"], rank["asking"]["own"]
+        assert own["error"] is None and own["digests"] == stock["digests"]
+        assert own["notes"] == [
+            "loader stock: rank 0: the model's code looks at its weights before they are read"
+        ]
+
+
 def test_a_large_parameter_that_no_file_holds_gets_the_librarys_values(told: list[dict]) -> None:
     for rank in told:
         stock, own = rank["lost"]["stock"], rank["lost"]["own"]
@@ -182,11 +191,12 @@ def test_transformers_4_which_loads_file_by_file(tmp_path: Path) -> None:
             "hidden",
             "odd-type",
             "drawn",
+            "asking",
         ]:
             stock, own = rank[case]["stock"], rank[case]["own"]
             assert stock["error"] is None and own["error"] is None
             assert own["digests"] == stock["digests"] and own["buffers"] == stock["buffers"]
-            whole = case in ("lost", "pickle", "drawn")
+            whole = case in ("lost", "pickle", "drawn", "asking")
             assert own["notes"][-1].startswith("loader stock: " if whole else "loader own: read ")
         for step in ("written", "read", "damaged"):
             assert rank["cached"][step]["digests"] == rank["dense"]["stock"]["digests"]

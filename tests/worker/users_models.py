@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import deepspeed
 import numpy
 import torch
 from safetensors.torch import save_file
@@ -65,7 +66,23 @@ class Reward(Plain):
         self.score = nn.Linear(64, 2)
 
 
-KINDS = {"hidden": Hidden, "drawn": Drawn, "reward": Reward, "odd-type": Plain}
+class Filled(nn.Linear):
+    def __init__(self) -> None:
+        super().__init__(64, 33)
+        self.weight.data.fill_(0.5)
+
+
+class Asking(Plain):
+    """Has a parameter that no file holds, whose value it takes from another one while it is built."""
+
+    def add(self) -> None:
+        super().add()
+        self.body = Filled()
+        with deepspeed.zero.GatheredParameters([self.body.weight]):
+            self.scale = nn.Parameter(self.body.weight.detach().float().mean().reshape(1).clone())
+
+
+KINDS = {"hidden": Hidden, "drawn": Drawn, "reward": Reward, "asking": Asking, "odd-type": Plain}
 
 
 def make(out: Path) -> None:

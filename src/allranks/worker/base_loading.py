@@ -200,6 +200,8 @@ class Attempt:
     # -- this rank's own work --
 
     def plan(self, model: Any, tensors: Dict[str, Any], *config: Any) -> Plan:
+        if CONSTRUCTION.was_asked:
+            raise Doubt("the model's code looks at its weights before they are read")
         if config:
             tensors = converted(model, tensors, getattr(config[0], "weight_mapping", None))
         known = set(model.state_dict())

@@ -14,7 +14,7 @@ import sys
 import weakref
 from typing import Any, Dict, Iterable, Iterator, NamedTuple, Optional
 
-from allranks.worker import collective
+from allranks.worker import collective, guard
 
 KNOWN = frozenset({
     "_convert_to_deepspeed_param", "get_partition_dp_group", "dist", "get_world_group", "broadcast",
@@ -43,6 +43,11 @@ class Construction:
         """Weak references to the parameters whose parts hold no values yet, by `id`."""
         self.drawn: Dict[int, Any] = {}
         """The same for the first parameter after each time that random numbers were drawn."""
+        self.was_asked = False
+        """Whether the model's code gathered a parameter while it was blank."""
+        self._module: Any = None
+        self._outer = 0
+        """The script's own `zero.Init` around the loading."""
         self._random: Optional[States] = None
         self._is_known = False
         self._is_on = False
@@ -75,6 +80,24 @@ class Construction:
                 self.drawn[id(param)] = weakref.ref(param)
 
         init._zero_init_param = _zero_init_param
+        self._cover_gathering(module)
+
+    def _cover_gathering(self, module: Any) -> None:
+        """Code of the model that gathers a blank parameter would see no values of it. It runs within the `zero.Init` of
+        the library, which gathers parameters after that to give values to them."""
+        gathering, self._module = module.GatheredParameters, module
+        enter = gathering.__enter__
+
+        def __enter__(context: Any) -> Any:
+            if self._is_on and self._inits() > self._outer and getattr(context, "enabled", True):
+                self.was_asked = self.was_asked or any(map(self.is_blank, getattr(context, "params", ())))
+            return enter(context)
+
+        gathering.__enter__ = guard.dressed(__enter__, enter)
+
+    def _inits(self) -> int:
+        """How many `zero.Init` are entered now."""
+        return int(getattr(self._module, "zero_init_context", 0))
 
     def _vote(self, zero: Any, init: Any) -> None:
         from torch import distributed
@@ -105,6 +128,7 @@ class Construction:
     def skipping(self) -> Iterator[None]:
         self._is_on, self._voted_in, self.is_agreed = True, None, False
         self.draws, self._random, self.drawn = False, random_states(), {}
+        self.was_asked, self._outer = False, self._inits()
         try:
             yield
         finally:
