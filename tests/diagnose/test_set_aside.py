@@ -206,7 +206,13 @@ def test_texts_in_a_program_are_data(line: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "line", ['    "message": "RuntimeError: thrown",', "error = no GPU", '"CUDA out of memory" was said']
+    "line",
+    [
+        '    "message": "RuntimeError: thrown",',
+        "error = no GPU",
+        "told = {'error': 'CUDA out of memory'}",
+        '"CUDA out of memory" was said',
+    ],
 )
 def test_other_quotes_are_not_a_program_s(line: str) -> None:
     assert not is_set_aside(line)

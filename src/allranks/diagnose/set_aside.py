@@ -34,7 +34,7 @@ _OF_SCREEN = re.compile(
 """The kernel and a desktop on a screen, its sound, and a sensor that does not answer."""
 
 _LITERAL = re.compile(
-    r"\s{1,16}[rbf]{0,2}(?:\"[^\"]{1,400}\"|'[^']{1,400}'),$|[A-Za-z_]\w{1,60} = [\[{(] ?[rbf]{0,2}[\"'][^\"']"
+    r"\s{1,16}[rbf]{0,2}(?:\"[^\"]{1,400}\"|'[^']{1,400}'),$|[A-Z][A-Z\d_]{1,60} = [\[{(] ?[rbf]{0,2}[\"'][^\"']"
 )
 """A text in a program's source, with nothing around it but a name."""
 

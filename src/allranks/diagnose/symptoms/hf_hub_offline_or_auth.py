@@ -16,7 +16,7 @@ accept the model's terms.
 ## Source
 huggingface_hub 1.33.0 defines `GatedRepoError`, `RepositoryNotFoundError`, `LocalEntryNotFoundError` and
 `OfflineModeIsEnabled` in `errors.py` and `hf_raise_for_status` in `utils/_http.py`. transformers 5.6.0
-raises `We couldn't connect to` in `utils/hub.py`.
+raises `We couldn't connect to` in `utils/hub.py`. Python prints `urlopen error` in `urllib/error.py`.
 
 Topic: storage
 """

@@ -16,7 +16,7 @@ Give the run's user write access to that folder on that node, mount it without `
 ## Source
 `Permission denied`, `Operation not permitted` and `Read-only file system` are glibc's texts for EACCES,
 EPERM and EROFS, `sysdeps/gnu/errlist.h`. Python raises `PermissionError` for the first two. `open file
-failed with strerror` is in `libtorch_cpu.so` of PyTorch 2.13.
+failed with strerror` and `Parent directory` are in `libtorch_cpu.so` of PyTorch 2.13.
 
 Topic: storage
 """

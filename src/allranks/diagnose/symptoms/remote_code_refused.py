@@ -15,7 +15,7 @@ the architecture itself.
 
 ## Source
 transformers 5.6.0 raises `custom code which must be executed` in `dynamic_module_utils.py` and `requires
-you to execute the` in `pipelines/__init__.py`.
+you to execute the` in `pipelines/__init__.py`. PyTorch 2.13 asks in `torch/hub.py`.
 
 Topic: software
 """

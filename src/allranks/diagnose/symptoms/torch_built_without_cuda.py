@@ -17,7 +17,8 @@ CPUs is meant: gloo as the backend, and no `.cuda()`, `set_device` or `nccl` in 
 
 ## Source
 PyTorch 2.13 raises `Torch not compiled with CUDA enabled` in `torch/cuda/__init__.py` and `Distributed
-package doesn't have NCCL built in` in `torch/distributed/distributed_c10d.py`.
+package doesn't have NCCL built in` in `torch/distributed/distributed_c10d.py`. The other text is as people posted it
+in public reports.
 
 Topic: software
 """
