@@ -169,6 +169,12 @@ def test_a_log_of_powershell(encoding: str, tmp_path: Path, capsys) -> None:
     assert (found["cause"], found["where"]["rank"]) == ("missing-python-module", 1)
 
 
+def test_bars_that_go_back_with_backspaces_are_text(tmp_path: Path, capsys) -> None:
+    bars = "".join(f"{n}/10 [=====>...] - ETA: 0s - loss: 0.62" + "\b" * 90 + "\r" for n in range(40))
+    (tmp_path / "x.log").write_text(bars + "\n" + CRASH)
+    assert named(tmp_path, capsys)["cause"] == "missing-python-module"
+
+
 def test_what_is_no_text_is_not_read_and_said(tmp_path: Path, capsys) -> None:
     (tmp_path / "core.log").write_bytes(bytes(range(256)) * 40)
     (tmp_path / "run.log").write_text(CRASH)

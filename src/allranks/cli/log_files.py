@@ -38,9 +38,10 @@ _NOT_LOGS = re.compile(
 _ROTATED = re.compile(rf"^(?P<name>.+?)[.-](?P<turn>\d{{1,10}})(?P<packed>{_PACKED})$")
 ARCHIVES = (".tar", ".tgz", ".tar.gz", ".tar.zst", ".tar.xz", ".tar.bz2", ".zip")
 READABLE = "run this as a user who may read it: a rank whose log is missing may be the one"
-CONTROL = bytes(b for b in range(32) if b < 9 or 13 < b < 27 or b > 27)
-BINARY_SHARE = 0.1
-"""The share of control characters, which no text has, in the first bytes of a binary file. A log may contain a few."""
+CONTROL = bytes(b for b in range(32) if b < 8 or 13 < b < 27 or b > 27)
+BINARY_SHARE = 0.09
+"""The share of control characters, which no text has, in the first bytes of a binary file. A log may contain a few, and
+many backspaces: Keras draws its bars with them."""
 
 HOLE = bytes(4)
 """UTF-16 begins with one zero at most."""
