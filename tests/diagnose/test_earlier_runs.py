@@ -38,6 +38,13 @@ def test_what_ended_an_earlier_run_is_not_the_cause() -> None:
     assert told(raised(LOST)).cause == "tokenizer-or-model-file-missing"
 
 
+def test_runs_whose_ends_torchrun_reports() -> None:
+    ended = "  exitcode  : 1 (pid: 3994809)\n"
+    first, second = raised(LOST) + ended + WORK, raised("IndexError: pop") + ended + WORK
+    assert told(first + second + raised("KeyError: 'wings'") + ended).cause == "rank-crashed-first"
+    assert told(first).cause == "tokenizer-or-model-file-missing"  # a process failed
+
+
 def test_a_cause_that_ended_many_runs_is_known_of_the_last_one() -> None:
     many = "".join(
         raised("RuntimeError: CUDA out of memory. Tried to allocate 2 GiB") + WORK for _ in range(6)

@@ -41,7 +41,8 @@ READABLE = "run this as a user who may read it: a rank whose log is missing may 
 CONTROL = bytes(b for b in range(32) if b < 8 or 13 < b < 27 or b > 27)
 BINARY_SHARE = 0.09
 """The share of control characters, which no text has, in the first bytes of a binary file. A log may contain a few, and
-many backspaces: Keras draws its bars with them."""
+many backspaces, which do not count: Keras draws its bars with them. Of bytes that are all equally frequent these are
+25 of 256."""
 
 HOLE = bytes(4)
 """UTF-16 begins with one zero at most."""

@@ -88,8 +88,9 @@ _A_FRAME = '  File "'
 _CLASS = re.compile(r"[A-Z]\w{2,60}[ ]{2,80}$")
 """IPython puts the exception's class before the heading of a traceback."""
 
-_SAID = re.compile(r"[A-Za-z](?:Error|Exception): \S|\^C$")
-"""An exception's message, or a Ctrl-C: neither is a prefix of the traceback that follows in its line."""
+_SAID = re.compile(r"[A-Za-z](?:Error|Exception): (?:\S|$)|\^C$")
+"""An exception and its message, or a Ctrl-C: neither is a prefix of the traceback that follows in its line. An old
+torch raises a loader's exception with its traceback as the message."""
 
 _TAIL = re.compile(r"==> (\S.{0,400}) <==\s{0,8}$")
 _OF_RANK = re.compile(r"-{4,20}(?:(Begin)|End) global rank (\d{1,6}) STD(?:OUT|ERR)-{4,20}")

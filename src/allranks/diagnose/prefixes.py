@@ -266,7 +266,6 @@ _PART = re.compile(
 )
 _LONE_NUMBER = re.compile(r"^\W{0,3}(\d{1,6})\W{1,4}$")
 _LONE_NAME = re.compile(r"^([A-Za-z][\w.-]{0,60})[ ]{0,16}(?::|\||>)[ ]?$")
-_OF_CLASS = re.compile(r"(?:Error|Exception|Warning|Interrupt)$")
 _LEVELS = frozenset(
     ("debug", "info", "warn", "warning", "error", "critical", "fatal", "stderr", "stdout", "root")
 )
@@ -287,8 +286,6 @@ def learn(head: str) -> "Optional[Regex[str]]":
         before, after = head[: number.start(1)], head[number.end(1) :]
         return re.compile(re.escape(before) + r"(?P<rank>\d{1,6})" + re.escape(after))
     name = _LONE_NAME.match(head)
-    if name is not None and _OF_CLASS.search(name.group(1)) is not None:
-        return None  # an old torch raises a loader's exception with its traceback as the message
     if name is not None and name.group(1).lower() not in _LEVELS:
         return re.compile(r"(?P<node>" + re.escape(name.group(1)) + ")" + re.escape(head[name.end(1) :]))
     return re.compile(_shape(head))

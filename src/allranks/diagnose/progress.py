@@ -53,15 +53,8 @@ ImageNet example, whose losses may have any name; MLPerf's ends of blocks."""
 _BEHIND = re.compile(r"(?:it/s|s/it)[^\]]{0,80}\][ ]{0,4}([^\s\d].{8,400})")
 
 HEADING_WORDS = (
-    "[step=",
-    "[batch=",
-    "[iter=",
-    "[iteration=",
-    "[global_step=",
-    "] Batch [",
-    "Epoch: [",
-    "MLLOG",
-)
+    "[step=", "[batch=", "[iter=", "[iteration=", "[global_step=", "] Batch [", "Epoch: [", "MLLOG",
+)  # fmt: skip
 """Every heading of a step contains one of these."""
 
 

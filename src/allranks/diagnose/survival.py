@@ -120,9 +120,11 @@ class Survival(Store):
     def _is_alone(self, hit: Union[Hit, Raised]) -> bool:
         """Whether nearly all lines are a single program's, as far as they show, and this is one of them. A few
         lines may look like those of a rank or of another machine."""
-        if hit.line.rank is not None or self.exits:
-            return False
-        return self.seen_of(hit.line).lines >= ALONE_SHARE * self.count
+        return not self.exits and self._is_in_one_stream(hit)
+
+    def _is_in_one_stream(self, hit: Union[Hit, Raised]) -> bool:
+        """The same for the programs that a launcher, which reported their ends, started one after the other."""
+        return hit.line.rank is None and self.seen_of(hit.line).lines >= ALONE_SHARE * self.count
 
     def _of_earlier_run(self, hit: Union[Hit, Raised]) -> bool:
         """Whether an uncaught exception after this line ended a single program, and another one ended a later run of it
@@ -130,11 +132,11 @@ class Survival(Store):
         if hit.line.rank is not None or (isinstance(hit, Hit) and cause(hit.symptom).kernel is not None):
             return False
         seen = self.seen_of(hit.line)
-        if self.ranks and not self._is_alone(hit):
+        if not self._is_in_one_stream(hit):
             ended = any(one.order == hit.order for one in seen.raised) or _OF_SHELL.search(hit.line.text)
             return bool(ended) and self._raised_late(hit)
         before, _ = seen.ends
-        if hit.order > before or seen.lines < ALONE_SHARE * self.count:
+        if hit.order > before:
             return False
         later = [one for one in seen.raised if one.order > before]
         return bool(later) and not any(one.communication or ECHOES.search(one.kind) for one in later)

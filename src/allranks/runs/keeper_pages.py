@@ -1,4 +1,7 @@
-"""The pages of the findings that the keeper and the controller make themselves."""
+"""The pages of the findings that the keeper and the controller make themselves.
+
+The file is long because it is nothing but texts, one after the other, and stays whole so that each is found by its id.
+"""
 
 from __future__ import annotations
 

@@ -22,6 +22,9 @@ ACTIVE: Optional[Rank] = None
 LOADED = threading.Event()
 """Whether the heartbeat's thread has imported what it needs."""
 
+HEART = "allranks-heart"
+"""The name of that thread."""
+
 LOADED_SECONDS = 5.0
 """The most that a fork waits for it: the thread may itself wait for an import that the script has begun."""
 
@@ -51,14 +54,14 @@ def _activate() -> None:
     guard.guarded(ExitHooks(rank).install)()
     if LIST in os.environ and found.local_rank == 0 and not stood_by:
         guard.guarded(_record_imports)(rank)
-    threading.Thread(target=_live, args=(rank,), name="allranks-heart", daemon=True).start()
+    threading.Thread(target=_live, args=(rank,), name=HEART, daemon=True).start()
     os.register_at_fork(before=_wait_for_heart)
 
 
 def _wait_for_heart() -> None:
     """Before a fork: the heartbeat's thread is not in the child, and a lock of an import that it holds now would never
     be free there."""
-    if threading.current_thread().name != "allranks-heart":
+    if threading.current_thread().name != HEART:
         LOADED.wait(LOADED_SECONDS)
 
 

@@ -90,7 +90,7 @@ PATTERNS = (
         "ArrowInvalid", r"ArrowInvalid: .{0,200}(?:JSON|CSV|parse|[Cc]olumn|cast)", raised=True, weight=92
     ),
     Pattern("Couldn't cast", raised=True, weight=88),
-    Pattern("ArrowNotImplementedError", weight=80),
+    Pattern("ArrowNotImplementedError", weight=80),  # Arrow's name for a type that it cannot convert
     Pattern("JSONDecodeError", raised=True, weight=84),
     Pattern("match expected format", r"Index file doesn't match expected format", weight=92),
     Pattern("Cannot find valid samples", weight=96),

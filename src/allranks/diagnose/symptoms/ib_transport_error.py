@@ -50,7 +50,7 @@ PATTERNS = (
     Pattern("ibv_create_qp failed"),
     Pattern("ibv_reg_mr", r"ibv_reg_mr(?:_iova2)? failed"),
     Pattern("ibv_poll_cq failed"),
-    Pattern("ERROR", r"UCX {1,4}ERROR .{0,200}(?:\bibv_\w{2,30}|=ib/\w|remote md)", weight=92),
+    Pattern("UCX", r"UCX {1,4}ERROR .{0,200}(?:\bibv_\w{2,30}|=ib/\w|remote md)", weight=92),
     Pattern("ucx send failed", weight=90),
     Pattern("Got async event", weight=90),
     Pattern("async fatal event"),

@@ -48,7 +48,7 @@ PATTERNS = (
     Pattern("Permission denied", r"^\w{1,40}Error: open\(\S{1,400}\): Permission denied", without=_SSH),
     Pattern(
         "cannot be opened",
-        r"^(?:[\w.]{1,40}: )?RuntimeError: (?:File|Parent directory) \S{1,400} cannot be opened\.",
+        r"^(?:[\w.]{1,40}: )?RuntimeError: File \S{1,400} cannot be opened\.",
         weight=90,
     ),
     Pattern("Parent directory", r"RuntimeError: Parent directory \S{0,400} does not exist\.", weight=90),

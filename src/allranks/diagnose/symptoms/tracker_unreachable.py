@@ -31,7 +31,7 @@ from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
-    frame=(r"/(?:wandb|mlflow|comet_ml|swanlab|neptune|clearml|aim|dvclive|trackio)/"),
+    frame=r"/(?:wandb|mlflow|comet_ml|swanlab|neptune|clearml|aim|dvclive|trackio)/",
     subject=r"(?i)\b(?:wandb|mlflow\w{0,12}|comet_ml|comet\.(?:ml|com)|swanlab|neptune|clearml)\b"
     r"|weights ?(?:&|and) ?biases",
 )

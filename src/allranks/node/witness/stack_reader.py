@@ -8,6 +8,8 @@ nothing is attached, paused or written. The target continues to run, so a torn v
 
 Request: {"pids": [...], "at": [seconds after the start of each look]}; answer: {"looks": [{"PID": [[file, line,
 function, instruction], ...] outermost first}, ...], "why": {"PID": text}}. Python 3.8 and newer, 64 bits.
+
+The file is long because it cannot import another module of allranks: only its text reaches the other interpreter.
 """
 
 import ctypes
