@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from allranks.core import BLOCK, NOTE, UNKNOWN, WARN, Cluster, Facts, Node
-from allranks.plan import ids, make_plan, page
+from allranks.plan import Plan, ids, make_plan, page
 from allranks.plan.budget import case_of
 from allranks.plan.hardware import gpu_named
 from allranks.plan.memory import DOES_NOT_FIT, FITS, TOO_CLOSE
@@ -191,15 +191,34 @@ def test_an_older_deepspeed_has_no_such_key_and_needs_the_memory_twice() -> None
 
 
 def test_reentrant_checkpointing_of_a_frozen_base_is_switched() -> None:
-    plan = make_plan(small_run(), LLAMA_8B)
+    plan = make_plan(small_run(model=None), LLAMA_8B)
     assert plan.trainer["use_reentrant_gc"] is False
     assert found(plan, "checkpointing-holds-layers").verdict == NOTE
-    kept = make_plan(small_run({"use_reentrant_gc": True}), LLAMA_8B)
+    kept = make_plan(small_run({"use_reentrant_gc": True}, model=None), LLAMA_8B)
     assert "use_reentrant_gc" not in kept.trainer
     assert found(kept, "checkpointing-holds-layers").verdict == WARN
     assert kept.memory["gpu_bytes"]["working_set"] > 13 * GIB > 2 * plan.memory["gpu_bytes"]["working_set"]
     full = make_plan(small_run({"finetuning_type": "full"}), LLAMA_8B)
     assert "use_reentrant_gc" not in full.trainer and found(full, "checkpointing-holds-layers") is None
+
+
+def on_nodes(count: int, arguments: dict | None = None, model: str = "A100-SXM4-80GB") -> Plan:
+    nodes = tuple(Node(f"n{i}", f"10.0.0.{i}", i, 8) for i in range(count))
+    return make_plan(small_run(arguments, model=model, cluster=Cluster(nodes)), LLAMA_8B)
+
+
+def test_reentrant_checkpointing_stays_if_it_fits_and_the_step_waits_for_the_network() -> None:
+    kept, spared = on_nodes(4), on_nodes(4, {"use_reentrant_gc": False})
+    assert "use_reentrant_gc" not in kept.trainer and found(kept, "checkpointing-holds-layers") is None
+    assert kept.memory["verdict"] == FITS and kept.memory["gpu_bytes"]["working_set"] > 13 * GIB
+    assert kept.traffic["seconds_per_step"] < 0.8 * spared.traffic["seconds_per_step"]
+    asked = on_nodes(4, {"use_reentrant_gc": True})
+    assert asked.traffic == kept.traffic and found(asked, "checkpointing-holds-layers") is None
+
+    computes = on_nodes(1)
+    assert computes.traffic["limit"] == "compute" and computes.trainer["use_reentrant_gc"] is False
+    small = on_nodes(4, model="V100-SXM2-16GB")
+    assert small.memory["verdict"] == FITS and small.trainer["use_reentrant_gc"] is False
 
 
 def test_the_other_kind_fails_on_an_older_deepspeed() -> None:

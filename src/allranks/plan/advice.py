@@ -13,6 +13,7 @@ from typing import Any
 from allranks.plan.memory import DOES_NOT_FIT, FITS, memory_of
 from allranks.plan.planning_input import Case
 from allranks.plan.smaller_settings import (
+    GAIN,
     Change,
     changed,
     json_paste,
@@ -21,6 +22,7 @@ from allranks.plan.smaller_settings import (
     offloaded,
     on_nodes,
     quantized,
+    settled,
     with_profile,
 )
 from allranks.plan.traffic import step_time, traffic_of
@@ -57,15 +59,16 @@ def _tokens(case: Case) -> int:
 
 def tried(change: Change, planned: str | None = None) -> Tried:
     """A change with its figures; it is not offered where it does not fit, or fits worse than what was `planned`."""
-    time = step_time(change.case, traffic_of(change.case), change.case.hardware.network)
-    memory = memory_of(change.case)
+    case = settled(change.case)
+    time = step_time(case, traffic_of(case), case.hardware.network)
+    memory = memory_of(case)
     reason = ""
     if memory.verdict == DOES_NOT_FIT or (memory.verdict not in (FITS, None) and memory.verdict != planned):
         short = memory.total - (memory.usable or 0)
         reason = f"needs {memory.total / GIB:,.1f} GiB per GPU, {abs(short) / GIB:,.1f} GiB " + (
             "more than there is" if short > 0 else "less than there is: too close"
         )
-    rate = _tokens(change.case) / time.total if time.total else 0.0
+    rate = _tokens(case) / time.total if time.total else 0.0
     return Tried(change, memory.verdict, time.total, rate, reason)
 
 
@@ -80,7 +83,7 @@ def _compared(result: Tried, base: Tried) -> Tried:
     if (
         not result.reason
         and base.tokens_per_second
-        and result.tokens_per_second < 1.02 * base.tokens_per_second
+        and result.tokens_per_second < GAIN * base.tokens_per_second
     ):
         change = result.tokens_per_second / base.tokens_per_second - 1
         return dataclasses.replace(result, reason=f"{change:+.0%} tokens per second: no gain")

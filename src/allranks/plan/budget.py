@@ -28,7 +28,7 @@ from allranks.plan.memory import (
 from allranks.plan.model import Model
 from allranks.plan.planning_input import UNCOUNTED_VISION, Case
 from allranks.plan.setting import Setting
-from allranks.plan.smaller_settings import Change, nearest_that_fits, one_line
+from allranks.plan.smaller_settings import Change, nearest_that_fits, one_line, settled
 from allranks.plan.traffic import traffic_json, traffic_of
 from allranks.plan.unknown_model import verdict_unread, whose
 from allranks.plan.unsupported_advice import binding, other_roads, refused
@@ -81,20 +81,19 @@ def case_of(
 
 
 def budget_of(run: Run, case: Case) -> Budget:
-    """Everything that the case costs. Where DeepSpeed would keep every layer whole, checkpointing is switched to
-    the kind that does not, unless the user chose."""
+    """Everything that the case costs, `settled`."""
     trainer: dict[str, Any] = {}
     findings: list[Finding] = []
-    if case.holds_every_layer and not case.setting.reentrant_asked:
+    asked, case = case, settled(case)
+    if case is not asked:
         trainer["use_reentrant_gc"] = False
         if case.base_bytes >= GIB:
             findings.append(_switched(run, case))
-        case = dataclasses.replace(case, setting=dataclasses.replace(case.setting, reentrant=False))
     memory = memory_of(case)
     fitting = nearest_that_fits(case) if memory.verdict in (TOO_CLOSE, DOES_NOT_FIT) else []
     findings += _memory_findings(run, case, memory, fitting)
     findings += _stage_findings(run, case) + _vision_findings(run, case, memory) + experts.findings(run, case)
-    findings += _version_findings(run, case) + _unseen_host(run, case, memory)
+    findings += _version_findings(run, case, memory) + _unseen_host(run, case, memory)
     quicker = [result.as_json() for result in faster(case)] if _timed(case) else []
     advice = {
         "best": [row for row in quicker if row["feasible"]][:3],
@@ -212,12 +211,12 @@ def _switched(run: Run, case: Case) -> Finding:
     )
 
 
-def _version_findings(run: Run, case: Case) -> list[Finding]:
+def _version_findings(run: Run, case: Case, memory: Memory) -> list[Finding]:
     found: list[Finding] = []
     version = case.versions.deepspeed
     if case.sharded and case.zero.sequential and (version is None or version < SEQUENTIAL_GATHERS):
         found.append(_needs_deepspeed(run, version, case.asked))
-    if case.holds_every_layer:
+    if case.holds_every_layer and memory.verdict != FITS:
         found.append(dataclasses.replace(_switched(run, case), verdict=WARN, saw=_CHOSEN))
     fails = case.sharded and case.has_frozen and case.checkpointing == NON_REENTRANT
     if fails and version is not None and version < HOLDS_RECOMPUTED:

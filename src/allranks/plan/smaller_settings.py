@@ -16,11 +16,15 @@ from allranks.plan import families
 from allranks.plan.deepspeed import deepspeed_config, is_profile
 from allranks.plan.memory import FITS, memory_of
 from allranks.plan.planning_input import Case
+from allranks.plan.traffic import step_time, traffic_of
 from allranks.plan.versions import SEQUENTIAL_GATHERS
 from allranks.plan.zero import Zero, zero_of
 
 GIB = 2**30
 MOST_NODES = 128
+GAIN = 1.02
+"""Times the speed from which on a change counts as a gain."""
+
 USUAL_AT_ONCE = 8
 """Experts at a time if the run file does not give a number (`train.experts_at_once`)."""
 
@@ -65,8 +69,8 @@ def on_nodes(case: Case, nodes: tuple[int, ...]) -> Case:
 
 
 def with_profile(case: Case, profile: str) -> Case:
-    """The case under one of allranks' profiles, with exactly the JSON that `deepspeed: PROFILE` will write. `none` is
-    plain data parallel. Reentrant checkpointing is switched off under the same condition as in `budget_of`."""
+    """The case under one of allranks' profiles, with exactly the JSON that `deepspeed: PROFILE` will write, `settled`.
+    `none` is plain data parallel."""
     if profile == "none":
         return dataclasses.replace(case, zero=Zero(), deepspeed=profile)
     # A base that is stored quantized cannot be anything else; LLaMA-Factory refuses it under ZeRO-3.
@@ -78,15 +82,28 @@ def with_profile(case: Case, profile: str) -> Case:
     made = dataclasses.replace(
         case, setting=setting, zero=zero_of(json, case.model.hidden), deepspeed=profile
     )
-    if made.holds_every_layer and not setting.reentrant_asked:
-        return changed(made, reentrant=False)
-    return made
+    return settled(made)
+
+
+def settled(case: Case) -> Case:
+    """The case as it will be run. If reentrant checkpointing would hold every layer, it is switched off, unless the
+    user chose it, or it surely fits and shortens the step: with it a layer is gathered twice in a step, else three
+    times. Experts in lockstep are there to save memory, so then it is never left on."""
+    if case.setting.reentrant_asked or not case.holds_every_layer:
+        return case
+    spared = changed(case, reentrant=False)
+    fits = not case.at_once and memory_of(case).verdict == FITS
+    return case if fits and _step_seconds(spared) > GAIN * _step_seconds(case) else spared
+
+
+def _step_seconds(case: Case) -> float:
+    return step_time(case, traffic_of(case), case.hardware.network).total
 
 
 def in_lockstep(case: Case, at_once: int) -> Case:
     """The case with this number of experts at a time (0: one leaf), under the JSON that its profile then writes."""
     made = changed(case, experts_at_once=at_once)
-    return with_profile(made, case.deepspeed) if is_profile(case.deepspeed) else made
+    return settled(with_profile(made, case.deepspeed) if is_profile(case.deepspeed) else made)
 
 
 def lockstep(case: Case) -> Change | None:
