@@ -47,6 +47,7 @@ def diagnose_command(options: argparse.Namespace) -> int:
     """Exit code 1: a cause is named; 0: the training reached its end and nothing is wrong; 3: the cause is not
     proved, or nothing is wrong in the part of the logs that could be read."""
     from allranks.diagnose import cause
+    from allranks.diagnose.symptoms.benign_noise import LOGGED
 
     notes: list[str] = []
     answer = of_paths(options.paths, notes, options.run_file)
@@ -62,7 +63,8 @@ def diagnose_command(options: argparse.Namespace) -> int:
         for note in notes:
             print(spelt_out(note), file=sys.stderr)
         if healthy:
-            print(GAPS if gaps else NOTHING if diagnosis.confidence == "certain" else CUT_OFF)
+            logged = next((line for line in diagnosis.evidence if line.startswith(LOGGED)), CUT_OFF)
+            print(GAPS if gaps else NOTHING if diagnosis.confidence == "certain" else logged)
             print_rows(figure_rows(answer))
         else:
             print_diagnosis(answer, options.paths)

@@ -23,8 +23,12 @@ CLOSING = (
     ("FINISHED", _ALONE), ("complete", _ALONE), ("Complete", _ALONE), ("COMPLETE", _ALONE), ("completed", _ALONE),
     ("Completed", _ALONE), ("COMPLETED", _ALONE),
     ("completed", _OF_JOB), ("complete", _OF_JOB), ("finished", _OF_JOB), ("COMPLETED", _OF_JOB), ("Complete", _OF_JOB),
+    ("Completed", _OF_JOB), ("Finished", _OF_JOB),
     ("complete!", _OF_JOB), ("FINISHED", _OF_JOB), ("COMPLETE", _OF_JOB), ("succeeded", _OF_JOB),
     ("successfully", r"(?i)\b(?:completed|finished|exits|exited|ended) successfully\b"),
+    ("Successfully", r"(?i)\b(?:completed|finished|exits|exited|ended) successfully\b"),
+    ("execution time", r"(?i)^\W{0,8}total execution time\b.{0,20}\d"),
+    ("FINAL SUMMARY", r"^\W{0,80}FINAL SUMMARY\W{0,80}$"),
     ("Finished server process", r"Finished server process \[\d"),
     ("Application shutdown complete", None),
     ("End of training", None), ("end of training", None),
@@ -44,8 +48,13 @@ _LONGEST = 80
 """Characters of such a line in Chinese."""
 
 
+_LOGGED = re.compile(r"\bINFO\b(?!:  ).{0,400}\b(?i:success(?:fully)?|succeeded)\b")
+"""A logger's level and a success. uvicorn, which a failed server shuts down too, puts spaces behind its own level."""
+
+
 def _closes(seen: Store, line: Line, match: Any) -> None:
-    seen.sources[line.source].closing = seen.count
+    source = seen.sources[line.source]
+    source.closing, source.logged = seen.count, _LOGGED.search(line.text) is not None
 
 
 class InChinese:
@@ -56,11 +65,18 @@ class InChinese:
 
 
 def _opens(seen: Store, line: Line, match: Any) -> None:
-    seen.sources[line.source].closing = 0
+    seen.sources[line.source].closing = seen.sources[line.source].stopping = 0
+
+
+def _stops(seen: Store, line: Line, match: Any) -> None:
+    seen.sources[line.source].stopping = seen.count
 
 
 FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = tuple(
     [(Pattern(text, expression), _closes) for text, expression in CLOSING]
-    + [(Pattern("Application startup complete"), _opens)]
+    + [
+        (Pattern("Application startup complete"), _opens),
+        (Pattern("Waiting for application shutdown"), _stops),
+    ]
 )
 CHINESE: Tuple[InChinese, Callable[[Store, Line, Any], None]] = (InChinese(), _closes)

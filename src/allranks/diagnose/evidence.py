@@ -277,7 +277,9 @@ class Evidence(Survival):
                 whole = not ignored and (raised or not pattern.raised)
                 less = bare(pattern.weight) if quoted else min(pattern.weight, WEAK)
                 start = match.start() if isinstance(match, re.Match) else line.text.find(pattern.literal)
-                self._hit(symptom, pattern.weight if whole else less, line, match, start, shape.warns)
+                self._hit(
+                    symptom, pattern.weight if whole else less, line, match, start, shape.warns, ignored
+                )
         return found
 
     def _step(self, line: Line, seen: Seen) -> None:
@@ -291,7 +293,14 @@ class Evidence(Survival):
         self.last_step = (self.count, line)
 
     def _hit(
-        self, symptom: str, weight: int, line: Line, match: Any, start: int = 0, warned: bool = False
+        self,
+        symptom: str,
+        weight: int,
+        line: Line,
+        match: Any,
+        start: int = 0,
+        warned: bool = False,
+        ignored: bool = False,
     ) -> None:
         """Keeps the first few hits of each rank and weight, so that a heavier one is never lost behind lighter ones.
         One that many steps followed gives way to a later one."""
@@ -317,7 +326,8 @@ class Evidence(Survival):
         groups = match.groupdict() if isinstance(match, re.Match) else {}
         named = tuple((name, value) for name, value in groups.items() if value is not None)
         steps = self._source.steps
-        hits.append(Hit(symptom, weight, line, self.count, self.now(line), steps, named, start, warned))
+        now = self.now(line)
+        hits.append(Hit(symptom, weight, line, self.count, now, steps, named, start, warned, ignored))
 
     def _exception(self, line: Line, seen: Seen, found: List[str]) -> None:
         named = EXCEPTION.match(line.text)

@@ -43,6 +43,7 @@ _LAYER = re.compile(
     r"[ \t]{0,8}(?:\x1b?\[\d{1,2}m)?(?:"
     r"\[(?:rank|Rank|RANK)[ :=]{0,2}(?P<rank>\d{1,6})\](?::|(?=\W))[ ]?"
     r"|\[default(?P<local>\d{1,4})\]:[ ]?"
+    r"|\[(?P<hour>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)\][ ]{1,4}(?=\S)"
     r"|(?P<nccl>" + _HOST + r"):\d{1,9}:\d{1,9}[ ]\[(?P<gpu>-?\d{1,3})\][ ]"
     r"|\[(?P<ucx>" + _HOST + r"):\d{1,9}:\d{1,9}\][ \t]{1,12}"
     r"|\[(?P<signal>"
@@ -113,7 +114,7 @@ _NUMBERS = {
     "local": LOCAL, "gpu": LOCAL, "task": TASK,
 }  # fmt: skip
 _TIMES = frozenset(("stamp", "date", "full", "ctime", "syslog", "epoch"))
-_SAY_NO_PLACE = frozenset(("", "actor", "uptime", "clock", "cri"))
+_SAY_NO_PLACE = frozenset(("", "actor", "uptime", "clock", "hour", "cri"))
 _LABEL = re.compile(r'(?<![a-z])(?:node_?name|host(?:name)?|node|pod(?:_name)?|instance)="([^"]{1,200})"')
 
 

@@ -231,7 +231,8 @@ def _hear(seen: Evidence, found: Dict[str, Case]) -> None:
     every = [r for _, r in seen.raised()] + quoted(seen)
     heard += [Heard(SAID, 0, r.line, r.order, r.steps) for r in every if r.communication]
     hits = {h.order: Hit("", HEARD, h.line, h.order, seen.now(h.line), h.steps) for h in heard}
-    known = first_known(complaints(), [h for h in heard if not seen.later_steps(hits[h.order])])
+    heard = [h for h in heard if not (seen.later_steps(hits[h.order]) or seen.at_shutdown(hits[h.order]))]
+    known = first_known(complaints(), heard)
     if known is None or (known[0] and heaviest > HINTED):
         return
     general, symptom, told = known

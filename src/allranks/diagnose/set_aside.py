@@ -9,6 +9,8 @@ _LOOKED_AT = 600
 _GOES_ON = re.compile(
     r"^\W{0,8}(?:Ignor(?:e|ed|ing)|Skipp(?:ed|ing))\b"
     r"|^Failed to load generation config for "  # SGLang, which then takes its own
+    r"|^\[nltk_data\] "  # NLTK, which returns False
+    r"|^Using the latest cached version of the dataset since "
     r"|\b(?:[Dd]isabling (?:its|their) usage|will be (?:ignored|skipped|disabled)|(?:is|are) ignored)\b"
 )
 """The program says that it ignores what failed, or goes on without it."""
@@ -41,6 +43,11 @@ _LITERAL = re.compile(
 PLACE_OF_VALUE = "<*>"
 """In templates of messages, as programs that mine logs write them."""
 
+_PROMPT = re.compile(
+    r"(?i)^(?!.{0,200}\b(?:error|exception|failed|traceback)\b.{0,200}\bprompt).{0,200}\bprompts?: \[?[\"']"
+)
+"""A server or a script shows a text that it was given."""
+
 _DATA = re.compile(r"^\s{0,8}[\[{]\s{0,8}[\[{]?\s{0,8}['\"]\w{1,40}['\"]\s?:")
 DATA_LENGTH = 1000
 """Characters from which on an object in JSON is taken for data, not for the record of a log's line."""
@@ -49,6 +56,8 @@ DATA_LENGTH = 1000
 def is_set_aside(text: str) -> bool:
     """Whether nothing in this line can be why a job failed. No digit's value matters."""
     if PLACE_OF_VALUE in text or (len(text) >= DATA_LENGTH and _DATA.match(text) is not None):
+        return True
+    if "rompt" in text and _PROMPT.match(text) is not None:
         return True
     if _DETAIL.match(text) is not None or _OF_DAEMON.match(text) is not None:
         return True

@@ -42,8 +42,10 @@ NOT_IGNORED, IGNORING, WAS_IGNORED = range(3)
 EXCEPTION = re.compile(
     r"^(?:[A-Za-z_]\w{0,60}\.){0,8}(_?[A-Z]\w{0,60}(?:Error|Exception|Interrupt|Failure|Exit|Died|Iteration"
     r"|Warning)"
-    r"|Exception|Error)(?:: |:$|$)"
+    r"|Exception|Error)(?:: (?![-+]?\d{1,9}\.\d{1,30}(?:[eE][-+]?\d{1,4})?\s{0,4}%?$)|:$|$)"
 )
+"""An exception with its message. `Error: 0.0123` is a measured error."""
+
 LOOSE = re.compile(
     r"^(?!(?:INFO|WARNING|WARN|ERROR|DEBUG|NOTE|Epoch|Step|Train|Eval)\b)"
     r"(?:[A-Za-z_]\w{0,60}\.){0,8}([A-Z]\w{0,60}|error|timeout)(?:: |:$|$)"
@@ -73,6 +75,9 @@ CAUGHT = re.compile(r"\w{1,60}: Caught (\w{1,60}) in (?:DataLoader worker|pin me
 
 RUNS_APART = 100
 """Lines between two exceptions of one stream, from which on each ended a run of its own."""
+
+CLOSING_WITHIN = 12
+"""Lines after one that says that something is done, if that is the job."""
 
 FRAMES_KEPT, CODE_KEPT = 6, 200
 FOLLOWS_WITHIN = 8
@@ -196,7 +201,9 @@ class Source:
     """One log file: its last time stamp, its last line, the step lines of the rank that printed most of them, and the
     last line in which a rank reports that the training ended: the line's number over all sources, and the rank."""
 
-    __slots__ = ("_of", "closing", "end", "end_rank", "last", "sample", "samples", "steps", "time")
+    __slots__ = (
+        "_of", "closing", "end", "end_rank", "last", "logged", "sample", "samples", "steps", "stopping", "time",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.time: Optional[str] = None
@@ -208,6 +215,10 @@ class Source:
         self.last = 0
         self.closing = 0
         """The last line that says that something is done: the job, if hardly a line follows."""
+        self.logged = False
+        """Whether a logger printed that line and named a success: a shell goes on after its program fails, too."""
+        self.stopping = 0
+        """The line in which a server began to shut down as it was told to."""
         self.end = 0
         self.end_rank: Optional[int] = None
         self._of: Dict[int, int] = {}
@@ -215,6 +226,11 @@ class Source:
     def quotes(self, order: int) -> bool:
         """Whether this line is a part of an example of the training's data."""
         return any(begun < order < end for begun, end in self.samples)
+
+    @property
+    def closes(self) -> bool:
+        """Whether hardly a line follows one that says that something is done: so it was the job."""
+        return bool(self.closing) and self.last - self.closing <= CLOSING_WITHIN
 
     def step(self, seen: Seen, count: int = 1) -> None:
         """In one log of many ranks each of them prints every step: counted over all, one step looks like many."""

@@ -4,7 +4,7 @@ the training's data."""
 from __future__ import annotations
 
 import re
-from typing import Optional, Sequence, Tuple, Union
+from typing import List, Optional, Sequence, Tuple, Union
 
 from allranks.diagnose.catalogue import cause
 from allranks.diagnose.complaints import Heard
@@ -36,8 +36,6 @@ ECHOES = re.compile(
 MANY_TRACEBACKS, FAR_APART = 7, 300
 """Tracebacks of one stream; lines between the first and the last."""
 
-CLOSING_WITHIN = 12
-"""Lines after one that says that something is done, if that is the job."""
 CLOSING_MARKS = 20
 """A text with a document's mark in so many lines may only tell of a job that is done."""
 
@@ -83,6 +81,8 @@ class Survival(Store):
         them."""
         if self.later_steps(hit) >= LATER_STEPS or self.sources[hit.line.source].quotes(hit.order):
             return True
+        if self.at_shutdown(hit) or self._was_got_over(hit):
+            return True
         if isinstance(hit, Raised) and (self._is_handled(hit) or self._goes_on_alone(hit)):
             return True
         if isinstance(hit, Hit) and (self._ends_nothing(hit) or self._refused_before(hit)):
@@ -99,6 +99,20 @@ class Survival(Store):
             return False
         may_be_of_others = is_warning(hit.weight) or self._is_beside(hit)
         return may_be_of_others and not cause(hit.symptom).holds_after_the_end
+
+    def at_shutdown(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether a server was shutting down as it was told to, and did not fail before."""
+        stopping = self.sources[hit.line.source].stopping
+        if not 0 < stopping < hit.order or self.failed:
+            return False
+        return all(one.order > stopping for _, one in self.raised())
+
+    def _was_got_over(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether a single program only told of this, went on for many lines, and closed with what it did."""
+        if isinstance(hit, Raised) or not self._is_alone(hit):
+            return False
+        source = self.sources[hit.line.source]
+        return source.closes and source.closing - hit.order >= WENT_ON and not self.raised()
 
     def _gave_way(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a single program, which ends only once, worked on after this exception and ended with another one."""
@@ -148,10 +162,27 @@ class Survival(Store):
             return False
         seen = self.seen_of(raised.line)
         last = max((raised, *seen.raised[-1:]), key=lambda one: one.order)
-        after = self.sources[raised.line.source].last - max(seen.ends[1], last.order)
+        source = self.sources[raised.line.source]
+        after = source.last - max(seen.ends[1], last.order)
         return not seen.is_cut_after(last.order) and (
-            after >= WENT_ON or (after >= WORKED_ON and self.later_steps(last) > 0)
+            after >= WENT_ON
+            or (after >= WORKED_ON and self.later_steps(last) > 0)
+            or self._logs_its_end(last)
         )
+
+    def _logs_its_end(self, raised: Raised) -> bool:
+        """Whether a single program's logger names a success at the end of the log."""
+        source = self.sources[raised.line.source]
+        return source.logged and source.closes and source.closing > raised.order and self._is_alone(raised)
+
+    def _ends(self, raised: Raised) -> bool:
+        """Whether this exception may have ended the training: neither steps nor its end follow."""
+        return self.later_steps(raised) < LATER_STEPS and not self._before_end(raised)
+
+    @property
+    def logged(self) -> List[Raised]:
+        """Exceptions that nothing but a logger's words at the end shows to be survived."""
+        return [one for _, one in self.raised() if self._ends(one) and self._logs_its_end(one)]
 
     def _raised_late(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a rank's own exception stands long after this line in the same log."""
@@ -231,10 +262,12 @@ class Survival(Store):
         return self.sources[hit.line.source].last - hit.order
 
     def only_warned(self, hits: Sequence[Hit]) -> bool:
-        """Whether these lines only warn, their log goes on for many lines, and nothing says that anything failed."""
+        """Whether these lines only warn and their log goes on for many lines, or they end exceptions that Python
+        ignored, and nothing says that anything failed."""
         if self.failed or not hits or not all(hit.warned or is_warning(hit.weight) for hit in hits):
             return False
-        if any(self._lines_after(hit) < (WARNED_ON if hit.warned else WENT_ON) for hit in hits):
+        told = [hit for hit in hits if not hit.ignored]
+        if any(self._lines_after(hit) < (WARNED_ON if hit.warned else WENT_ON) for hit in told):
             return False
         streams = (*self.ranks.values(), *self.streams.values())
         return not (self.raised() or any(one.is_cut for one in streams))
@@ -256,9 +289,8 @@ class Survival(Store):
         """Whether a rank reports that the training is complete and no process has failed, with an exit code or an
         uncaught exception."""
         if self._ended is None or self._ended[0] != self.count:
-            failed = self.failed or any(
-                self.later_steps(r) < LATER_STEPS and not self._before_end(r) for _, r in self.raised()
-            )
+            ending = (r for _, r in self.raised() if self._ends(r))
+            failed = self.failed or not all(self._logs_its_end(r) or self.at_shutdown(r) for r in ending)
             cut = (s for s in (*self.ranks.values(), *self.streams.values()) if s.is_cut)
             failed = failed or any(s.is_cut_after(self.sources[s.source].end) for s in cut)
             self._ended = (self.count, self.is_finished and not failed)
@@ -269,7 +301,7 @@ class Survival(Store):
         """Whether a line says that the training ended, or hardly a line follows one that says that something did."""
         if self.finished or self.marks * CLOSING_MARKS > self.count:
             return self.finished
-        return any(one.closing and one.last - one.closing <= CLOSING_WITHIN for one in self.sources.values())
+        return any(one.closes for one in self.sources.values())
 
     @property
     def failed(self) -> bool:

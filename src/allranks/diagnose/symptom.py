@@ -149,6 +149,8 @@ class Hit(NamedTuple):
     start: int = 0
     warned: bool = False
     """Python or glog printed the line as a warning."""
+    ignored: bool = False
+    """The line ends an exception that Python announced to ignore."""
 
     def group(self, name: str) -> Optional[str]:
         return dict(self.groups).get(name)

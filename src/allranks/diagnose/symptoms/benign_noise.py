@@ -34,6 +34,7 @@ from allranks.diagnose.symptom import NOISE, Case, Hit, Pattern
 
 _NOT_FINITE = re.compile(r"(?i)(?<![a-z])(?:nans?|inf(?:inity)?)(?![a-z])")
 CAUSE = Cause(__name__, healthy=True, hearsay=True)
+LOGGED = "the job says that it is done, but before that it logged exceptions: "
 PATTERNS = (
     Pattern("process group ready", weight=NOISE),
     Pattern("Init COMPLETE", weight=NOISE),
@@ -52,4 +53,7 @@ def judge(seen: Evidence) -> Optional[Case]:
     if seen.last_step is not None:
         order, line = seen.last_step
         hits.insert(0, Hit("benign-noise", NOISE, line, order, seen.now(line), seen.steps))
-    return Case("benign-noise", NOISE, tuple(hits), "certain" if seen.ended_well else "likely")
+    logged = seen.logged if seen.ended_well else []
+    notes = (LOGGED + "; ".join(dict.fromkeys(one.line.text for one in logged[-3:])),) if logged else ()
+    sure = "certain" if seen.ended_well and not logged else "likely"
+    return Case("benign-noise", NOISE, tuple(hits), sure, notes=notes)

@@ -49,6 +49,7 @@ PATTERNS = (
     Pattern("user", r"(?i)\b(?:cancell?ed|aborted|stopped|interrupted) by (?:the )?user\b", weight=WEAK + 22),
     Pattern("^CTraceback", weight=ENDED - 4),  # the terminal shows Ctrl-C as ^C
     Pattern("KeyboardInterrupt", r"^KeyboardInterrupt", weight=ENDED - 4),
+    Pattern("Detected KeyboardInterrupt", weight=ENDED - 4),  # Lightning
     Pattern("Main process received SIGINT", weight=WEAK + 22),  # DeepSpeed's launcher
     Pattern("killing job", r"mpirun: killing job", weight=42),
     Pattern(

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from allranks.core.causes import PASSES, Cause
 from allranks.diagnose.complaints import Complaint
-from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.symptom import Pattern
 
 CAUSE = Cause(__name__, restart=PASSES, repeats_on="rank")
 COMPLAINT = Complaint(
@@ -40,7 +40,6 @@ COMPLAINT = Complaint(
 PATTERNS = (
     Pattern("DataLoader worker", r"is killed by signal: (?!Terminated|Bus error)", weight=95),
     Pattern("DataLoader worker", r"exited unexpectedly", weight=90),
-    Pattern("DataLoader worker", r"is killed by signal: Terminated", weight=WEAK - 20),
     Pattern("Pin memory thread exited", weight=84),
     # torch fetches the batch's tensors from the worker that made them. The worker had ended before torch noticed.
     Pattern("rebuild_storage_fd", r"\bin rebuild_storage_fd\b", weight=90, frame=("rebuild_storage_fd", "")),

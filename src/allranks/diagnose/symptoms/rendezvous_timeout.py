@@ -58,7 +58,7 @@ COMPLAINT = Complaint(
 )
 PATTERNS = (
     Pattern("clients joined", r"(?P<joined>\d{1,12})/(?P<wanted>\d{1,12}) clients joined"),
-    Pattern("RendezvousTimeoutError"),
+    Pattern("RendezvousTimeoutError", without=_TEARDOWN),
     Pattern("Timed out after", r"DistStoreError: Timed out after", weight=90),
     Pattern("store based barrier", r"Timed out initializing process group in store based barrier", weight=90),
     Pattern(

@@ -1,0 +1,140 @@
+"""Errors that a log shows and its program got over: ignored, logged, at a shutdown, or told of in another's words."""
+
+from __future__ import annotations
+
+import pytest
+
+from allranks.core.causes import UNPROVEN
+from allranks.diagnose import cause, parse
+from tests.diagnose.test_earlier_runs import IN_USE, LOST, WORK, raised, told
+
+DONE = "2026-11-20 23:59:01 - INFO - pipeline completed successfully\n"
+LOGGED = "2026-11-20 23:58:01 - ERROR - "
+STOPS = "INFO:     Shutting down\nINFO:     Waiting for application shutdown.\n"
+STOPPED = "INFO:     Application shutdown complete.\n"
+IGNORED = "Exception ignored in atexit callback: <function put at 0x7f96>\n"
+GONE = "FileNotFoundError: [Errno 2] No such file or directory: '/h/data/owls.jsonl'"
+
+
+def is_healthy(text: str) -> bool:
+    found = told(text)
+    return found.cause == UNPROVEN or cause(found.cause).healthy
+
+
+def of_task(text: str) -> str:
+    return "".join(f"0: {line}\n" for line in text.splitlines())
+
+
+# ---- ignored ----
+
+
+def test_an_exception_that_python_ignores_at_the_exit_is_no_cause() -> None:
+    late = "1: [rank4]:[W501 12:10:54.870968602 ProcessGroupNCCL.cpp:1250] Warning: group has not been destroyed\n"
+    assert is_healthy(of_task(IGNORED + raised(GONE)) + late)
+    assert not is_healthy(of_task(raised(GONE)) + late)
+
+
+def test_a_warning_at_the_end_that_a_peer_left_the_rendezvous_is_no_cause() -> None:
+    text = (
+        "W0408 15:09:14.450000 606754 torch/distributed/elastic/rendezvous/dynamic_rendezvous.py:1331] The node "
+        "'owl_6_0' has failed to send a keep-alive heartbeat to the rendezvous '1439' due to an error of type {}.\n"
+    )
+    for kind in ("RendezvousTimeoutError", "RendezvousConnectionError"):
+        assert is_healthy(WORK + text.format(kind))
+    assert (
+        told(raised("torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError")).confidence
+        == "certain"
+    )
+
+
+# ---- logged, and then a success ----
+
+
+def test_a_success_that_a_logger_tells_after_exceptions_is_likely() -> None:
+    failed = (
+        LOGGED
+        + "stage 2 failed: No module named 'owls'\n"
+        + raised("ModuleNotFoundError: No module named 'owls'")
+    )
+    found = told(WORK + failed + DONE)
+    assert cause(found.cause).healthy and found.confidence == "likely"
+    assert found.evidence[-1].endswith("it logged exceptions: ModuleNotFoundError: No module named 'owls'")
+    assert told(WORK + failed).cause == "missing-python-module"
+
+
+@pytest.mark.parametrize(
+    "said", ["job completed successfully\n", "2026-11-20 23:59:01 - INFO - job finished\n"]
+)
+def test_what_a_shell_or_a_handler_says_after_its_program_proves_nothing(said: str) -> None:
+    assert told(WORK + raised(LOST) + said).cause == "tokenizer-or-model-file-missing"
+
+
+def test_an_error_of_one_item_long_before_the_summary_is_got_over() -> None:
+    item = "Error processing image owl.tiff: CUDA out of memory. Tried to allocate 122.00 MiB.\n"
+    assert is_healthy(item + WORK + "Total execution time: 3811.92 seconds\n")
+    assert told(WORK + item + "Total execution time: 3811.92 seconds\n").cause == "cuda-oom"
+    assert told(item + WORK).cause == "cuda-oom"
+
+
+# ---- at a shutdown ----
+
+
+def test_an_exception_while_a_server_shuts_down_is_no_cause() -> None:
+    late = raised("zmq.error.ZMQError: Operation not supported")
+    assert is_healthy(WORK + STOPS + late + STOPPED)
+    assert told(WORK + raised(IN_USE) + STOPS + late + STOPPED).cause == "rendezvous-port-in-use"
+    again = "INFO:     Application startup complete.\n" + WORK
+    assert not is_healthy(WORK + STOPS + STOPPED + again + late)
+
+
+# ---- in another's words ----
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "INFO 09-06 00:48:54 logger.py:36] Received request chat-f: prompt: 'Human: why does sshd say "
+        "kex_exchange_identification: Connection closed by remote host'\n",
+        "Prompt: 'RuntimeError: CUDA out of memory. Tried to allocate 2 GiB'\n",
+        "[nltk_data] Error loading punkt: <urlopen error [Errno -3] Temporary failure in name resolution>\n",
+        "Using the latest cached version of the dataset since owls couldn't be found on the Hugging Face Hub\n",
+        "Error: 9.167857584202466e-10\n",
+    ],
+)
+def test_words_of_others_are_no_cause(text: str) -> None:
+    assert is_healthy(WORK + text + WORK) and is_healthy(WORK + text)
+
+
+def test_an_error_about_a_prompt_counts() -> None:
+    assert told("RuntimeError: CUDA out of memory at prompt: 'an owl'\n").cause == "cuda-oom"
+    assert told("Error: 404 not found\n").cause != UNPROVEN
+
+
+def test_a_time_of_day_in_brackets_is_no_machine() -> None:
+    lines = list(
+        parse(
+            "[23:58:11] Traceback (most recent call last):\n[00:18:11]   [RUN] the mirror was hung\n", "x.log"
+        )
+    )
+    assert [line.node for line in lines] == [None, None] and lines[-1].text == "[RUN] the mirror was hung"
+
+
+# ---- signals ----
+
+
+def test_a_loader_that_somebody_terminated_did_not_run_out_of_memory() -> None:
+    died = "RuntimeError: DataLoader worker (pid 4020138) is killed by signal: {}."
+    assert (
+        told("[rank: 2] Received SIGTERM: 15\n" + raised(died.format("Terminated"))).cause
+        == "rank-terminated"
+    )
+    assert told(raised(died.format("Killed"))).cause == "dataloader-worker-killed"
+
+
+def test_lightnings_words_for_ctrl_c() -> None:
+    text = "/p/call.py:54: UserWarning: Detected KeyboardInterrupt, attempting graceful shutdown...\n"
+    text += '  rank_zero_warn("Detected KeyboardInterrupt, attempting graceful shutdown...")\n'
+    assert (
+        told("Epoch 0:   3%|#   | 639/20347 [02:11<1:07:29,  4.87it/s, loss=1.0]\n" + text).cause
+        == "cancelled-by-user"
+    )
