@@ -85,7 +85,12 @@ def test_nothing_is_certain_if_the_log_goes_on_and_nothing_failed() -> None:
     line = "RuntimeError: No CUDA GPUs are available\n"
     crash = 'Traceback (most recent call last):\n  File "/a.py", line 1, in f\nRuntimeError: no GPU\n'
     assert told(line).confidence == "certain"
-    assert told(line + WORK).confidence == "likely"
+    gone_on = told(line + WORK)
+    assert (
+        gone_on.confidence == "unproven"
+        and gone_on.evidence == (line.strip(),)
+        and "no-nvidia-driver" in gone_on.why
+    )
     assert told(WORK + line).confidence == "certain"
     assert told(line + WORK + crash).confidence != "unproven"
 

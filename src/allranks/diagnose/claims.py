@@ -97,6 +97,8 @@ _CHOICES = re.compile(
 """Behind these words comes a list of everything else that exists, which is not the subject."""
 
 _LONGEST = 600
+_KEY = re.compile(r"KeyError: ('[^']{1,80}')$")
+_SUBSCRIPT = re.compile(r"[\w.]{1,120}\[('[^']{1,80}'|\"[^\"]{1,80}\")\]")
 _LACKS = ("KeyError", "AttributeError: 'NoneType'", "TypeError: 'NoneType'")
 
 
@@ -182,7 +184,16 @@ def of_code(claims: Dict[str, Claim], text: str, code: str, frames: Sequence[str
     if code and _OF_STEP.search(place_of(frames) or ""):
         return
     if code and (message_of(text).startswith(_LACKS) or _FRAME.match(text)):
-        yield from (name for name, one in claims.items() if one.code and compiled(one.code).search(code))
+        searched = _searched(message_of(text), code)
+        yield from (name for name, one in claims.items() if one.code and compiled(one.code).search(searched))
+
+
+def _searched(message: str, code: str) -> str:
+    """A statement without what it found, if the message names the key that it did not find."""
+    key = _KEY.match(message)
+    if key is None or f"[{key.group(1)}]" not in code:
+        return code
+    return _SUBSCRIPT.sub(lambda found: found.group() if found.group(1) == key.group(1) else "", code)
 
 
 def _is_frame(text: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Dict, List, Optional, Sequence, Set, Tuple
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import NEVER as NEVER_AGAIN
 from allranks.core.causes import UNPROVEN
-from allranks.diagnose.catalogue import cause, claims, complaints, modules, section
+from allranks.diagnose.catalogue import cause, claims, complaints, modules, section, title
 from allranks.diagnose.complaints import SAID, Heard, complainants, first_known, near_the_end
 from allranks.diagnose.culprits import hit_ranks, where_ended, where_of
 from allranks.diagnose.evidence import Evidence
@@ -68,7 +68,9 @@ def weighed(seen: Evidence) -> Signal:
         return Signal(0, _unproven(seen))
     chosen = cases[0]
     healthy = next((c for c in cases if cause(c.symptom).healthy), None)
-    if chosen.weight <= STALE and healthy is not None:
+    if chosen.weight <= STALE:
+        if healthy is None:
+            return Signal(0, _left_behind(seen, chosen))
         chosen = healthy
     rivals = [c for c in cases if c is not chosen and c.weight == chosen.weight]
     return Signal(chosen.weight, _diagnosis(seen, chosen, bool(rivals) or _doubted(seen, chosen, cases)))
@@ -140,6 +142,8 @@ def find_cases(seen: Evidence) -> List[Case]:
             ends = not (known.healthy or known.is_blame or known.kernel or known.outlasts_the_end)
             if (ends and seen.only_warned(case.hits)) or seen.worked_on(case.hits):
                 continue
+            if ends and case.weight > STALE and seen.left_behind(case.hits):
+                case = case._replace(weight=STALE)
             found[symptom] = case
     if RANK_CRASHED_FIRST.id not in found:
         case = crashed(seen, found)
@@ -328,6 +332,16 @@ def _collateral(
         ranks -= set(hit_ranks(seen, case))
     nodes = {rank: state.node for rank, state in seen.ranks.items()}
     return tuple(Where(node=nodes.get(r), rank=r) for r in sorted(ranks - set(culprits))[:4096])
+
+
+def _left_behind(seen: Evidence, case: Case) -> Diagnosis:
+    """The answer if the log went on after all lines that name a cause."""
+    told = _evidence(seen, case)
+    if not told:
+        return _unproven(seen)
+    said = f"{title(case.symptom)} ({case.symptom}), but the log goes on after that."
+    why = f"{said} Nothing at its end names a cause."
+    return replace(_unproven(seen), evidence=told, where=where_of(seen, case)[0], why=why)
 
 
 def _unproven(seen: Evidence) -> Diagnosis:

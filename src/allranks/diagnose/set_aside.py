@@ -9,6 +9,7 @@ _LOOKED_AT = 600
 _GOES_ON = re.compile(
     r"^\W{0,8}(?:Ignor(?:e|ed|ing)|Skipp(?:ed|ing))\b"
     r"|^Failed to load generation config for "  # SGLang, which then takes its own
+    r"|\bconsider installing\b.{0,80}\b(?:for (?:better|faster|improved)|if you want)\b"
     r"|^\[nltk_data\] "  # NLTK, which returns False
     r"|^Using the latest cached version of the dataset since "
     r"|\b(?:[Dd]isabling (?:its|their) usage|will be (?:ignored|skipped|disabled)|(?:is|are) ignored)\b"

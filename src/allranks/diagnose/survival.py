@@ -9,7 +9,7 @@ from typing import List, Optional, Sequence, Tuple, Union
 from allranks.diagnose.catalogue import cause
 from allranks.diagnose.complaints import Heard
 from allranks.diagnose.store import Exit, Store
-from allranks.diagnose.streams import RUNS_APART, Raised
+from allranks.diagnose.streams import EXCEPTION, RUNS_APART, Raised
 from allranks.diagnose.symptom import Hit, is_warning
 
 LATER_STEPS = 10
@@ -121,7 +121,7 @@ class Survival(Store):
         raised = self.seen_of(hit.line).raised
         at = next((n for n, one in enumerate(raised) if one.order == hit.order), None)
         if at is None:
-            return False
+            return self._raised_before(hit, raised)
         later = [
             n
             for n, one in enumerate(raised)
@@ -130,6 +130,15 @@ class Survival(Store):
         return bool(later) and not any(
             one.communication or ECHOES.search(one.kind) for one in raised[later[0] :]
         )
+
+    def _raised_before(self, hit: Union[Hit, Raised], kept: Sequence[Raised]) -> bool:
+        """The same of an exception that is so old that it is no longer among those `kept`."""
+        if EXCEPTION.match(hit.line.text) is None:
+            return False
+        later = [
+            one for one in kept if one.order - hit.order >= RUNS_APART and one.frames and not one.chained
+        ]
+        return bool(later) and not any(one.communication or ECHOES.search(one.kind) for one in later)
 
     def _is_alone(self, hit: Union[Hit, Raised]) -> bool:
         """Whether nearly all lines are a single program's, as far as they show, and this is one of them. A few
@@ -275,6 +284,15 @@ class Survival(Store):
     def worked_on(self, hits: Sequence[Hit]) -> bool:
         """Whether these are exceptions after which a single program's log goes on, and nothing fails there."""
         return bool(hits) and not self.failed and all(map(self._ends_nothing, hits))
+
+    def left_behind(self, hits: Sequence[Hit]) -> bool:
+        """Whether a single program's log goes on for many lines after these, and nothing there says that it failed."""
+        if self.failed or not hits or not all(map(self._is_alone, hits)):
+            return False
+        if any(self._lines_after(hit) < WENT_ON for hit in hits):
+            return False
+        streams = (*self.ranks.values(), *self.streams.values())
+        return all(self.survived(one) for _, one in self.raised()) and not any(one.is_cut for one in streams)
 
     def goes_on_after(self, hits: Sequence[Hit]) -> bool:
         """Whether the training, or at least the log, goes on after these lines, and no process and no traceback says

@@ -42,6 +42,7 @@ PATTERNS = (
     Pattern("Terminated", r"^[\s*`\"]{0,4}Terminated[\s*`\"]{0,4}$", weight=ENDED),
     Pattern("Terminated", r"line \d{1,12}:\s{1,9}\d{1,12} Terminated\b", weight=ENDED),
     Pattern("DataLoader worker", r"is killed by signal: Terminated", weight=WEAK - 20),
+    Pattern("caught SIGTERM", weight=ENDED),
     Pattern("Received SIGTERM: ", weight=ENDED),  # Lightning
     Pattern("received by PID", r"\*\*\* SIGTERM \(", weight=ENDED),  # glog
     Pattern("Termination signal", r"`Termination signal` is detected", weight=ENDED),  # Paddle

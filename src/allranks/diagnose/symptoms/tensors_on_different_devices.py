@@ -38,11 +38,13 @@ CLAIM = Claim(
         r"|\b(?:cpu|cuda|gpu) tensors?\b"
     ),
 )
+_DEVICE = r"torch\.(?:cuda|hip|xpu|npu|mps|mlu)\."
 PATTERNS = (
     Pattern("Expected all tensors to be on the same device", weight=96),
     Pattern(
         "should be the same",
-        r"Input type \(.{1,60}\) and (?:weight|bias) type \(.{1,60}\) should be the same",
+        rf"Input type \((?:{_DEVICE}.{{1,60}}\) and (?:weight|bias) type \((?!{_DEVICE})"
+        rf"|(?!{_DEVICE}).{{1,60}}\) and (?:weight|bias) type \({_DEVICE})",
         weight=94,
     ),
     Pattern("is not on the expected device", weight=98),
