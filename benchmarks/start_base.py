@@ -1,9 +1,10 @@
 """From the end of the checks to the first step with a base of 1.5 B parameters, against three torchruns by hand.
 
 Both sides train the same LoRA with LLaMA-Factory on the same files, which are in the page cache; allranks with
-`environment: {loader: own}`. A rank's step is one text of two tokens, as in `restart_base`: a processor
-without instructions for bf16 is so slow at the backward pass that the demo's four texts of 64 tokens would take most of
-the time on both sides. `SIZE=tiny` tries it out, `KIND=moe` takes a base with routed experts, `ROUNDS=1`.
+`environment: {loader: own}`, and with LLaMA-Factory's default for gradient checkpointing, which the plan would change,
+since the memory of one machine for three ranks is close. A rank's step is one text of two tokens, as in `restart_base`:
+a processor without instructions for bf16 is so slow at the backward pass that the demo's four texts of 64 tokens would
+take most of the time on both sides. `SIZE=tiny` tries it out, `KIND=moe` takes a base with routed experts, `ROUNDS=1`.
 """
 
 from __future__ import annotations
@@ -80,6 +81,7 @@ def written(folder: Path) -> Path:
         max_steps=STEPS,
         cutoff_len=CUTOFF,
         per_device_train_batch_size=BATCH,
+        use_reentrant_gc=True,
     )
     path = folder / "run.yaml"
     path.write_text(yaml.safe_dump(run, sort_keys=False))

@@ -76,6 +76,35 @@ def test_an_error_of_one_item_long_before_the_summary_is_got_over() -> None:
     assert told(item + WORK[: len(WORK) // 2]).cause == "cuda-oom"
 
 
+def test_what_a_program_tells_its_authors_alone_is_no_end() -> None:
+    aborted = (
+        "Mar-22 16:52:06.543 [SIGTERM handler] DEBUG nextflow.Session - Session aborted -- Cause: SIGTERM\n"
+    )
+    assert (
+        told(WORK + aborted + "Mar-22 16:52:06.644 [main] DEBUG runner - workflow completed\n").cause
+        == UNPROVEN
+    )
+    assert (
+        told(WORK + "Mar-22 16:52:06.644 [main] INFO runner - workflow run completed\n").confidence
+        == "certain"
+    )
+
+
+def test_a_log_that_goes_on_after_all_lines_that_name_a_cause_shows_none() -> None:
+    none = "RuntimeError: No CUDA GPUs are available\n"
+    found = told(none + WORK)
+    assert found.cause == UNPROVEN and "no-nvidia-driver" in found.why and found.where.line == 1
+    assert told(none + WORK[: len(WORK) // 2]).cause == "no-nvidia-driver"
+    assert told(none + WORK + "[rank0]: Traceback (most recent call last):\n").cause == "no-nvidia-driver"
+
+
+def test_an_exception_that_ended_an_earlier_try_gives_way_after_many_others() -> None:
+    first = raised("FileNotFoundError: [Errno 2] No such file or directory: '/h/data/owls.jsonl'")
+    others = "".join(raised(f"ZeroDivisionError: division {n} by zero") + WORK[:2000] for n in range(7))
+    assert told(first + others).cause == "rank-crashed-first"
+    assert told(first).cause == "dataset-file-missing-on-node"
+
+
 # ---- at a shutdown ----
 
 

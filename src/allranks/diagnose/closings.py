@@ -6,6 +6,7 @@ import re
 from typing import Any, Callable, Tuple
 
 from allranks.diagnose.lines import Line
+from allranks.diagnose.set_aside import is_set_aside
 from allranks.diagnose.store import Store
 from allranks.diagnose.symptom import Pattern
 
@@ -53,6 +54,8 @@ _LOGGED = re.compile(r"\bINFO\b(?!:  ).{0,400}\b(?i:success(?:fully)?|succeeded)
 
 
 def _closes(seen: Store, line: Line, match: Any) -> None:
+    if is_set_aside(line.text):
+        return  # what a program says to its authors, whatever happened
     source = seen.sources[line.source]
     source.closing, source.logged = seen.count, _LOGGED.search(line.text) is not None
 
