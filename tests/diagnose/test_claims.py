@@ -11,6 +11,8 @@ USER = ("/u/train.py", "main")
 MODULE = ("/env/lib/python3.11/site-packages/torch/nn/modules/module.py", "_call_impl")
 STDLIB = ("/usr/lib/python3.11/json/decoder.py", "raw_decode")
 DATASETS = ("/env/lib/python3.11/site-packages/datasets/arrow_dataset.py", "_map_single")
+RESET = "ConnectionResetError: [Errno 104] Connection reset by peer"
+WEB = ("/env/lib/python3.11/site-packages/urllib3/connectionpool.py", "urlopen")
 FSDP = ("/env/lib/python3.11/site-packages/torch/distributed/fsdp/_init_utils.py", "_init_param_handle")
 
 
@@ -24,6 +26,12 @@ PLACES = [
     ("KeyError: 'prompt'", (USER, DATASETS), "dataset-format-error"),
     ("ValueError: 3", (USER, DATASETS, STDLIB), "dataset-format-error"),
     ("KeyError: 'prompt'", (DATASETS, USER), "rank-crashed-first"),
+    (
+        "ConnectionResetError: [Errno 104] Connection reset by peer",
+        (USER, WEB, ("/usr/lib/ssl.py", "read")),
+        "rank-crashed-first",
+    ),
+    ("ConnectionResetError: [Errno 104] Connection reset by peer", (USER,), "nccl-remote-process-exited"),
     ("RuntimeError: 3", (USER, FSDP), "fsdp-setup-error"),
     ("RuntimeError: 3", (USER, FSDP, USER, MODULE), "rank-crashed-first"),
     ("TypeError: 3", (USER, ("/e/deepspeed/runtime/zero/config.py", "get")), "deepspeed-config-mismatch"),

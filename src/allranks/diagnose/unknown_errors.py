@@ -34,6 +34,9 @@ from allranks.diagnose.wordings import words
 _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
 """An exception that is only mentioned: if it ended something, it is among those that are quoted."""
 
+_OF_WEB = re.compile(r"/(?:urllib3|requests|httpx|httpcore|aiohttp|botocore|urllib|http)/|/ssl\.py")
+"""Frames of a client of web servers: what it lost is no rank."""
+
 MOST = 200
 """Texts whose words are judged, which takes less than 1 ms for each."""
 
@@ -81,6 +84,8 @@ def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
     of_runtimes = list(of_exception(complaints(), raised.kind, told if raised.kind else raised.context))
     if of_runtimes and not (placed or by_words) and told:
         of_runtimes[0] = reworded(of_runtimes[0], f"{message_of(told)} {raised.context}", crashed)
+    of_web = any(map(_OF_WEB.search, frames))
+    of_runtimes = [name for name in of_runtimes if not (of_web and cause(name).is_blame)]
     yield from (name for name in of_runtimes if name not in (UNPROVEN, crashed))
     yield from _likeliest(raised, crashed)
 
