@@ -45,7 +45,7 @@ CUT_OFF = (
 
 def diagnose_command(options: argparse.Namespace) -> int:
     """Exit code 1: a cause is named; 0: the training reached its end and nothing is wrong; 3: the cause is not
-    proved, or nothing is wrong in the part of the logs that could be read."""
+    proved, nothing is wrong in the part of the logs that could be read, or exceptions were logged before a success."""
     from allranks.diagnose import cause
     from allranks.diagnose.symptoms.benign_noise import LOGGED
 
