@@ -35,7 +35,7 @@ _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
 """An exception that is only mentioned: if it ended something, it is among those that are quoted."""
 
 _OF_WEB = re.compile(r"/(?:urllib3|requests|httpx|httpcore|aiohttp|botocore|urllib|http)/|/ssl\.py")
-"""Frames of a client of web servers: what it lost is no rank."""
+"""Frames of a client of web servers, which loses its connection to them and not to a rank."""
 
 MOST = 200
 """Texts whose words are judged, which takes less than 1 ms for each."""
