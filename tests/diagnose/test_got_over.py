@@ -167,3 +167,18 @@ def test_lightnings_words_for_ctrl_c() -> None:
         told("Epoch 0:   3%|#   | 639/20347 [02:11<1:07:29,  4.87it/s, loss=1.0]\n" + text).cause
         == "cancelled-by-user"
     )
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("TensorBoard caught SIGTERM; exiting...\n", "rank-terminated"),
+        ("2025-11-17 19:46:18 [INFO] received SIGINT, shutting down\n", "cancelled-by-user"),
+        ("2025-11-17 19:46:18 [INFO] \u6536\u5230 SIGINT \u4fe1\u53f7\n", "cancelled-by-user"),
+    ],
+)
+def test_a_program_that_worked_on_and_was_told_to_end(said: str, expected: str) -> None:
+    worked = WORK[: len(WORK) // 4]
+    assert told(raised("TypeError: an owl") + worked + said).cause == expected
+    assert told(worked + raised("TypeError: an owl") + said).cause == "rank-crashed-first"
+    assert told(raised("TypeError: an owl") + said + worked).cause == "rank-crashed-first"

@@ -75,11 +75,24 @@ def _stops(seen: Store, line: Line, match: Any) -> None:
     seen.sources[line.source].stopping = seen.count
 
 
+def told_to_end(signal: str) -> str:
+    """An expression for a line in which a program says that this signal (`SIGINT`) told it to end."""
+    return (
+        rf"(?i)\b(?:caught|received?|got)\W{{1,3}}(?:(?:a|an|the|signal|shutdown)\W){{0,2}}{signal}\b"
+        rf"|\b{signal} (?:signal )?(?:received|caught)\b|\u6536\u5230.{{0,4}}{signal}\b"
+    )
+
+
+def _is_told(seen: Store, line: Line, match: Any) -> None:
+    seen.sources[line.source].told = seen.count
+
+
 FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = tuple(
     [(Pattern(text, expression), _closes) for text, expression in CLOSING]
     + [
         (Pattern("Application startup complete"), _opens),
         (Pattern("Waiting for application shutdown"), _stops),
     ]
+    + [(Pattern(signal, told_to_end(signal)), _is_told) for signal in ("SIGINT", "SIGTERM")]
 )
 CHINESE: Tuple[InChinese, Callable[[Store, Line, Any], None]] = (InChinese(), _closes)

@@ -204,6 +204,7 @@ class Source:
 
     __slots__ = (
         "_of", "closing", "end", "end_rank", "last", "logged", "sample", "samples", "steps", "stopping", "time",
+        "told",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -220,6 +221,8 @@ class Source:
         """Whether a logger printed that line and named a success: a shell goes on after its program fails, too."""
         self.stopping = 0
         """The line in which a server began to shut down as it was told to."""
+        self.told = 0
+        """The last line in which a program says that a signal told it to end."""
         self.end = 0
         self.end_rank: Optional[int] = None
         self._of: Dict[int, int] = {}

@@ -27,6 +27,9 @@ WORKED_ON = 40
 WENT_ON = 100
 """Lines of the same log after a warning, from which on it is not the reason for an end that nothing else shows."""
 
+LAST_LINES = 3
+"""Lines at the end of a log in which a program says why it ends."""
+
 APART = 20
 """Lines between two exceptions of one stream, from which on they are two events."""
 ECHOES = re.compile(
@@ -81,7 +84,7 @@ class Survival(Store):
         them."""
         if self.later_steps(hit) >= LATER_STEPS or self.sources[hit.line.source].quotes(hit.order):
             return True
-        if self.at_shutdown(hit) or self._was_got_over(hit):
+        if self.at_shutdown(hit) or self._was_got_over(hit) or self._was_told_to_end(hit):
             return True
         if isinstance(hit, Raised) and (self._is_handled(hit) or self._goes_on_alone(hit)):
             return True
@@ -113,6 +116,14 @@ class Survival(Store):
             return False
         source = self.sources[hit.line.source]
         return source.closes and source.closing - hit.order >= WENT_ON and not self.raised()
+
+    def _was_told_to_end(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether a single program worked on after this, and says in its last lines that a signal told it to end."""
+        source = self.sources[hit.line.source]
+        if not source.told or source.last - source.told > LAST_LINES or not self._is_alone(hit):
+            return False
+        raised = [one.order for _, one in self.raised()]
+        return source.told - max([hit.order, *raised]) >= WARNED_ON
 
     def _gave_way(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a single program, which ends only once, worked on after this exception and ended with another one."""

@@ -27,6 +27,7 @@ from __future__ import annotations
 from typing import Optional
 
 from allranks.core.causes import Cause
+from allranks.diagnose.closings import told_to_end
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, ENDED, WEAK, Case, Pattern
@@ -49,6 +50,7 @@ PATTERNS = (
     Pattern("user", r"(?i)\b(?:cancell?ed|aborted|stopped|interrupted) by (?:the )?user\b", weight=WEAK + 22),
     Pattern("^CTraceback", weight=ENDED - 4),  # the terminal shows Ctrl-C as ^C
     Pattern("KeyboardInterrupt", r"^KeyboardInterrupt", weight=ENDED - 4),
+    Pattern("SIGINT", told_to_end("SIGINT"), weight=ENDED - 4),
     Pattern("Detected KeyboardInterrupt", weight=ENDED - 4),  # Lightning
     Pattern("Main process received SIGINT", weight=WEAK + 22),  # DeepSpeed's launcher
     Pattern("killing job", r"mpirun: killing job", weight=42),

@@ -29,6 +29,7 @@ from __future__ import annotations
 from typing import List, Optional
 
 from allranks.core.causes import END, PASSES, Cause
+from allranks.diagnose.closings import told_to_end
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import CRASH, ENDED, WEAK, Case, Hit, Pattern
@@ -42,8 +43,7 @@ PATTERNS = (
     Pattern("Terminated", r"^[\s*`\"]{0,4}Terminated[\s*`\"]{0,4}$", weight=ENDED),
     Pattern("Terminated", r"line \d{1,12}:\s{1,9}\d{1,12} Terminated\b", weight=ENDED),
     Pattern("DataLoader worker", r"is killed by signal: Terminated", weight=WEAK - 20),
-    Pattern("caught SIGTERM", weight=ENDED),
-    Pattern("Received SIGTERM: ", weight=ENDED),  # Lightning
+    Pattern("SIGTERM", told_to_end("SIGTERM"), weight=ENDED),
     Pattern("received by PID", r"\*\*\* SIGTERM \(", weight=ENDED),  # glog
     Pattern("Termination signal", r"`Termination signal` is detected", weight=ENDED),  # Paddle
     Pattern(
