@@ -34,6 +34,17 @@ def test_an_exception_that_python_ignores_at_the_exit_is_no_cause() -> None:
     assert not is_healthy(of_task(raised(GONE)) + late)
 
 
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Error in callback <bound method _WandbInit._resume of <wandb>> (for pre_run_cell):",
+        "Examining the path of a raised:",
+    ],
+)
+def test_an_exception_that_a_host_of_programs_reports_and_goes_on_from(heading: str) -> None:
+    assert is_healthy(f"{heading}\n" + raised("BrokenPipeError: [Errno 32] Broken pipe") + WORK[:400])
+
+
 def test_a_warning_at_the_end_that_a_peer_left_the_rendezvous_is_no_cause() -> None:
     text = (
         "W0408 15:09:14.450000 606754 torch/distributed/elastic/rendezvous/dynamic_rendezvous.py:1331] The node "
@@ -128,6 +139,7 @@ def test_an_exception_while_a_server_shuts_down_is_no_cause() -> None:
         "[nltk_data] Error loading punkt: <urlopen error [Errno -3] Temporary failure in name resolution>\n",
         "Using the latest cached version of the dataset since owls couldn't be found on the Hugging Face Hub\n",
         "Error: 9.167857584202466e-10\n",
+        "Using fork() with Python in general is a recipe for mysterious\ndeadlocks and crashes.\n",
     ],
 )
 def test_words_of_others_are_no_cause(text: str) -> None:

@@ -28,7 +28,7 @@ _KNOWN = re.compile(
     r"|^df: \S{1,200}: No such file"  # Triton asks for its cache's disk before the folder exists
     r"|Unable to register cu\w{2,8} factory"
     r"|the layer has never been called|An NVIDIA GPU may be present on this machine"
-    r"|\bcan cause (?:\w{1,20} to )?deadlocks?\b"  # Polars, Python and JAX of fork()
+    r"|\bcan cause (?:\w{1,20} to )?deadlocks?\b|^deadlocks and crashes\.$"  # Polars, Python and JAX of fork()
     # glog's mark of what is only told
     r"|^\[?I\d{0,40} [^\]]{0,80}\.(?:cpp|cc|cu|h|hpp):\d|\b(?:terminated|exited|ended|closed|stopped) normally"
     # NCCL, torch

@@ -17,6 +17,7 @@ HEADINGS = (
     ("Error in atexit._run_exitfuncs", _IGNORED),  # up to Python 3.9
     ("--- Logging error ---", _IGNORED),  # of `logging`, which goes on
     ("Error in callback <", _IGNORED),  # of IPython, which goes on
+    ("Examining the path of ", _IGNORED),  # of Streamlit's watcher, which goes on
     ("During handling of the above exception", CHAINED),
     ("The above exception was the direct cause", CHAINED),
 )
