@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 import yaml
@@ -27,6 +29,11 @@ KIND = os.environ.get("KIND", "dense")
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 LIMIT_SECONDS = 900.0
 STEPS, CUTOFF, BATCH = 3, 2, 1
+IMPORTS = (
+    "import torch.distributed.run",
+    "import deepspeed, llamafactory.train.tuner, peft, torch, transformers",
+)
+"""What each torchrun and then each rank of either side imports."""
 
 
 def measure() -> str:
@@ -64,7 +71,22 @@ def measure() -> str:
         f"\nMedian ratio **{ratio:.3f}** (aim ≤ 0.5), after one round of warm-up; until that step begins "
         f"**{begin:.2f}**, by transformers' line before it. Both sides compute it on the same cores."
     )
+    lines.append(f"Three of each at once only import their libraries for {imports():.1f} s.")
     return "\n".join(lines)
+
+
+def imports() -> float:
+    """Seconds that three torchruns and then three ranks need for their imports alone, which no start can avoid."""
+    begin = time.monotonic()
+    for code in IMPORTS:
+        argv = [sys.executable, "-c", f"import gc; gc.disable(); {code}"]
+        quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        started = [
+            subprocess.Popen(argv, env={**os.environ, "OMP_NUM_THREADS": "1"}, **quiet) for _ in range(3)
+        ]
+        if any(process.wait(LIMIT_SECONDS) for process in started):
+            raise RuntimeError(f"these imports failed: {code}")
+    return time.monotonic() - begin
 
 
 def written(folder: Path) -> Path:

@@ -97,8 +97,8 @@ _CHOICES = re.compile(
 """Behind these words comes a list of everything else that exists, which is not the subject."""
 
 _LONGEST = 600
-_KEY = re.compile(r"KeyError: ('[^']{1,80}')$")
-_SUBSCRIPT = re.compile(r"[\w.]{1,120}\[('[^']{1,80}'|\"[^\"]{1,80}\")\]")
+_KEY = re.compile(r"KeyError: '([^']{1,80})'$")
+_SUBSCRIPT = re.compile(r"[\w.]{1,120}\[('[^']{1,80}'|\"[^\"]{1,80}\")\](?!\[)")
 _LACKS = ("KeyError", "AttributeError: 'NoneType'", "TypeError: 'NoneType'")
 
 
@@ -189,11 +189,12 @@ def of_code(claims: Dict[str, Claim], text: str, code: str, frames: Sequence[str
 
 
 def _searched(message: str, code: str) -> str:
-    """A statement without what it found, if the message names the key that it did not find."""
-    key = _KEY.match(message)
-    if key is None or f"[{key.group(1)}]" not in code:
+    """The statement without its look-ups that succeeded, if the message names the key that was missing."""
+    named = _KEY.match(message)
+    key = named.group(1) if named is not None else ""
+    if not key or (f"['{key}']" not in code and f'["{key}"]' not in code):
         return code
-    return _SUBSCRIPT.sub(lambda found: found.group() if found.group(1) == key.group(1) else "", code)
+    return _SUBSCRIPT.sub(lambda found: found.group() if found.group(1)[1:-1] == key else "", code)
 
 
 def _is_frame(text: str) -> bool:

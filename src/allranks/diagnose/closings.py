@@ -19,6 +19,7 @@ _OF_JOB = (
     r"(?!.{0,60}\b(?:not|soon|will|un|epochs?|steps?|iter\w{0,7}|stages?|phase|batch\w{0,2}|fold)\b)"
     r".{0,60}\b(?:completed?|finished|succeeded|ended (?:normally|successfully))\b"
 )
+_WELL = r"(?i)\b(?:completed|finished|exits|exited|ended) successfully\b"
 CLOSING = (
     ("done", _ALONE), ("Done", _ALONE), ("DONE", _ALONE), ("finished", _ALONE), ("Finished", _ALONE),
     ("FINISHED", _ALONE), ("complete", _ALONE), ("Complete", _ALONE), ("COMPLETE", _ALONE), ("completed", _ALONE),
@@ -26,8 +27,7 @@ CLOSING = (
     ("completed", _OF_JOB), ("complete", _OF_JOB), ("finished", _OF_JOB), ("COMPLETED", _OF_JOB), ("Complete", _OF_JOB),
     ("Completed", _OF_JOB), ("Finished", _OF_JOB),
     ("complete!", _OF_JOB), ("FINISHED", _OF_JOB), ("COMPLETE", _OF_JOB), ("succeeded", _OF_JOB),
-    ("successfully", r"(?i)\b(?:completed|finished|exits|exited|ended) successfully\b"),
-    ("Successfully", r"(?i)\b(?:completed|finished|exits|exited|ended) successfully\b"),
+    ("successfully", _WELL), ("Successfully", _WELL),
     ("execution time", r"(?i)^\W{0,8}total execution time\b.{0,20}\d"),
     ("FINAL SUMMARY", r"^\W{0,80}FINAL SUMMARY\W{0,80}$"),
     ("Finished server process", r"Finished server process \[\d"),
@@ -55,7 +55,7 @@ _LOGGED = re.compile(r"\bINFO\b(?!:  ).{0,400}\b(?i:success(?:fully)?|succeeded)
 
 def _closes(seen: Store, line: Line, match: Any) -> None:
     if is_set_aside(line.text):
-        return  # what a program says to its authors, whatever happened
+        return  # such as a debug line, which a program also prints if it failed
     source = seen.sources[line.source]
     source.closing, source.logged = seen.count, _LOGGED.search(line.text) is not None
 

@@ -49,8 +49,8 @@ class Recognizer:
         return {form: kind for form, kind in zip(forms, kinds) if kind is not None}
 
     def _plain(self, forms: bytes) -> List[Optional[Kind]]:
-        """The kinds of these lines, without a look at each: plain text after a known prefix. None for a line in which
-        the matcher found something. The list is empty if there is no matcher."""
+        """The kind of each line, found without reading it: plain text after a known prefix. It is None for a line in
+        which the matcher found something. If there is no matcher, the list is empty."""
         suspects = self.kinds.suspects(len(forms)) if not self.learned else None
         if suspects is None:
             return []

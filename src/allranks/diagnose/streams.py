@@ -234,7 +234,7 @@ class Source:
 
     @property
     def closes(self) -> bool:
-        """Whether hardly a line follows one that says that something is done: so it was the job."""
+        """Whether the log ends soon after a line that says that something is done. Then that was the job."""
         return bool(self.closing) and self.last - self.closing <= CLOSING_WITHIN
 
     def step(self, seen: Seen, count: int = 1) -> None:

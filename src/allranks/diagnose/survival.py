@@ -62,6 +62,11 @@ _OF_MACHINE = re.compile(r"(?:^|/)(?:messages|syslog|dmesg|kern(?:el)?)[\w.-]{0,
 """The names of a machine's own logs."""
 
 
+def _is_echo(one: Raised) -> bool:
+    """Whether a program may have raised this because it lost another one, or was told to end."""
+    return one.communication or ECHOES.search(one.kind) is not None
+
+
 class Survival(Store):
     """The memory of all logs, with what the training outlived."""
 
@@ -84,7 +89,7 @@ class Survival(Store):
         them."""
         if self.later_steps(hit) >= LATER_STEPS or self.sources[hit.line.source].quotes(hit.order):
             return True
-        if self.at_shutdown(hit) or self._was_got_over(hit) or self._was_told_to_end(hit):
+        if self.at_shutdown(hit) or self._was_reported(hit) or self._was_told_to_end(hit):
             return True
         if isinstance(hit, Raised) and (self._is_handled(hit) or self._goes_on_alone(hit)):
             return True
@@ -110,15 +115,16 @@ class Survival(Store):
             return False
         return all(one.order > stopping for _, one in self.raised())
 
-    def _was_got_over(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether a single program only told of this, went on for many lines, and closed with what it did."""
+    def _was_reported(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether a single program only reported this: it went on for many lines, and the log ends with a line that
+        says that something is done."""
         if isinstance(hit, Raised) or not self._is_alone(hit):
             return False
         source = self.sources[hit.line.source]
         return source.closes and source.closing - hit.order >= WENT_ON and not self.raised()
 
     def _was_told_to_end(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether a single program worked on after this, and says in its last lines that a signal told it to end."""
+        """Whether a single program worked on after this, and its last lines say that a signal told it to end."""
         source = self.sources[hit.line.source]
         if not source.told or source.last - source.told > LAST_LINES or not self._is_alone(hit):
             return False
@@ -130,26 +136,16 @@ class Survival(Store):
         if not self._is_alone(hit):
             return False
         raised = self.seen_of(hit.line).raised
-        at = next((n for n, one in enumerate(raised) if one.order == hit.order), None)
-        if at is None:
-            return self._raised_before(hit, raised)
+        kind = next((one.kind for one in raised if one.order == hit.order), "")
+        apart, named = APART, EXCEPTION.match(hit.line.text)
+        if not kind and named is not None:  # only the last exceptions of a stream are kept
+            apart, kind = RUNS_APART, named.group(1)
         later = [
             n
             for n, one in enumerate(raised)
-            if n > at and not one.chained and one.order - hit.order >= APART and one.kind != raised[at].kind
+            if one.order - hit.order >= apart and one.kind != kind and not one.chained
         ]
-        return bool(later) and not any(
-            one.communication or ECHOES.search(one.kind) for one in raised[later[0] :]
-        )
-
-    def _raised_before(self, hit: Union[Hit, Raised], kept: Sequence[Raised]) -> bool:
-        """The same of an exception that is so old that it is no longer among those `kept`."""
-        if EXCEPTION.match(hit.line.text) is None:
-            return False
-        later = [
-            one for one in kept if one.order - hit.order >= RUNS_APART and one.frames and not one.chained
-        ]
-        return bool(later) and not any(one.communication or ECHOES.search(one.kind) for one in later)
+        return bool(kind and later) and not any(map(_is_echo, raised[later[0] :]))
 
     def _is_alone(self, hit: Union[Hit, Raised]) -> bool:
         """Whether nearly all lines are a single program's, as far as they show, and this is one of them. A few
@@ -173,7 +169,7 @@ class Survival(Store):
         if hit.order > before:
             return False
         later = [one for one in seen.raised if one.order > before]
-        return bool(later) and not any(one.communication or ECHOES.search(one.kind) for one in later)
+        return bool(later) and not any(map(_is_echo, later))
 
     def _goes_on_alone(self, raised: Raised) -> bool:
         """Whether a single program's log goes on long after this exception and all others: a later run of it, or it had
@@ -191,7 +187,7 @@ class Survival(Store):
         )
 
     def _logs_its_end(self, raised: Raised) -> bool:
-        """Whether a single program's logger names a success at the end of the log."""
+        """Whether a single program's logger reports a success at the end of the log."""
         source = self.sources[raised.line.source]
         return source.logged and source.closes and source.closing > raised.order and self._is_alone(raised)
 
@@ -201,7 +197,7 @@ class Survival(Store):
 
     @property
     def logged(self) -> List[Raised]:
-        """Exceptions that nothing but a logger's words at the end shows to be survived."""
+        """The exceptions that the program survived according to nothing but a logger's line at the end."""
         return [one for _, one in self.raised() if self._ends(one) and self._logs_its_end(one)]
 
     def _raised_late(self, hit: Union[Hit, Raised]) -> bool:

@@ -23,7 +23,7 @@ from allranks.plan.zero import Zero, zero_of
 GIB = 2**30
 MOST_NODES = 128
 GAIN = 1.02
-"""Times the speed from which on a change counts as a gain."""
+"""The factor in speed from which on a change counts as a gain."""
 
 USUAL_AT_ONCE = 8
 """Experts at a time if the run file does not give a number (`train.experts_at_once`)."""

@@ -49,7 +49,4 @@ PATTERNS = (
     ),
     Pattern("is not on the expected device", weight=98),
     Pattern("copy out of meta tensor", weight=84),
-    Pattern("must have the same dtype", weight=80, raised=True),
-    Pattern("expected scalar type", r"expected scalar type \w{1,20} but found \w", weight=80, raised=True),
-    Pattern("to have the same dtype", weight=80, raised=True),
 )

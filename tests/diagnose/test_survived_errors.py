@@ -116,6 +116,14 @@ def test_an_exception_that_ended_an_earlier_try_gives_way_after_many_others() ->
     assert told(first).cause == "dataset-file-missing-on-node"
 
 
+@pytest.mark.parametrize(
+    "said", ["Pipeline Completed.\n", "Evaluation Finished.\n", "===== FINAL SUMMARY =====\nModels: 1\n"]
+)
+def test_lines_that_end_a_job(said: str) -> None:
+    assert told(WORK + said).confidence == "certain"
+    assert told(WORK + said + WORK).confidence != "certain"
+
+
 # ---- at a shutdown ----
 
 
