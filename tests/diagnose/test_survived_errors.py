@@ -202,3 +202,46 @@ def test_a_program_that_worked_on_and_was_told_to_end(said: str, expected: str) 
     assert told(raised("TypeError: an owl") + worked + said).cause == expected
     assert told(worked + raised("TypeError: an owl") + said).cause == "rank-crashed-first"
     assert told(raised("TypeError: an owl") + said + worked).cause == "rank-crashed-first"
+
+
+# ---- one of many ----
+
+ITEM = "Error: Could not find the file of owl {}\n"
+PAGES = "".join(f"Skipping owl {n} - the picture is there already.\n" for n in range(40))
+
+
+def among(lines: str, statement: str, at: tuple[int, ...]) -> str:
+    """These lines, with the statement before those of these numbers."""
+    parts = lines.splitlines(keepends=True)
+    return "".join((statement.format(n) if n in at else "") + part for n, part in enumerate(parts))
+
+
+def test_an_error_that_a_program_reports_of_one_item_after_the_other() -> None:
+    found = told(among(PAGES, ITEM, (3, 12, 18, 33)))
+    assert found.cause == UNPROVEN and "owl" in found.evidence[0] and "goes on after that" in found.why
+    assert not is_healthy(among(PAGES, ITEM, (3, 12, 18, 38)))
+    assert not is_healthy(among(PAGES, ITEM, (3, 33)))
+    assert not is_healthy(PAGES + ITEM * 4 + PAGES[:400])
+
+
+def test_a_retry_that_ends_the_program_is_no_item() -> None:
+    tries = "Error: Could not reach the tracker of owl {}\nwaits for 5 s\nagain\n" * 4
+    assert not is_healthy(PAGES + tries)
+
+
+def test_conda_and_bash_say_that_a_command_is_missing_and_the_shell_goes_on() -> None:
+    for said in (
+        "CommandNotFoundError: Your shell has not been properly configured to use 'conda activate'.\n",
+        "/var/spool/slurmd/job77/slurm_script: line 12: module: command not found\n",
+    ):
+        assert told(said + PAGES).cause == UNPROVEN
+        assert told(said).cause == "missing-system-tool"
+
+
+def test_a_server_that_answers_later_has_started_later() -> None:
+    taken = "OSError: [Errno 98] Address already in use\n"
+    answered = 'INFO:werkzeug:127.0.0.1 - - [19/Sep/2022 21:19:13] "POST /owls HTTP/1.1" 200 -\n'
+    assert is_healthy(taken + PAGES + answered)
+    assert not is_healthy(taken + PAGES + answered.replace("200", "500"))
+    assert not is_healthy(taken + PAGES + answered.replace("/owls", "/health"))
+    assert not is_healthy(PAGES + answered + taken)

@@ -87,11 +87,23 @@ def _is_told(seen: Store, line: Line, match: Any) -> None:
     seen.sources[line.source].told = seen.count
 
 
+_ANSWERED = (
+    r"\"[A-Z]{3,7} /(?!(?:health|healthz|metrics|ping|live|livez|ready|readyz|favicon\.ico)\b)\S{0,2000}"
+    r" HTTP/[\d.]{1,3}\" [23]\d\d\b"
+)
+"""A line of an access log. A server that cannot work may answer the other paths, too."""
+
+
+def _answers(seen: Store, line: Line, match: Any) -> None:
+    seen.sources[line.source].served = seen.count
+
+
 FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = tuple(
     [(Pattern(text, expression), _closes) for text, expression in CLOSING]
     + [
         (Pattern("Application startup complete"), _opens),
         (Pattern("Waiting for application shutdown"), _stops),
+        (Pattern("HTTP", _ANSWERED), _answers),
     ]
     + [(Pattern(signal, told_to_end(signal)), _is_told) for signal in ("SIGINT", "SIGTERM")]
 )

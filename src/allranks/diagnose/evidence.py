@@ -9,7 +9,7 @@ import re
 from typing import Any, Dict, List, Optional, Set, Tuple
 
 from allranks.core.communication import is_communication
-from allranks.diagnose import facts
+from allranks.diagnose import facts, repeats
 from allranks.diagnose.catalogue import cause, frames
 from allranks.diagnose.complaints import Heard, keep
 from allranks.diagnose.lines import Line
@@ -42,6 +42,7 @@ from allranks.diagnose.streams import (
     goes_on_from,
     head,
     in_traceback,
+    is_warning_class,
     keep_statement,
     note_code,
     note_cut,
@@ -219,6 +220,12 @@ class Evidence(Survival):
         if raised:
             self._exception(line, seen, found)
             return
+        self._keep(line, seen, shape, found)
+
+    def _keep(self, line: Line, seen: Seen, shape: Shape, found: List[str]) -> None:
+        """Keeps a line outside of tracebacks that may say that something failed."""
+        if not is_warning_class(line.text):
+            repeats.note(seen.repeats, line.text, seen.lines)
         if shape.quotes >= STATED:
             keep_statement(seen, line, self.count, self._source.steps, shape.quotes == LOGGED)
         elif shape.exception or shape.quotes:

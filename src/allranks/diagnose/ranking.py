@@ -50,7 +50,9 @@ def conclude(seen: Evidence) -> Diagnosis:
     case = _reworded(case)
     if case is None and found.diagnosis.cause == UNPROVEN:
         case = by_words(seen, RANK_CRASHED_FIRST.id)
-    return found.diagnosis if case is None else _diagnosis(seen, case, False)
+    if case is None:
+        return found.diagnosis
+    return _left_behind(seen, case) if seen.left_behind(case.hits) else _diagnosis(seen, case, False)
 
 
 def _reworded(case: Optional[Case]) -> Optional[Case]:
@@ -145,9 +147,7 @@ def find_cases(seen: Evidence) -> List[Case]:
             if ends and case.weight > STALE and seen.left_behind(case.hits):
                 case = case._replace(weight=STALE)
             found[symptom] = case
-    if RANK_CRASHED_FIRST.id not in found:
-        case = crashed(seen, found)
-        found.update({} if case is None or seen.worked_on(case.hits) else {case.symptom: case})
+    _crash(seen, found)
     _claim(seen, found)
     _hear(seen, found)
     for symptom, case in list(found.items()):
@@ -184,6 +184,13 @@ def _only_announced(seen: Evidence, case: Case) -> bool:
         and warned.isdisjoint(words(f"{one.line.text} {one.code} {one.context}"))
         for one in later
     )
+
+
+def _crash(seen: Evidence, found: Dict[str, Case]) -> None:
+    """Adds the case of an exception that no pattern knows."""
+    case = crashed(seen, found) if RANK_CRASHED_FIRST.id not in found else None
+    if case is not None and not seen.worked_on(case.hits):
+        found[case.symptom] = case._replace(weight=STALE) if seen.left_behind(case.hits) else case
 
 
 def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
@@ -247,7 +254,7 @@ def _hear(seen: Evidence, found: Dict[str, Case]) -> None:
     hit = hits[told.order]._replace(symptom=symptom, weight=weight, warned=warns(told.line.text))
     if seen.only_warned((hit,)):
         return
-    found[symptom] = Case(symptom, weight, (hit,), "likely")
+    found[symptom] = Case(symptom, STALE if seen.left_behind((hit,)) else weight, (hit,), "likely")
 
 
 def _weights(found: Dict[str, Case]) -> Set[int]:

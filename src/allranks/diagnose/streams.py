@@ -7,6 +7,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.core.library_code import is_own
 from allranks.diagnose.lines import Line
+from allranks.diagnose.repeats import Said
 from allranks.diagnose.stretches import Frames
 
 _TRACEBACK, _IGNORED, CHAINED, A_FRAME, _SHOWN = "traceback", "ignored", "chained", "frame", "shown"
@@ -150,8 +151,8 @@ class Seen:
 
     __slots__ = (
         "announced", "bare", "chained", "code", "complaints", "cut", "ends", "frames", "headed", "ignored",
-        "last_plain", "lines", "node", "own", "quoted", "raised", "source", "stated", "steps", "task", "traceback",
-        "uncaught",
+        "last_plain", "lines", "node", "own", "quoted", "raised", "repeats", "source", "stated", "steps", "task",
+        "traceback", "uncaught",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -184,6 +185,7 @@ class Seen:
         """The last exceptions outside a traceback, with the number of their line in this stream."""
         self.stated: List[Quoted] = []
         """The first and the last lines that say in words that something failed."""
+        self.repeats: Said = {}
         self.complaints: List[Any] = []
         """The last lines that complain of something (`complaints.Heard`)."""
 
@@ -204,8 +206,8 @@ class Source:
     last line in which a rank reports that the training ended: the line's number over all sources, and the rank."""
 
     __slots__ = (
-        "_of", "closing", "end", "end_rank", "last", "logged", "sample", "samples", "steps", "stopping", "time",
-        "told",
+        "_of", "closing", "end", "end_rank", "last", "logged", "sample", "samples", "served", "steps", "stopping",
+        "time", "told",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -222,6 +224,8 @@ class Source:
         """Whether a logger printed that line and named a success: a shell goes on after its program fails, too."""
         self.stopping = 0
         """The line in which a server began to shut down as it was told to."""
+        self.served = 0
+        """The last line in which a server logs that it answered a request well."""
         self.told = 0
         """The last line in which a program says that a signal told it to end."""
         self.end = 0

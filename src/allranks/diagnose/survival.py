@@ -8,6 +8,7 @@ from typing import List, Optional, Sequence, Tuple, Union
 
 from allranks.diagnose.catalogue import cause
 from allranks.diagnose.complaints import Heard
+from allranks.diagnose.repeats import are_of_items
 from allranks.diagnose.store import Exit, Store
 from allranks.diagnose.streams import EXCEPTION, RUNS_APART, Raised
 from allranks.diagnose.symptom import Hit, is_warning
@@ -55,8 +56,11 @@ _REFUSES = re.compile(
 )
 """argparse (`ArgumentParser.error`) or Python ends a program with such a line."""
 
-_OF_SHELL = re.compile(r": line \d{1,6}: [^:]{1,200}: (?:command not found|No such file or directory)$")
-"""bash says so of a command, and goes on with the next one."""
+_OF_SHELL = re.compile(
+    r": line \d{1,6}: [^:]{1,200}: (?:command not found|No such file or directory)$"
+    r"|^CommandNotFoundError: .{0,80}shell has not been properly configured"
+)
+"""bash says so of a command and conda of its own, and the shell goes on with the next one."""
 
 _OF_MACHINE = re.compile(r"(?:^|/)(?:messages|syslog|dmesg|kern(?:el)?)[\w.-]{0,80}$")
 """The names of a machine's own logs."""
@@ -90,6 +94,8 @@ class Survival(Store):
         if self.later_steps(hit) >= LATER_STEPS or self.sources[hit.line.source].quotes(hit.order):
             return True
         if self.at_shutdown(hit) or self._was_reported(hit) or self._was_told_to_end(hit):
+            return True
+        if self._serves_on(hit):
             return True
         if isinstance(hit, Raised) and (self._is_handled(hit) or self._goes_on_alone(hit)):
             return True
@@ -130,6 +136,11 @@ class Survival(Store):
             return False
         raised = [one.order for _, one in self.raised()]
         return source.told - max([hit.order, *raised]) >= WARNED_ON
+
+    def _serves_on(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether a server answered requests well many lines after this: one request failed, or an earlier
+        start."""
+        return self.sources[hit.line.source].served - hit.order >= APART and self._is_alone(hit)
 
     def _gave_way(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a single program, which ends only once, worked on after this exception and ended with another one."""
@@ -296,10 +307,17 @@ class Survival(Store):
         """Whether a single program's log goes on for many lines after these, and nothing there says that it failed."""
         if self.failed or not hits or not all(map(self._is_alone, hits)):
             return False
-        if any(self._lines_after(hit) < WENT_ON for hit in hits):
+        if any(self._lines_after(hit) < self._far(hit) for hit in hits):
             return False
         streams = (*self.ranks.values(), *self.streams.values())
         return all(self.survived(one) for _, one in self.raised()) and not any(one.is_cut for one in streams)
+
+    def _far(self, hit: Hit) -> int:
+        """The number of lines after this one from which on it did not end a single program."""
+        if _OF_SHELL.search(hit.line.text) is not None:
+            return WARNED_ON
+        seen = self.seen_of(hit.line)
+        return 0 if are_of_items(seen.repeats, hit.line.text, seen.lines) else WENT_ON
 
     def goes_on_after(self, hits: Sequence[Hit]) -> bool:
         """Whether the training, or at least the log, goes on after these lines, and no process and no traceback says
