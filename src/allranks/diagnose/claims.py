@@ -215,9 +215,14 @@ def message_of(text: str) -> str:
     return _COMMAND.sub("", _WRAPPED.sub("", text[:_LONGEST], count=1), count=1)
 
 
+_UNDEFINED = re.compile(r"\bname '\w{1,80}' is not defined")
+"""A program's mistake, whatever the name says."""
+
+
 def readable(text: str) -> str:
-    """The text without the addresses of pages that explain something, and with its Chinese words of errors in
-    English."""
+    """The text without the addresses of pages that explain something and without names that a program did not define,
+    and with its Chinese words of errors in English."""
+    text = _UNDEFINED.sub("a name is not defined", text) if "' is not defined" in text else text
     return in_english(_LINK.sub("", text) if "://" in text else text)
 
 

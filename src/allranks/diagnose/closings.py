@@ -15,7 +15,7 @@ _ALONE = (
 )
 _OF_JOB = (
     r"(?i)(?:^|[^\w])(?:train(?:ing)?|fine-?tun(?:e|ing)|eval(?:uation)?|test(?:s|ing)?|inference|prediction|generation"
-    r"|benchmark|experiments?|script|job|run|pipeline|[\w-]{1,80}\.(?:sh|py)(?![:\])]))\b"
+    r"|benchmark|experiments?|script|job|run|pipeline|(?:pre-?)?processing|tokeni[sz]ation|extraction|conversion|[\w-]{1,80}\.(?:sh|py)(?![:\])]))\b"
     r"(?!.{0,60}\b(?:not|soon|will|un|epochs?|steps?|iter\w{0,7}|stages?|phase|batch\w{0,2}|fold)\b)"
     r".{0,60}\b(?:completed?|finished|succeeded|ended (?:normally|successfully))\b"
 )
@@ -53,11 +53,15 @@ _LOGGED = re.compile(r"\bINFO\b(?!:  ).{0,400}\b(?i:success(?:fully)?|succeeded)
 """A logger's level and a success. uvicorn, which a failed server shuts down too, puts spaces behind its own level."""
 
 
+_SUCCESS = re.compile(r"(?i)\bsucce(?:ss(?:ful(?:ly)?)?|eded)\b")
+
+
 def _closes(seen: Store, line: Line, match: Any) -> None:
     if is_set_aside(line.text):
         return  # such as a debug line, which a program also prints if it failed
     source = seen.sources[line.source]
     source.closing, source.logged = seen.count, _LOGGED.search(line.text) is not None
+    source.succeeded = _SUCCESS.search(line.text) is not None
 
 
 class InChinese:
@@ -91,6 +95,7 @@ _ANSWERED = (
     r"\"[A-Z]{3,7} /(?!(?:health|healthz|metrics|ping|live|livez|ready|readyz|favicon\.ico)\b)\S{0,2000}"
     r" HTTP/[\d.]{1,3}\" [23]\d\d\b"
 )
+_OF_TORNADO = r"\] [23]\d\d (?:GET|POST|PUT|PATCH|HEAD) /\S{0,2000} \("
 """A line of an access log. A server that cannot work may answer the other paths, too."""
 
 
@@ -104,6 +109,8 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = tuple(
         (Pattern("Application startup complete"), _opens),
         (Pattern("Waiting for application shutdown"), _stops),
         (Pattern("HTTP", _ANSWERED), _answers),
+        (Pattern("GET", _OF_TORNADO), _answers),
+        (Pattern("POST", _OF_TORNADO), _answers),
     ]
     + [(Pattern(signal, told_to_end(signal)), _is_told) for signal in ("SIGINT", "SIGTERM")]
 )

@@ -155,12 +155,14 @@ NEAR_THE_END = 40
 class Complaint(NamedTuple):
     """`subject` is searched in a line that complains. `general`: a complaint on a special subject wins. `hints`: more
     subjects, which are general even if `subject` is not. `settles`: words that say what happened, which win over all
-    subjects that only say of what."""
+    subjects that only say of what. `needs`: if an exception only comes near to the cause, one of these must be in its
+    text or in its frames."""
 
     subject: str
     general: bool = False
     hints: str = ""
     settles: str = ""
+    needs: str = ""
 
 
 class Heard(NamedTuple):
@@ -251,6 +253,12 @@ def of_exception(subjects: Dict[str, Complaint], kind: str, text: str) -> Iterat
     if kind not in OF_CODE and (kind or _SAYS.search(text) is not None):
         lost = _LOST.search(f"{kind} {text}") is not None
         yield from (name for general, _, name in complainants(subjects, text) if lost or not general)
+
+
+def has_needs(subjects: Dict[str, Complaint], name: str, texts: Iterable[str]) -> bool:
+    """Whether these texts hold one of the words that the cause needs."""
+    needs = subjects[name].needs if name in subjects else ""
+    return not needs or any(compiled(needs).search(text) is not None for text in texts)
 
 
 def first_known(subjects: Dict[str, Complaint], heard: Iterable[Heard]) -> Optional[Tuple[bool, str, Heard]]:

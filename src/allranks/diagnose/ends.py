@@ -108,6 +108,10 @@ def _launch_exit(seen: Store, line: Line, match: Any) -> None:
     _exit(seen, line, int(match.group("code")), line.rank, local, None)
 
 
+def _task_exit(seen: Store, line: Line, match: Any) -> None:
+    _exit(seen, line, int(match.group(1)), None, None, None)
+
+
 def _srun_exit(seen: Store, line: Line, match: Any) -> None:
     code, crash = match.group("code"), match.group("crash")
     value = int(code) if code else {"Aborted": -6, "Segmentation fault": -11}.get(crash, -9)
@@ -228,6 +232,10 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
         ),
         _mpi_exit,
     ),
+    (
+        Pattern("error exit status", r"terminated with an error exit status \((\d{1,3})\)"),
+        _task_exit,
+    ),  # Nextflow
     (Pattern("Terminating StepId", r"srun: "), _step_ended),
     (Pattern("CANCELLED", r"\*\*\* STEP \S{1,40} ON \S{1,80} CANCELLED AT"), _step_ended),
 )

@@ -98,7 +98,7 @@ _model, _zero3 = _noted("moe"), _noted("zero3")
 
 
 def _mark(seen: Store, line: Line, match: Any) -> None:
-    seen.marks += 1
+    seen.marks, seen.marked = seen.marks + 1, seen.count
 
 
 def _awaited(seen: Store, line: Line, match: Any) -> None:

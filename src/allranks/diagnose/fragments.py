@@ -29,7 +29,8 @@ ALONE, MESSAGE_WORDS = 3, 3
 OF_TITLED = 3
 """A text with a title may have so many times the marks that make it a document: people mark what they quote."""
 
-_OF_RUNTIMES = re.compile(r"Error|(?i:\b(?:cuda|nccl|hip|xla|errno|driver|signal|socket|connect\w{0,4})\b)")
+_RUNTIMES = re.compile(r"(?i)\b(?:cuda|nccl|hip|xla|errno|driver|signal|socket|connect\w{0,4})\b")
+_OF_RUNTIMES = re.compile(r"Error|" + f"(?i:{_RUNTIMES.pattern[4:]})")
 """Named in other programs' messages."""
 
 _OF_CODE = re.compile(
@@ -122,6 +123,11 @@ def _is_message(seen: Evidence, text: str) -> bool:
     if seen.count > ALONE or seen.exits or _OF_RUNTIMES.search(text) or _OF_DAEMONS.match(text):
         return False
     return len(text.split()) >= MESSAGE_WORDS
+
+
+def of_others(text: str) -> bool:
+    """Whether a message may be another program's than the trainer's: a runtime's or a scheduler's."""
+    return _RUNTIMES.search(text) is not None or _OF_DAEMONS.match(text) is not None
 
 
 def announces(text: str) -> bool:

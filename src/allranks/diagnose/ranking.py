@@ -18,6 +18,7 @@ from allranks.diagnose.complaints import SAID, Heard, complainants, first_known,
 from allranks.diagnose.culprits import hit_ranks, where_ended, where_of
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import announces, cut_off, in_words, quoted
+from allranks.diagnose.last_words import last_words
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.set_aside import warns
 from allranks.diagnose.signals import Signal, Texts, order, ranked
@@ -50,6 +51,8 @@ def conclude(seen: Evidence) -> Diagnosis:
     case = _reworded(case)
     if case is None and found.diagnosis.cause == UNPROVEN:
         case = by_words(seen, RANK_CRASHED_FIRST.id)
+    if case is None and (found.diagnosis.cause == UNPROVEN or cause(found.diagnosis.cause).healthy):
+        case = last_words(seen, RANK_CRASHED_FIRST.id)
     if case is None:
         return found.diagnosis
     return _left_behind(seen, case) if seen.left_behind(case.hits) else _diagnosis(seen, case, False)

@@ -8,6 +8,7 @@ from typing import Dict, Tuple
 TIMES = 3
 """How often a statement is made, with other lines in between, if it is about single items."""
 
+MANY_TIMES = 50
 LEAST = 5
 """Lines after the last one that show at least that the program went on."""
 
@@ -15,12 +16,14 @@ FORMS_KEPT = 64
 WORDS_ALIKE = 4
 """So many first words are equal in two statements of one form. The words after them name the item."""
 
-_WORD = re.compile(r"[^\W\d_]{1,200}")
+_WORD = re.compile(r"(?<!\S)\W{0,8}([^\W\d_]{2,40})\W{0,8}(?!\S)")
+"""A word of letters alone: paths, numbers and most names of items are none."""
+
 _LOOKED_AT = 200
 
 
 def form_of(text: str) -> Tuple[str, ...]:
-    """The first words of a line."""
+    """The first words of a line that are letters alone."""
     return tuple(_WORD.findall(text[:_LOOKED_AT])[:WORDS_ALIKE])
 
 
@@ -39,8 +42,9 @@ def note(said: Said, text: str, number: int) -> None:
         said[form] = (times + 1, number, min(fewest or number - last, number - last) if times else 0)
 
 
-def are_of_items(said: Said, text: str, lines: int) -> bool:
+def are_of_items(said: Said, text: str, lines: int, closed: bool) -> bool:
     """Whether a stream of so many lines makes this statement about single items: after the last one it went on for
-    longer than it did at least once between two of them."""
+    longer than it did at least once between two of them, or it closed. A program that made it so often did not end
+    with it."""
     times, last, fewest = said.get(form_of(text), (0, 0, 0))
-    return times >= TIMES and lines - last >= max(LEAST, fewest)
+    return times >= MANY_TIMES or (times >= TIMES and (closed or lines - last >= max(LEAST, fewest)))

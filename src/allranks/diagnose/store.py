@@ -110,7 +110,7 @@ class Store:
         self.finished = False
         self.first_moment: Optional[float] = None
         self.tasks_are_nodes = False
-        self.marks = 0
+        self.marks = self.marked = 0
         """Lines as documents and programs have them."""
         self.figures: Dict[str, float] = {}
         self.locals: Dict[Tuple[Optional[str], str, int], int] = {}
@@ -225,6 +225,8 @@ class Store:
         """Whether this is a text about logs: it has the marks of a document or of a program, and no sign of a log."""
         if self.marks < MARKS or self.count < DOCUMENT_LINES or self.marks * SHARE < self.count:
             return False
+        if self.marked * 2 < self.count:  # a log that begins with its settings
+            return False
         seen = (*self.ranks.values(), *self.streams.values())
         times = any(source.time for source in self.sources.values())
         ends = any(one.pid is not None for one in self.exits)
@@ -233,8 +235,13 @@ class Store:
             return False
         dense = self.marks >= MANY_MARKS and self.marks * DENSE >= self.count >= MANY_LINES
         if dense and not self.exits:
-            return is_guide or all(one.order <= self.count - LAST for _, one in self.raised())
+            return is_guide or not self._fails_at_the_end()
         return not (times or any(one.headed for one in seen))
+
+    def _fails_at_the_end(self) -> bool:
+        """Whether the last lines are of an exception, or name a cause and have a time."""
+        timed = (hit for hits in self.hits.values() for hit in hits if hit.line.time is not None)
+        return any(one.order > self.count - LAST for one in (*(one for _, one in self.raised()), *timed))
 
     @property
     def explains(self) -> bool:

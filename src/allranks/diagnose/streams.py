@@ -19,6 +19,7 @@ HEADINGS = (
     ("--- Logging error ---", _IGNORED),  # of `logging`, which goes on
     ("Error in callback <", _IGNORED),  # of IPython, which goes on
     ("Examining the path of ", _IGNORED),  # of Streamlit's watcher, which goes on
+    ("Ignoring exception in ", _IGNORED),  # of discord.py, which goes on
     ("During handling of the above exception", CHAINED),
     ("The above exception was the direct cause", CHAINED),
 )
@@ -207,7 +208,7 @@ class Source:
 
     __slots__ = (
         "_of", "closing", "end", "end_rank", "last", "logged", "sample", "samples", "served", "steps", "stopping",
-        "time", "told",
+        "succeeded", "time", "told",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -220,6 +221,8 @@ class Source:
         self.last = 0
         self.closing = 0
         """The last line that says that something is done: the job, if hardly a line follows."""
+        self.succeeded = False
+        """Whether that line names a success."""
         self.logged = False
         """Whether a logger printed that line and named a success: a shell goes on after its program fails, too."""
         self.stopping = 0

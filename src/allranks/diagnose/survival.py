@@ -28,6 +28,9 @@ WORKED_ON = 40
 WENT_ON = 100
 """Lines of the same log after a warning, from which on it is not the reason for an end that nothing else shows."""
 
+SERVED_ON = 10
+"""Lines after an error, up to an answer of the server, from which on it did not end the server."""
+
 LAST_LINES = 3
 """Lines at the end of a log in which a program says why it ends."""
 
@@ -61,6 +64,11 @@ _OF_SHELL = re.compile(
     r"|^CommandNotFoundError: .{0,80}shell has not been properly configured"
 )
 """bash says so of a command and conda of its own, and the shell goes on with the next one."""
+
+_FAILED = re.compile(r"\bfailed\b(?::|$)|\bFAILED\b|(?i:\berror occurred\b)")
+_NONE_FAILED = re.compile(
+    r"(?i)\b(?:0|no|none|without) (?:\w{1,20} )?(?:failed|failures?|errors?)\b|\b(?:failed|failures?|errors?)\W{1,4}0\b"
+)
 
 _OF_MACHINE = re.compile(r"(?:^|/)(?:messages|syslog|dmesg|kern(?:el)?)[\w.-]{0,80}$")
 """The names of a machine's own logs."""
@@ -140,7 +148,7 @@ class Survival(Store):
     def _serves_on(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a server answered requests well many lines after this: one request failed, or an earlier
         start."""
-        return self.sources[hit.line.source].served - hit.order >= APART and self._is_alone(hit)
+        return self.sources[hit.line.source].served - hit.order >= SERVED_ON and self._is_alone(hit)
 
     def _gave_way(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a single program, which ends only once, worked on after this exception and ended with another one."""
@@ -317,7 +325,9 @@ class Survival(Store):
         if _OF_SHELL.search(hit.line.text) is not None:
             return WARNED_ON
         seen = self.seen_of(hit.line)
-        return 0 if are_of_items(seen.repeats, hit.line.text, seen.lines) else WENT_ON
+        source = self.sources[hit.line.source]
+        closed = source.closes and source.closing > hit.order
+        return 0 if are_of_items(seen.repeats, hit.line.text, seen.lines, closed) else WENT_ON
 
     def goes_on_after(self, hits: Sequence[Hit]) -> bool:
         """Whether the training, or at least the log, goes on after these lines, and no process and no traceback says
@@ -335,9 +345,24 @@ class Survival(Store):
             ending = (r for _, r in self.raised() if self._ends(r))
             failed = self.failed or not all(self._logs_its_end(r) or self.at_shutdown(r) for r in ending)
             cut = (s for s in (*self.ranks.values(), *self.streams.values()) if s.is_cut)
-            failed = failed or any(s.is_cut_after(self.sources[s.source].end) for s in cut)
+            failed = (
+                failed or any(s.is_cut_after(self.sources[s.source].end) for s in cut) or self._says_failed()
+            )
             self._ended = (self.count, self.is_finished and not failed)
         return self._ended[1]
+
+    def _says_failed(self) -> bool:
+        """Whether the lines right before one that says that something is done say that it failed."""
+        streams = (*self.ranks.values(), *self.streams.values())
+        told = ((self.sources[one.raised.line.source], one) for seen in streams for one in seen.stated)
+        return any(
+            source.closes
+            and not source.succeeded
+            and 0 < source.closing - one.raised.order <= LAST_LINES
+            and (one.sure or _FAILED.search(one.raised.line.text) is not None)
+            and _NONE_FAILED.search(one.raised.line.text) is None
+            for source, one in told
+        )
 
     @property
     def is_finished(self) -> bool:

@@ -17,7 +17,15 @@ from allranks.diagnose.claims import (
     readable,
     tells_a_name,
 )
-from allranks.diagnose.complaints import OF_CODE, is_excused, is_warning, near_the_end, of_exception, told_in
+from allranks.diagnose.complaints import (
+    OF_CODE,
+    has_needs,
+    is_excused,
+    is_warning,
+    near_the_end,
+    of_exception,
+    told_in,
+)
 from allranks.diagnose.digits import ALIKE_TEXT
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import ALONE, MESSAGE_WORDS, SHORT, cut_off, of_assertion, of_title, quoted
@@ -86,8 +94,11 @@ def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
         of_runtimes[0] = reworded(of_runtimes[0], f"{message_of(told)} {raised.context}", crashed)
     of_web = any(map(_OF_WEB.search, frames))
     of_runtimes = [name for name in of_runtimes if not (of_web and cause(name).is_blame)]
-    yield from (name for name in of_runtimes if name not in (UNPROVEN, crashed))
-    yield from _likeliest(raised, crashed)
+    texts = (told, raised.context, raised.code, *frames)
+    near = [name for name in of_runtimes if name not in (UNPROVEN, crashed)] + list(
+        _likeliest(raised, crashed)
+    )
+    yield from (name for name in near if has_needs(complaints(), name, texts))
 
 
 def _likeliest(raised: Raised, crashed: str) -> Iterator[str]:
@@ -123,7 +134,7 @@ def _is_settled(symptom: str, text: str) -> bool:
     return any(one and one.settles and compiled(one.settles).search(told) for one in subjects)
 
 
-PROGRAMS_MISTAKES = ("UnboundLocalError", "IndentationError", "TabError")
+PROGRAMS_MISTAKES = ("UnboundLocalError", "IndentationError", "TabError", "FileExistsError")
 """Exceptions that say nothing but that a program is wrong, whatever it was about."""
 
 ABSENT_PLUGIN = "libnccl-net.so"

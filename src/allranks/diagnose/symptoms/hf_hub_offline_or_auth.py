@@ -56,6 +56,10 @@ COMPLAINT = Complaint(
         r"(?i)hugging ?face|hf-mirror|hf\.co|\bhf_(?:hub|transfer|xet)|\bxet\b|\bmodelscope"
         r"|\b(?:4(?:0[1349]|29)) client error|\bthe hub\b"
     ),
+    needs=(
+        r"(?i)hugging|(?<![a-z])hub\b|\bhf\b|\bhf[._-]|modelscope|/(?:transformers|datasets|timm)/|gated|download"
+        r"|offline|from_pretrained|repo(?:sitory)?[_ ]?id|\b(?:40[13]|429)\b"
+    ),
 )
 PATTERNS = (
     Pattern("connect to", r"couldn't connect to '?https://(?:huggingface\.co|hf-mirror|www\.modelscope)"),

@@ -45,7 +45,7 @@ CLAIM = Claim(
 )
 COMPLAINT = Complaint(
     subject=(
-        r"(?i)\b(?:v?llm|sglang|lmdeploy|tgi|tensorrt[-_ ]?llm|trt-?llm|text[-_]generation\w{0,12}"
+        r"(?i)\b(?:vllm|sglang|lmdeploy|tgi|tensorrt[-_ ]?llm|trt-?llm|text[-_]generation\w{0,12}"
         r"|triton (?:inference )?server|inference (?:server|engine)|api[-_ ]server|engine ?core"
         r"|llm ?engine|rollout (?:server|worker|engine)|vllm_\w{2,20}|model server|uvicorn|ollama)\b"
     ),

@@ -42,6 +42,10 @@ COMPLAINT = Complaint(
         r"|peer (?:closed|exited|died|lost|gone)|broken pipe|connection lost|eof from|gloo)\b"
     ),
     general=True,
+    needs=(
+        r"(?i)[nrh]ccl|gloo|\bmpi|peer|rank|worker|tcpstore|c10d|rendezvous|\bray\b|deepspeed|horovod|distributed"
+        r"|remote|broken pipe|\beof\b|multiprocess|socket"
+    ),
 )
 PATTERNS = (
     Pattern("ncclRemoteError", weight=ECHO),
