@@ -43,7 +43,7 @@ CLOSING = (
 """(text, expression) pairs."""
 
 IN_CHINESE = re.compile(
-    "(?:训练|评估|测试|推理|验证|预测|微调|全部|所有|任务|运行|脚本)\\S{0,6}(?:完成|结束|完毕)\\W{0,8}$"
+    "(?:训练|评估|测试|推理|验证|预测|微调|全部|所有|任务|运行|脚本)\\S{0,6}(?:完成|结束|完毕)\\W{0,8}(?:$|[|｜])"
 )
 _LONGEST = 80
 """Characters of such a line in Chinese."""
@@ -93,10 +93,10 @@ def _is_told(seen: Store, line: Line, match: Any) -> None:
 
 _ANSWERED = (
     r"\"[A-Z]{3,7} /(?!(?:health|healthz|metrics|ping|live|livez|ready|readyz|favicon\.ico)\b)\S{0,2000}"
-    r" HTTP/[\d.]{1,3}\" [23]\d\d\b"
+    r" HTTP/[\d.]{1,3}\" [234]\d\d\b"
 )
-_OF_TORNADO = r"\] [23]\d\d (?:GET|POST|PUT|PATCH|HEAD) /\S{0,2000} \("
-"""A line of an access log. A server that cannot work may answer the other paths, too."""
+_OF_TORNADO = r"\] [234]\d\d (?:GET|POST|PUT|PATCH|HEAD) /\S{0,2000} \("
+"""A line of an access log; 4xx is the client's fault. A server that cannot work may answer the other paths, too."""
 
 
 def _answers(seen: Store, line: Line, match: Any) -> None:

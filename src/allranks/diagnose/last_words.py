@@ -16,7 +16,7 @@ from allranks.diagnose.symptom import WORDS, Case, Hit
 NOTE = "the program ends with these words and shows no traceback"
 
 _FAILS = re.compile(
-    r"(?i)\b(?:failed|fails|failure|fatal|crash(?:ed|es)?|panic(?:ked)?|went wrong|severe|non-zero)\b"
+    r"(?i)\b(?:failed|fails|failure|fatal|crash(?:ed|es)|panic(?:ked)?|went wrong|severe|non-zero)\b"
     r"|(?<![-_/.])\b(?:error|exception)\b(?![-_/.\w])"
 )
 _MEASURED = re.compile(

@@ -11,6 +11,7 @@ _GOES_ON = re.compile(
     r"|^Failed to load generation config for "  # SGLang, which then takes its own
     r"|\bconsider installing\b.{0,80}\b(?:for (?:better|faster|improved)|if you want)\b"
     r"|^\[nltk_data\] "  # NLTK, which returns False
+    r"|\bredzone_allocator\.cc\b.{0,40}\bptxas exited with "  # TensorFlow, which then asks the driver
     r"|^Using the latest cached version of the dataset since "
     r"|\b(?:[Dd]isabling (?:its|their) usage|will be (?:ignored|skipped|disabled)|(?:is|are) ignored)\b"
 )
@@ -54,9 +55,21 @@ DATA_LENGTH = 1000
 """Characters from which on an object in JSON is taken for data, not for the record of a log's line."""
 
 
+_PROSE = re.compile(r"[a-z'’,.;?\t -]{180}", re.IGNORECASE)
+PROSE_WORDS = 30
+"""Words in a row of letters and commas alone: a text that a program read or wrote."""
+
+
+def _is_prose(text: str) -> bool:
+    found = _PROSE.match(text)
+    return found is not None and len(found.group().split()) >= PROSE_WORDS
+
+
 def is_set_aside(text: str) -> bool:
     """Whether nothing in this line can be why a job failed. No digit's value matters."""
     if PLACE_OF_VALUE in text or (len(text) >= DATA_LENGTH and _DATA.match(text) is not None):
+        return True
+    if len(text) > 200 and _is_prose(text):
         return True
     if "rompt" in text and _PROMPT.match(text) is not None:
         return True
@@ -68,7 +81,7 @@ def is_set_aside(text: str) -> bool:
 
 
 _WARNS = re.compile(
-    r"(?:\(\w{0,40}\s?pid=\d{0,9}\)\s?)?\[?W\d{4}[ ]\d\d:\d\d"  # glog
+    r"(?:\(\w{0,40}\s?pid=\d{0,9}\)\s?)?\[?W\d{4}[ ]\d\d:\d\d|W (?:tensorflow|external|xla)/"  # glog
     r"|\S{1,300}\.py:\d{1,7}: \w{0,40}Warning: |(?:[A-Za-z_]\w{0,60}\.){0,8}\w{0,40}Warning: "
     r"|(?:\(\w{0,40}\s?pid=\d{0,9}\)\s?)?WARNING:? (?:\d\d-\d\d \d\d:|\[)|WARNING:[\w.]{1,80}:|wandb: WARNING "
     r"|(?:\[[\w.:/ ,-]{1,80}\][ ]?){0,3}\[WARN(?:ING)?\b"  # loggers that put the level into brackets

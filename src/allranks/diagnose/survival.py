@@ -11,7 +11,7 @@ from allranks.diagnose.complaints import Heard
 from allranks.diagnose.repeats import are_of_items
 from allranks.diagnose.store import Exit, Store
 from allranks.diagnose.streams import EXCEPTION, RUNS_APART, Raised
-from allranks.diagnose.symptom import Hit, is_warning
+from allranks.diagnose.symptom import ECHO, Hit, is_warning
 
 LATER_STEPS = 10
 """Step lines after which an error is taken to be survived."""
@@ -119,6 +119,9 @@ class Survival(Store):
             return True
         if not isinstance(hit, Hit):
             return False
+        source = self.sources[hit.line.source]
+        if hit.weight <= ECHO and source.closes and source.closing > hit.order:
+            return True
         may_be_of_others = is_warning(hit.weight) or self._is_beside(hit)
         return may_be_of_others and not cause(hit.symptom).holds_after_the_end
 
@@ -146,9 +149,11 @@ class Survival(Store):
         return source.told - max([hit.order, *raised]) >= WARNED_ON
 
     def _serves_on(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether a server answered requests well many lines after this: one request failed, or an earlier
-        start."""
-        return self.sources[hit.line.source].served - hit.order >= SERVED_ON and self._is_alone(hit)
+        """Whether a server answered requests many lines after this, or before it shut down as it was told to: one
+        request failed, or an earlier start."""
+        source = self.sources[hit.line.source]
+        served_on = source.served - hit.order >= SERVED_ON or source.stopping > source.served > hit.order
+        return served_on and self._is_alone(hit)
 
     def _gave_way(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a single program, which ends only once, worked on after this exception and ended with another one."""

@@ -42,6 +42,7 @@ PATTERNS = (
     Pattern("cusolver error", weight=88),
     Pattern("cublas runtime error", weight=86),  # torch before 1.8
     Pattern("unable to find an engine", weight=86),
+    Pattern("valid cuDNN algorithm", weight=86),
     Pattern("CUSOLVER_STATUS", weight=88),
     Pattern("cuDNN version incompatibility", weight=92),
     Pattern("library needs to have matching major version", r"(?i)cudnn library needs", weight=88),

@@ -61,7 +61,7 @@ CLAIM = Claim(
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\bninja\b|\bnvcc\b|\bjit\b.{0,40}(?:build|compil|load)|\bgcc\b|\bg\+\+|\bcc1plus|\bcmake\b"
-        r"|\bop[- ]builder|\bcpp_extension|\bcuda_home\b|\bcompil(?:e|ing|ation)"
+        r"|\bop[- ]builder|\bcpp_extension|\bcuda_home\b|(?<!sql )\bcompil(?:e|ing|ation)"
     ),
     general=True,
 )
