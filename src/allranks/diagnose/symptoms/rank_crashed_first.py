@@ -1,18 +1,18 @@
-"""One rank crashed; the others lost their peer.
+"""The program crashed with an exception of its own.
 
 ## How it is found
-One rank ends with a traceback that is not a communication error (or by SIGSEGV or SIGABRT), the others with
-`Connection closed by peer`, `ncclRemoteError` or SIGTERM.
+The program, or one of its ranks, ends with a traceback that is not a communication error, by SIGSEGV or SIGABRT, or
+with its own words that it failed. Other ranks lose their peer: `Connection closed by peer`, `ncclRemoteError`, SIGTERM.
 
 Easily confused with rank-sigkilled and rank-exited-early, which print no traceback.
 
 ## Why it matters
-The first exception that is not about communication is the cause; everything after it is an echo. torchrun's
-"root cause" is only the first exit that its own agent polled.
+The first exception that is not about communication is the cause. In a job of several ranks all that follows is an echo:
+torchrun's "root cause" is only the first exit that its own agent polled.
 
 ## What to do
-Read that rank's traceback. If only one rank or node crashed, look at its data, files, hardware and environment. If all
-ranks crashed at the same place, look at the configuration.
+Read the traceback. If only one of several ranks or nodes crashed, look at its data, files, hardware and environment. If
+all crashed at the same place, look at the program and its configuration.
 
 ## Source
 `Segmentation fault` is glibc's text for SIGSEGV, `sysdeps/generic/siglist.h`. `Fatal Python error` is
