@@ -41,6 +41,13 @@ def _where_of(seen: Evidence, case: Case) -> Tuple[Where, int]:
         if node is None and case.rank in seen.ranks:
             node = seen.ranks[case.rank].node
         return Where(node=node, rank=case.rank, file=place.file, line=place.line), 0
+    awaited = set(seen.awaited) - seen.blamers()
+    if (
+        len(awaited) == 1
+        and cause(case.symptom).hearsay
+        and set(hit_ranks(seen, case)) <= {*seen.awaited.values()}
+    ):
+        return _place_of(seen, place, awaited.pop()), 0
     named = {int(h.group("rank") or 0) for h in case.hits if h.group("rank")}
     if len(named) == 1:
         return _place_of(seen, place, named.pop()), 0

@@ -74,6 +74,13 @@ def _process_exit(seen: Store, line: Line, match: Any) -> None:
         _exit(seen, line, int(match.group(1)), process, None, None)
 
 
+def _process_killed(seen: Store, line: Line, match: Any) -> None:
+    """The process that failed, as Intel MPI names it."""
+    process = seen.row(line).pop("process", None)
+    if process is not None:
+        _exit(seen, line, -int(match.group(1)), process, None, None)
+
+
 def _missing_listed(seen: Store, line: Line, match: Any) -> None:
     seen.row(line)["listed"] = seen.count
 
@@ -109,7 +116,8 @@ def _launch_exit(seen: Store, line: Line, match: Any) -> None:
 
 
 def _task_exit(seen: Store, line: Line, match: Any) -> None:
-    _exit(seen, line, int(match.group(1)), None, None, None)
+    """The end of a task of Nextflow, or of a rank of Lightning, which is named before it."""
+    _exit(seen, line, int(match.group(1)), line.rank, None, None)
 
 
 def _srun_exit(seen: Store, line: Line, match: Any) -> None:
@@ -185,6 +193,19 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
         )
     ),
     (Pattern("Process name: ", r"Process name: \[\[\d{1,9},\d{1,6}\],(\d{1,6})\]"), _named_process),
+    (Pattern("RUNNING AT ", r"^=\s{1,9}RANK (\d{1,7}) PID \d{1,9} RUNNING AT "), _named_process),  # Intel MPI
+    (Pattern("KILLED BY SIGNAL: ", r"^=\s{1,9}KILLED BY SIGNAL: (\d{1,2})\b"), _process_killed),
+    (
+        Pattern(
+            "status failed",
+            r"Container rank (?P<rank>\d{1,7}) status failed .{0,4000}\bcode (?P<code>-?\d{1,3})\b",
+        ),
+        _spawned_exit,
+    ),  # PaddlePaddle
+    (
+        Pattern("Child process with", r"Child process with PID \d{1,9} terminated with code (-?\d{1,3})"),
+        _task_exit,
+    ),
     (Pattern("Exit code: ", r"^\s{0,9}Exit code:\s{1,9}(\d{1,3})\s{0,9}$"), _process_exit),
     (
         Pattern(

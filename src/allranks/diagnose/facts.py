@@ -107,6 +107,13 @@ def _awaited(seen: Store, line: Line, match: Any) -> None:
         seen.awaited.setdefault(int(match.group(2)), int(match.group(1)))
 
 
+def _awaits_first(seen: Store, line: Line, match: Any) -> None:
+    """The rank 0 of all ranks writes NCCL's id of their group (`broadcastUniqueNCCLID`)."""
+    rank = seen.rank_of(line)
+    if len(seen.awaited) < KEPT and rank != 0:
+        seen.awaited.setdefault(0, -1 if rank is None else rank)
+
+
 def _finished(seen: Store, line: Line, match: Any) -> None:
     seen.finished = True
     source = seen.sources[line.source]
@@ -245,6 +252,10 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
             r"\[(\d{1,6})\] is setting up .{0,40}retrieving ncclUniqueId from \[(\d{1,6})\]",
         ),
         _awaited,
+    ),
+    (
+        Pattern("default_pg", r"(?i)wait timeout after .{0,20}keys: /?default_pg/\d{1,4}//cuda//\d"),
+        _awaits_first,
     ),
     (Pattern("missing ranks", r"missing ranks: ?\{?([\d, ]{1,400})[\]}]"), _barrier_missing),
     (

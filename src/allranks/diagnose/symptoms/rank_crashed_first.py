@@ -1,8 +1,8 @@
 """The program crashed with an exception of its own.
 
 ## How it is found
-The program, or one of its ranks, ends with a traceback that is not a communication error, by SIGSEGV or SIGABRT, or
-with its own words that it failed. Other ranks lose their peer: `Connection closed by peer`, `ncclRemoteError`, SIGTERM.
+The program, or one of its ranks, ends with a traceback that is not a communication error, by SIGSEGV or SIGABRT, or it
+says at its end that it failed. Other ranks lose their peer: `Connection closed by peer`, `ncclRemoteError`, SIGTERM.
 
 Easily confused with rank-sigkilled and rank-exited-early, which print no traceback.
 
@@ -172,11 +172,14 @@ def _weight(seen: Evidence, raised: Raised) -> int:
 def _by_signal(seen: Evidence) -> Optional[Case]:
     """SIGABRT is also how NCCL's watchdog ends a rank that only waited: there it proves nothing."""
     blaming = seen.blamers()
+    first_gone = seen.root_cause
     waited = bool(seen.hits.get(COLLECTIVE_TIMEOUT_STRAGGLER.id))
     dead = [
         e
         for e in seen.exits
-        if e.code in SIGNALS and not (e.code == -6 and (waited or e.rank is None or e.rank in blaming))
+        if e.code in SIGNALS
+        and not (e.code == -6 and (waited or e.rank is None or e.rank in blaming))
+        and not (e.code == -6 and first_gone not in (None, e.rank) and _was_killed(seen, first_gone))
     ]
     if not dead:
         return None
@@ -185,6 +188,11 @@ def _by_signal(seen: Evidence) -> Optional[Case]:
     notes = (f"ended by {SIGNALS[first.code]}",)
     rank = first.rank if first.rank is not None else only_rank(seen, first.local)
     return Case("rank-crashed-first", CRASH, (hit,), "likely", rank=rank, node=first.node, notes=notes)
+
+
+def _was_killed(seen: Evidence, rank: Optional[int]) -> bool:
+    """Whether a process of this rank was killed: the abort of another one is its echo."""
+    return any(e.rank == rank and e.code == -9 for e in seen.exits)
 
 
 def _by_exit_code(seen: Evidence) -> Optional[Case]:
