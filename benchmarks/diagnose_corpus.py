@@ -22,7 +22,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -33,30 +33,31 @@ ON_REQUEST = True
 SURE = ("certain", "likely", "unproven")
 FIRST = Path(__file__).resolve().parent / "results" / "diagnose.jsonl"
 POINTERS = Path(__file__).resolve().parent / "corpora" / "diagnose.jsonl"
-HALVES = (
-    "eighteenth",
-    "seventeenth",
-    "sixteenth",
-    "fifteenth",
-    "fourteenth",
-    "thirteenth",
-    "twelfth",
-    "culprits",
-    "eleventh",
-    "tenth",
-    "ranks",
-    "ninth",
-    "eighth",
-    "seventh",
-    "sixth",
-    "fifth",
-    "fourth",
-    "third",
-    "second",
-    "fresh",
-    "apart",
-    "seen",
-)
+HALVES = {
+    "eighteenth": "files as repositories have them",
+    "seventeenth": "files as repositories had them",
+    "sixteenth": "files as repositories have them",
+    "fifteenth": "excerpts",
+    "fourteenth": "whole files",
+    "thirteenth": "whole files",
+    "twelfth": "whole files",
+    "culprits": "excerpts that show a culprit",
+    "eleventh": "excerpts",
+    "tenth": "excerpts",
+    "ranks": "excerpts that show a culprit",
+    "ninth": "excerpts",
+    "eighth": "excerpts",
+    "seventh": "excerpts",
+    "sixth": "excerpts",
+    "fifth": "error lines",
+    "fourth": "error lines",
+    "third": "error lines",
+    "second": "error lines",
+    "fresh": "error lines",
+    "apart": "error lines",
+    "seen": "error lines",
+}
+"""The newest first."""
 
 
 class Said(NamedTuple):
@@ -123,40 +124,40 @@ def record(half: str) -> None:
     FIRST.write_text(known + "".join(f"{row}\n" for row in rows), encoding="utf-8")
 
 
-def summary(told: list[Said]) -> list[str]:
-    rows = []
+HEAD = (
+    "| half | texts | failures right | certain | likely | unproven | healthy: false | others: false | culprit |",
+    "|---|---|---|---|---|---|---|---|---|",
+)
+
+
+def share(told: Iterable[Said]) -> str:
+    """`right/all`; a dash for none."""
+    every = [one.is_right for one in told]
+    return f"{sum(every)}/{len(every)}" if every else "–"
+
+
+def row(half: str, told: list[Said]) -> str:
+    """What was said of a half: right or acceptable of all failures and of each confidence, false causes in logs without
+    a failure, culprits named where the text holds one."""
+    failed = [one for one in told if one.case["kind"] == "failure"]
+    cells = [share(failed), *(share(one for one in failed if one.sure == sure) for sure in SURE)]
     for kind in ("healthy", "no-log"):
         mine = [one for one in told if one.case["kind"] == kind]
-        if mine:
-            false = sum(not one.is_right for one in mine)
-            rows.append(f"- {kind}: a false cause in {false} of {len(mine)}")
-    failed = [one for one in told if one.case["kind"] == "failure"]
-    right, causes = sum(one.is_right for one in failed), len({one.case["label"] for one in failed})
-    share = f"{right / max(1, len(failed)):.0%}"
-    rows.append(f"- failures: right or acceptable in {right} of {len(failed)} ({share}), {causes} causes")
-    counted = Counter((one.sure, one.is_right) for one in failed)
-    rows += [f"- of these {sure}: {counted[sure, True]} right, {counted[sure, False]} wrong" for sure in SURE]
+        cells.append(f"{sum(not one.is_right for one in mine)}/{len(mine)}" if mine else "–")
     named = [one for one in failed if one.case["rank"] is not None]
-    same = sum(one.rank == one.case["rank"] for one in named)
-    return [*rows, f"- culprit named: {same} of {len(named)} in which the text holds it"]
+    cells.append(f"{sum(one.rank == one.case['rank'] for one in named)}/{len(named)}" if named else "–")
+    return f"| `{half}` | {HALVES[half]} | " + " | ".join(cells) + " |"
 
 
 def measure() -> str:
-    parts: list[str] = []
-    first: list[Said] = []
-    for half in HALVES:
-        before, told = at_first(half), now(half)
-        first += before
-        if before:
-            parts += [f"### {half}: the first try", "", *summary(before), ""]
-        if told:
-            parts += [f"### {half}: now, after these cases were looked at", "", *summary(told), ""]
-    parts += [
-        "### The first tries by cause",
-        "",
-        *table([one for one in first if one.case["kind"] == "failure"]),
-    ]
-    return "\n".join(parts)
+    first = {half: told for half in HALVES if (told := at_first(half))}
+    again = {half: told for half in HALVES if (told := now(half))}
+    parts = ["### The first tries", "", *HEAD, *(row(half, told) for half, told in first.items()), ""]
+    if again:
+        parts += ["### Now, after these cases were looked at", "", *HEAD]
+        parts += [*(row(half, told) for half, told in again.items()), ""]
+    failed = [one for told in first.values() for one in told if one.case["kind"] == "failure"]
+    return "\n".join([*parts, "### The first tries by cause", "", *table(failed)])
 
 
 def table(failed: list[Said]) -> list[str]:
