@@ -51,6 +51,9 @@ PADDLE = "Container rank 1 status failed cmd ['/usr/bin/python', 'train.py'] cod
             id="of another group nobody knows who writes it",
         ),
         pytest.param(PADDLE, None, 1, id="PaddlePaddle"),
+        pytest.param(
+            AWAITED.replace("retrie", "retrei"), "rendezvous-timeout", 0, id="as older versions spell it"
+        ),
         pytest.param(INTEL, "rank-sigkilled", 2, id="Intel MPI"),
     ],
 )

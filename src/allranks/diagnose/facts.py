@@ -248,8 +248,8 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
     ),
     (
         Pattern(
-            "retrieving ncclUniqueId",
-            r"\[(\d{1,6})\] is setting up .{0,40}retrieving ncclUniqueId from \[(\d{1,6})\]",
+            "ncclUniqueId from",
+            r"\[(\d{1,6})\] is setting up .{0,40}retr(?:ie|ei)ving ncclUniqueId from \[(\d{1,6})\]",
         ),
         _awaited,
     ),

@@ -21,7 +21,8 @@ QUANTITIES: FrozenSet[bytes] = frozenset((
 _NUMBER = r"(?:\d|[Nn]a[Nn](?![A-Za-z])|[-+]?[Ii]nf(?![A-Za-z]))"
 _QUANTITY = re.compile(
     r"(?<![A-Za-z])(?:[Ll]oss|LOSS|lr|LR|ppl|learning[_ ]rate|grad[_ ]norm|gnorm|RunningAvgSamplesPerSec)"
-    r"(?![A-Za-z]|[ _-]scale)[^A-Za-z\d|]{0,8}(?:[A-Za-z]{1,12}[^A-Za-z\d|]{0,8})?" + _NUMBER
+    r"(?![A-Za-z]|[ _-]scale)[^A-Za-z\d|]{0,8}(?:[A-Za-z]{1,12}[^A-Za-z\d|]{0,8}"
+    r"|on (?:train|val|test)\w{0,8} (?:batch|set|data) is |per [a-z]{1,12}: )?" + _NUMBER
 )
 """`loss: 2.3`, `'loss': '2.3'`, `lm loss: 2.5E+00`, `lr=[1e-05]`, `loss train: 1.9`; not `loss scale: 4096`."""
 
@@ -29,6 +30,7 @@ _COUNT = re.compile(
     r"(?<![A-Za-z])(?:[Ss]tep|STEP|[Ii]ter(?:ation)?|ITER|[Ee]poch|EPOCH)"
     r"(?:\(train\))?(?![A-Za-z])[^A-Za-z\d]{0,16}\d"
     r"|(?<![A-Za-z_])(?:[Ss]teps|[Ii]ters|[Ee]pochs|[Uu]pdates)(?![A-Za-z])[^A-Za-z\d]{0,16}\d"
+    r"|(?<![\w.])\d{1,9} (?:train(?:ing)?[ ])?(?:step|iteration|epoch|update)(?:s|\(s\))?(?![A-Za-z])"
     r"|(?:^|[\[|])[ ]{0,8}\d{1,9}/[ ]{0,8}\d{1,9}(?!\d)"
 )
 """`step: 10`, `Epoch(train) [1]`, `iteration      10/     100`, `[  50/5004`; not `logging_steps=10`, a setting."""

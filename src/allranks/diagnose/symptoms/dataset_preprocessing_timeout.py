@@ -44,7 +44,9 @@ _SUBJECT = (
 CLAIM = Claim(subject=_SUBJECT)
 COMPLAINT = Complaint(subject=_SUBJECT)
 PATTERNS = (
-    Pattern("retrieving ncclUniqueId from", weight=ECHO),
+    Pattern(
+        "ncclUniqueId from", r"retr(?:ie|ei)ving ncclUniqueId", weight=ECHO
+    ),  # older versions misspell it
     Pattern("Wait timeout", r"DistStoreError.{0,40}[Ww]ait timeout", weight=ECHO),
 )
 
