@@ -26,6 +26,7 @@ AWAITED = (
     "from [0] via c10d key-value store by key '0', but store->get('0') got error: Timeout waiting for key\n"
 )
 INTEL = "=   RANK 2 PID 4123 RUNNING AT owl1\n=   KILLED BY SIGNAL: 9 (Killed)\n"
+TAKEN = "zmq.error.ZMQError: Address already in use\n"
 PADDLE = "Container rank 1 status failed cmd ['/usr/bin/python', 'train.py'] code 1 log owls/workerlog.1\n"
 
 
@@ -51,6 +52,15 @@ PADDLE = "Container rank 1 status failed cmd ['/usr/bin/python', 'train.py'] cod
             id="of another group nobody knows who writes it",
         ),
         pytest.param(PADDLE, None, 1, id="PaddlePaddle"),
+        pytest.param(
+            "owls - ERROR - Rank[5] failed.\n" + TAKEN, "rendezvous-port-in-use", 5, id="a line beside it"
+        ),
+        pytest.param(
+            "owls - ERROR - Rank[5] failed.\nowls - ERROR - Rank[6] failed.\n" + TAKEN,
+            None,
+            None,
+            id="two of them",
+        ),
         pytest.param(
             AWAITED.replace("retrie", "retrei"), "rendezvous-timeout", 0, id="as older versions spell it"
         ),

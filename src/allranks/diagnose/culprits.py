@@ -127,12 +127,15 @@ def _told_ranks(case: Case) -> Set[int]:
 
 
 def _told_beside(seen: Evidence, case: Case) -> Set[int]:
-    """The ranks that complaints on this cause's subject name in a short text."""
+    """The ranks that complaints on this cause's subject name in a short text; the only one that any complaint names, if
+    no other line has a rank."""
     if seen.count > NEAR_THE_END:
         return set()
     every = near_the_end((*seen.ranks.values(), *seen.streams.values()), seen.count)
     texts = [one.line.text for one in every if _TOLD.search(one.line.text)]
     mine = [t for t in texts if any(name == case.symptom for _, _, name in complainants(complaints(), t))]
+    if not (mine or seen.ranks or cause(case.symptom).hearsay):
+        mine = texts
     return {int(number) for text in mine for number in _TOLD.findall(text)}
 
 
