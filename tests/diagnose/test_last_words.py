@@ -159,3 +159,37 @@ def test_prose_and_a_warning_of_tensorflow_are_no_report() -> None:
 )
 def test_an_exception_that_only_comes_near_to_a_cause(text: str, expected: str) -> None:
     assert told(PLAIN + raised(text)).cause == expected
+
+
+LOADED = """Traceback (most recent call last):
+  File "/r/main.py", line 7, in go
+    {}
+  File "/usr/lib/python3/site-packages/torch/serialization.py", line 998, in {}
+    with open(f) as opened:
+FileNotFoundError: [Errno 2] No such file or directory: '/h/owls/best.pt'
+"""
+
+
+@pytest.mark.parametrize(
+    ("statement", "function", "expected"),
+    [
+        ("model = torch.load(path)", "load", "tokenizer-or-model-file-missing"),
+        ("state = torch.load(path)", "resume", "checkpoint-corrupt-resume-fail"),
+        ("torch.save(model, path)", "save", CRASHED),
+    ],
+)
+def test_a_file_that_was_never_there_is_no_broken_checkpoint(
+    statement: str, function: str, expected: str
+) -> None:
+    assert told(PLAIN + LOADED.format(statement, function)).cause == expected
+
+
+def test_a_check_of_data_by_a_library_of_statistics_is_about_no_argument() -> None:
+    text = """Traceback (most recent call last):
+  File "/r/main.py", line 7, in go
+    fit(owls)
+  File "/usr/lib/python3/site-packages/lightgbm/basic.py", line 805, in _check_for_bad_pandas_dtypes
+    raise ValueError("dtypes")
+ValueError: pandas dtypes must be int, float or bool.
+"""
+    assert told(PLAIN + text).cause == CRASHED

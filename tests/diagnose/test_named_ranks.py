@@ -65,6 +65,12 @@ PADDLE = "Container rank 1 status failed cmd ['/usr/bin/python', 'train.py'] cod
             AWAITED.replace("retrie", "retrei"), "rendezvous-timeout", 0, id="as older versions spell it"
         ),
         pytest.param(INTEL, "rank-sigkilled", 2, id="Intel MPI"),
+        pytest.param(
+            INTEL + INTEL.replace("RANK 2", "RANK 5").replace("9 (Killed)", "11 (Segmentation fault)"),
+            "rank-crashed-first",
+            5,
+            id="Intel MPI kills the others",
+        ),
     ],
 )
 def test_the_rank_that_others_name(text: str, cause: str | None, rank: int | None) -> None:

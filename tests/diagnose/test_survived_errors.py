@@ -245,3 +245,29 @@ def test_a_server_that_answers_later_has_started_later() -> None:
     assert not is_healthy(taken + PAGES + answered.replace("200", "500"))
     assert not is_healthy(taken + PAGES + answered.replace("/owls", "/health"))
     assert not is_healthy(PAGES + answered + taken)
+
+
+# ---- the program's logger goes on ----
+
+STAMPED = "".join(f"2026-11-20 23:58:{n:02} - INFO - owls: fed {n}\n" for n in range(10, 22))
+
+
+def test_a_logger_that_writes_on_shows_that_the_program_went_on() -> None:
+    failed = raised("KeyError: 'owl'")
+    assert is_healthy(STAMPED + failed + STAMPED)
+    assert not is_healthy(STAMPED + failed + STAMPED[:300])
+    printed = "".join(f"Job statistics of owl {n}\n" for n in range(12))
+    assert not is_healthy(STAMPED + failed + printed)  # of a scheduler, after the program's end
+    assert is_healthy(STAMPED + failed + STAMPED.replace("20 23", "20:23"))
+
+
+def test_ctrl_c_at_a_terminal() -> None:
+    assert told(WORK + "^C\n").cause == "cancelled-by-user"
+    assert told(WORK + "step 3 loss 1.0^C\n$ \n").cause == "cancelled-by-user"
+    assert is_healthy("^C\n" + WORK)
+    assert is_healthy("press ^C to stop\n")
+
+
+def test_dash_says_that_a_command_is_missing_and_goes_on() -> None:
+    said = "/home/owls/run.sh: 15: 28: not found\n"
+    assert told(said + PAGES).cause == UNPROVEN

@@ -64,6 +64,19 @@ def _closes(seen: Store, line: Line, match: Any) -> None:
     source.succeeded = _SUCCESS.search(line.text) is not None
 
 
+class AtTerminal:
+    """Ctrl-C, as a terminal shows it. It has no word to look lines up by."""
+
+    _SHOWN = re.compile(r"\^C$")
+
+    def find(self, text: str) -> "re.Match[str] | None":
+        return self._SHOWN.search(text) if text.endswith("^C") else None
+
+
+def _is_stopped(seen: Store, line: Line, match: Any) -> None:
+    seen.ctrl_c = (seen.count, line)
+
+
 class InChinese:
     """The same in Chinese, which has no words to look lines up by."""
 
@@ -115,3 +128,4 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = tuple(
     + [(Pattern(signal, told_to_end(signal)), _is_told) for signal in ("SIGINT", "SIGTERM")]
 )
 CHINESE: Tuple[InChinese, Callable[[Store, Line, Any], None]] = (InChinese(), _closes)
+CTRL_C: Tuple[AtTerminal, Callable[[Store, Line, Any], None]] = (AtTerminal(), _is_stopped)

@@ -265,9 +265,10 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
 )
 
 
-IN_ANY_LINE: Tuple[Tuple[Union[Mark, closings.InChinese], Handler], ...] = (
+IN_ANY_LINE: Tuple[Tuple[Union[Mark, closings.InChinese, closings.AtTerminal], Handler], ...] = (
     (Mark(), _mark),
     closings.CHINESE,
+    closings.CTRL_C,
 )
 """Facts without a word by which lines could be looked up."""
 

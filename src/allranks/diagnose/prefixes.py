@@ -30,7 +30,7 @@ Spans = List[Tuple[int, int]]
 """The positions in a line of the characters that name a rank or a machine in a prefix."""
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DATE = r"\d{4}[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+_DATE = r"\d{4}[-/]\d\d[-/]\d\d[T _:]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 _ZONE = r"(?:Z|[+-]\d\d:?\d\d)?"
 _WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[ ]"
 _MONTH_DAY = r"(?:" + "|".join(_MONTHS) + r")[ ]{1,2}\d{1,2}[ ]\d\d:\d\d:\d\d"

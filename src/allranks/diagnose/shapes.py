@@ -28,7 +28,9 @@ class Shape(NamedTuple):
     exception: bool
     heading: str
     patterns: Tuple[Tuple[str, Pattern], ...]
-    facts: Tuple[Tuple[Union[Pattern, facts.Mark, closings.InChinese], Callable[..., None]], ...]
+    facts: Tuple[
+        Tuple[Union[Pattern, facts.Mark, closings.InChinese, closings.AtTerminal], Callable[..., None]], ...
+    ]
     quotes: int = NO
     """Whether such a line quotes an exception (`quotes.py`)."""
     complains: int = NO

@@ -99,6 +99,8 @@ class Store:
         """Nodes whose /dev/shm was seen to have room before the end."""
         self.preprocessing: Optional[Tuple[int, Line]] = None
         self.preprocessing_last: Optional[Tuple[int, Line]] = None
+        self.ctrl_c: Optional[Tuple[int, Line]] = None
+        """The last line in which a terminal shows Ctrl-C, with its number over all sources."""
         self.words: Set[str] = set()
         self.root_cause: Optional[int] = None
         """The rank that torchrun's first table calls the root cause."""

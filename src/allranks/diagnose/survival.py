@@ -6,18 +6,15 @@ from __future__ import annotations
 import re
 from typing import List, Optional, Sequence, Tuple, Union
 
+from allranks.diagnose.alone import STEPS_PRINTED_LATE, Alone
 from allranks.diagnose.catalogue import cause
 from allranks.diagnose.complaints import Heard
 from allranks.diagnose.repeats import are_of_items
-from allranks.diagnose.store import Exit, Store
-from allranks.diagnose.streams import EXCEPTION, RUNS_APART, Raised
+from allranks.diagnose.streams import EXCEPTION, RUNS_APART, Raised, Seen
 from allranks.diagnose.symptom import ECHO, Hit, is_warning
 
 LATER_STEPS = 10
 """Step lines after which an error is taken to be survived."""
-
-ALONE_SHARE = 0.9
-"""The share of all lines that the output of a single program has at least."""
 
 WARNED_ON = 20
 """The same after a line that its program marks as a warning."""
@@ -28,8 +25,8 @@ WORKED_ON = 40
 WENT_ON = 100
 """Lines of the same log after a warning, from which on it is not the reason for an end that nothing else shows."""
 
-SERVED_ON = 10
-"""Lines after an error, up to an answer of the server, from which on it did not end the server."""
+STILL_LOGS = 10
+"""The same, if a logger wrote the last one."""
 
 LAST_LINES = 3
 """Lines at the end of a log in which a program says why it ends."""
@@ -46,10 +43,6 @@ MANY_TRACEBACKS, FAR_APART = 7, 300
 CLOSING_MARKS = 20
 """A text with a document's mark in so many lines may only tell of a job that is done."""
 
-STEPS_PRINTED_LATE = 2
-"""Rank 0 prints a step or two more after another rank's death (seen with gloo), since its last collectives had
-already finished."""
-
 ZONES_SECONDS = 86400.0
 """Containers often have UTC, and their machine the time of its place, which is up to 14 hours away."""
 
@@ -60,7 +53,7 @@ _REFUSES = re.compile(
 """argparse (`ArgumentParser.error`) or Python ends a program with such a line."""
 
 _OF_SHELL = re.compile(
-    r": line \d{1,6}: [^:]{1,200}: (?:command not found|No such file or directory)$"
+    r": line \d{1,6}: [^:]{1,200}: (?:command not found|No such file or directory)$|: \d{1,6}: \S{1,100}: not found$"
     r"|^CommandNotFoundError: .{0,80}shell has not been properly configured"
 )
 """bash says so of a command and conda of its own, and the shell goes on with the next one."""
@@ -79,7 +72,7 @@ def _is_echo(one: Raised) -> bool:
     return one.communication or ECHOES.search(one.kind) is not None
 
 
-class Survival(Store):
+class Survival(Alone):
     """The memory of all logs, with what the training outlived."""
 
     def __init__(self) -> None:
@@ -125,13 +118,6 @@ class Survival(Store):
         may_be_of_others = is_warning(hit.weight) or self._is_beside(hit)
         return may_be_of_others and not cause(hit.symptom).holds_after_the_end
 
-    def at_shutdown(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether a server was shutting down as it was told to, and did not fail before."""
-        stopping = self.sources[hit.line.source].stopping
-        if not 0 < stopping < hit.order or self.failed:
-            return False
-        return all(one.order > stopping for _, one in self.raised())
-
     def _was_reported(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a single program only reported this: it went on for many lines, and the log ends with a line that
         says that something is done."""
@@ -148,13 +134,6 @@ class Survival(Store):
         raised = [one.order for _, one in self.raised()]
         return source.told - max([hit.order, *raised]) >= WARNED_ON
 
-    def _serves_on(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether a server answered requests many lines after this, or before it shut down as it was told to: one
-        request failed, or an earlier start."""
-        source = self.sources[hit.line.source]
-        served_on = source.served - hit.order >= SERVED_ON or source.stopping > source.served > hit.order
-        return served_on and self._is_alone(hit)
-
     def _gave_way(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a single program, which ends only once, worked on after this exception and ended with another one."""
         if not self._is_alone(hit):
@@ -170,15 +149,6 @@ class Survival(Store):
             if one.order - hit.order >= apart and one.kind != kind and not one.chained
         ]
         return bool(kind and later) and not any(map(_is_echo, raised[later[0] :]))
-
-    def _is_alone(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether nearly all lines are a single program's, as far as they show, and this is one of them. A few
-        lines may look like those of a rank or of another machine."""
-        return not self.exits and self._is_in_one_stream(hit)
-
-    def _is_in_one_stream(self, hit: Union[Hit, Raised]) -> bool:
-        """The same for the programs that a launcher, which reported their ends, started one after the other."""
-        return hit.line.rank is None and self.seen_of(hit.line).lines >= ALONE_SHARE * self.count
 
     def _of_earlier_run(self, hit: Union[Hit, Raised]) -> bool:
         """Whether an uncaught exception after this line ended a single program, and another one ended a later run of it
@@ -206,9 +176,15 @@ class Survival(Store):
         after = source.last - max(seen.ends[1], last.order)
         return not seen.is_cut_after(last.order) and (
             after >= WENT_ON
+            or self._still_logs(seen, after)
             or (after >= WORKED_ON and self.later_steps(last) > 0)
             or self._logs_its_end(last)
         )
+
+    def _still_logs(self, seen: Seen, after: int) -> bool:
+        """Whether the last of so many lines has a time: a program's logger wrote it, and not a shell or a scheduler
+        that tells of the program's end."""
+        return after >= STILL_LOGS and seen.last_plain is not None and seen.last_plain.time is not None
 
     def _logs_its_end(self, raised: Raised) -> bool:
         """Whether a single program's logger reports a success at the end of the log."""
@@ -297,10 +273,6 @@ class Survival(Store):
             return False
         return self.seen_of(hit.line).ends[1] >= hit.order + APART
 
-    def _lines_after(self, hit: Union[Hit, Raised]) -> int:
-        """The lines of the same log after this one."""
-        return self.sources[hit.line.source].last - hit.order
-
     def only_warned(self, hits: Sequence[Hit]) -> bool:
         """Whether these lines only warn and their log goes on for many lines, or they end exceptions that Python
         ignored, and nothing says that anything failed."""
@@ -375,17 +347,6 @@ class Survival(Store):
         if self.finished or self.marks * CLOSING_MARKS > self.count:
             return self.finished
         return any(one.closes for one in self.sources.values())
-
-    @property
-    def failed(self) -> bool:
-        """Whether a process ended with an exit code or a signal, and was not started again to the training's end."""
-        return any(e.code and not self._is_over(e) for e in self.exits)
-
-    def _is_over(self, one: Exit) -> bool:
-        """Whether the same log shows further steps and the training's end after the end of a process: the launcher
-        started it again."""
-        source = self.sources[one.line.source]
-        return source.end > one.order and source.steps - one.steps > STEPS_PRINTED_LATE
 
     def _before_end(self, hit: Union[Hit, Raised]) -> bool:
         """Whether the training's end follows in the same log. After another rank's exception it proves something only

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, Iterator, List, Optional, Tuple
+from typing import Dict, Iterable, Iterator, List, Optional, Tuple
 
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, nearest, shares
@@ -37,6 +37,8 @@ from allranks.diagnose.store import MARKS
 from allranks.diagnose.streams import Raised
 from allranks.diagnose.survival import LATER_STEPS
 from allranks.diagnose.symptom import WORDS, Case, Hit
+from allranks.diagnose.symptoms.checkpoint_corrupt_resume_fail import CAUSE as CHECKPOINT
+from allranks.diagnose.symptoms.tokenizer_or_model_file_missing import CAUSE as MODEL_FILE
 from allranks.diagnose.wordings import words
 
 _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
@@ -87,7 +89,10 @@ def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
         if by_words[0] in (UNPROVEN, crashed):
             return
     yield from of_assertion(raised)
-    yield from claimants(claims(), told, frames, context, raised.code) if placed else by_words
+    claimed = claimants(claims(), told, frames, context, raised.code) if placed else by_words
+    if raised.kind == "FileNotFoundError":
+        claimed = _of_missing_file(raised, claimed)
+    yield from claimed
     yield from of_title(seen, raised.kind)
     of_runtimes = list(of_exception(complaints(), raised.kind, told if raised.kind else raised.context))
     if of_runtimes and not (placed or by_words) and told:
@@ -99,6 +104,23 @@ def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
         _likeliest(raised, crashed)
     )
     yield from (name for name in near if has_needs(complaints(), name, texts))
+
+
+_SAVES = re.compile(
+    r"(?i)\bsave\w{0,20}\(| in _?save\w{0,20}$|\bmakedirs\(|\bopen\(.{1,200}['\"][wax]b?\+?['\"]"
+)
+_RESUMES = re.compile(r"(?i)resum|latest|checkpoint-\d|global_?step|epoch|\brestor")
+
+
+def _of_missing_file(raised: Raised, claimed: Iterable[str]) -> Iterator[str]:
+    """The causes that claim a missing file. A file that was never there is no broken checkpoint, unless a run resumes;
+    and no cause of a file that is read has to do with one that a program wanted to write."""
+    shown = (raised.line.text, raised.code, *raised.frames)
+    if any(map(_SAVES.search, shown)):
+        return
+    resumes = any(map(_RESUMES.search, shown))
+    for name in claimed:
+        yield name if resumes or name != CHECKPOINT.id else MODEL_FILE.id
 
 
 def _likeliest(raised: Raised, crashed: str) -> Iterator[str]:

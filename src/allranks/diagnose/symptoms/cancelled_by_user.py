@@ -30,7 +30,8 @@ from allranks.core.causes import Cause
 from allranks.diagnose.closings import told_to_end
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import ECHO, ENDED, WEAK, Case, Pattern
+from allranks.diagnose.survival import LAST_LINES
+from allranks.diagnose.symptom import ECHO, ENDED, WEAK, Case, Hit, Pattern
 from allranks.diagnose.symptoms.slurm_preempt_or_timeout import CAUSE as SLURM_PREEMPT_OR_TIMEOUT
 
 CAUSE = Cause(__name__, explains=(SLURM_PREEMPT_OR_TIMEOUT,))
@@ -64,9 +65,20 @@ PATTERNS = (
 
 def judge(seen: Evidence) -> Optional[Case]:
     """SLURM cancels a step also because one of its tasks failed before."""
-    case = seen.case("cancelled-by-user")
+    case = seen.case("cancelled-by-user") or _at_terminal(seen)
     if case is None or not all("STEP" in hit.line.text for hit in case.hits):
         return case
     first = min(hit.order for hit in case.hits)
     failed = [end for end in seen.exits if end.code not in (0, -9, -15) and end.order < first]
     return case._replace(weight=min(case.weight, ECHO)) if failed else case
+
+
+def _at_terminal(seen: Evidence) -> Optional[Case]:
+    """The case of a program that ends where its terminal shows Ctrl-C."""
+    if seen.ctrl_c is None:
+        return None
+    order, line = seen.ctrl_c
+    if seen.sources[line.source].last - order > LAST_LINES:
+        return None
+    hit = Hit("cancelled-by-user", ENDED - 4, line, order, seen.now(line), seen.sources[line.source].steps)
+    return Case("cancelled-by-user", ENDED - 4, (hit,), "likely")

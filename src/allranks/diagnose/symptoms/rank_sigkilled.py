@@ -88,7 +88,7 @@ def judge(seen: Evidence) -> Optional[Case]:
 
 def forced_kills(seen: Evidence) -> Set[int]:
     """The numbers in `seen.exits` of the kills that another failure explains: torchrun lost its patience with a process
-    (30 s after the failure), or SLURM ended the other tasks for it."""
+    (30 s after the failure), or SLURM or Intel MPI ended the other tasks for it."""
     failed = [e for e in seen.exits if e.code not in (0, -9, -15)]
     times = [e.at for e in failed if e.at is not None]
     late = min(times) + PATIENCE_SECONDS if times else float("inf")
@@ -97,7 +97,12 @@ def forced_kills(seen: Evidence) -> Set[int]:
         number
         for number, e in enumerate(seen.exits)
         if e.code == -9
-        and (e.pid in seen.forced_pids or e.order > ended or (e.at is not None and e.at >= late))
+        and (
+            e.pid in seen.forced_pids
+            or (failed and "KILLED BY SIGNAL" in e.line.text)
+            or e.order > ended
+            or (e.at is not None and e.at >= late)
+        )
     }
 
 

@@ -36,7 +36,8 @@ from allranks.diagnose.symptom import CRASH, ECHO, WEAK, Case, Hit, Pattern
 CAUSE = Cause(__name__)
 CLAIM = Claim(
     frame=(
-        r" in (?:__post_init__|_{0,2}(?:validate|check|verify|parse)_?\w{0,60})$|/(?:argparse"
+        r"^(?!.{0,300}/(?:lightgbm|sklearn|xgboost|catboost|scipy)/).{0,400} in "  # which check data
+        r"(?:__post_init__|_{0,2}(?:validate|check|verify|parse)_?\w{0,60})$|/(?:argparse"
         r"|hf_argparser|training_args\w{0,20}|arguments|parser)\.py in|/(?:omegaconf|hydra|pydantic"
         r"|pydantic_core|jsonargparse|yaml|yacs|tomli?|tomlkit|absl|click|fire|typer|tyro|ml_collections)/"
         r"|/(?:configparser|tomllib/_parser)\.py in|/\w{0,30}(?:args|config|schema"

@@ -1,0 +1,61 @@
+"""Whether a log is a single program's, whether a process failed, and whether a server lived on."""
+
+from __future__ import annotations
+
+from typing import Union
+
+from allranks.diagnose.store import Exit, Store
+from allranks.diagnose.streams import Raised
+from allranks.diagnose.symptom import Hit
+
+ALONE_SHARE = 0.9
+"""The share of all lines that the output of a single program has at least."""
+
+SERVED_ON = 10
+"""Lines after an error, up to an answer of the server, from which on it did not end the server."""
+
+STEPS_PRINTED_LATE = 2
+"""Rank 0 prints a step or two more after another rank's death (seen with gloo), since its last collectives had
+already finished."""
+
+
+class Alone(Store):
+    """The memory of all logs, with the answers that need no more than its own lines."""
+
+    def at_shutdown(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether a server was shutting down as it was told to, and did not fail before."""
+        stopping = self.sources[hit.line.source].stopping
+        if not 0 < stopping < hit.order or self.failed:
+            return False
+        return all(one.order > stopping for _, one in self.raised())
+
+    def _serves_on(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether a server answered requests many lines after this, or before it shut down as it was told to: one
+        request failed, or an earlier start."""
+        source = self.sources[hit.line.source]
+        served_on = source.served - hit.order >= SERVED_ON or source.stopping > source.served > hit.order
+        return served_on and self._is_alone(hit)
+
+    def _is_alone(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether nearly all lines are a single program's, as far as they show, and this is one of them. A few
+        lines may look like those of a rank or of another machine."""
+        return not self.exits and self._is_in_one_stream(hit)
+
+    def _is_in_one_stream(self, hit: Union[Hit, Raised]) -> bool:
+        """The same for the programs that a launcher, which reported their ends, started one after the other."""
+        return hit.line.rank is None and self.seen_of(hit.line).lines >= ALONE_SHARE * self.count
+
+    def _lines_after(self, hit: Union[Hit, Raised]) -> int:
+        """The lines of the same log after this one."""
+        return self.sources[hit.line.source].last - hit.order
+
+    @property
+    def failed(self) -> bool:
+        """Whether a process ended with an exit code or a signal, and was not started again to the training's end."""
+        return any(e.code and not self._is_over(e) for e in self.exits)
+
+    def _is_over(self, one: Exit) -> bool:
+        """Whether the same log shows further steps and the training's end after the end of a process: the launcher
+        started it again."""
+        source = self.sources[one.line.source]
+        return source.end > one.order and source.steps - one.steps > STEPS_PRINTED_LATE
