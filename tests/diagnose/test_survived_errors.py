@@ -243,6 +243,7 @@ def test_a_server_that_answers_later_has_started_later() -> None:
     answered = 'INFO:werkzeug:127.0.0.1 - - [19/Sep/2022 21:19:13] "POST /owls HTTP/1.1" 200 -\n'
     assert is_healthy(taken + PAGES + answered)
     assert not is_healthy(taken + PAGES + answered.replace("200", "500"))
+    assert not is_healthy(taken + PAGES + answered.replace("200", "404"))
     assert not is_healthy(taken + PAGES + answered.replace("/owls", "/health"))
     assert not is_healthy(PAGES + answered + taken)
 
@@ -256,6 +257,10 @@ def test_a_logger_that_writes_on_shows_that_the_program_went_on() -> None:
     failed = raised("KeyError: 'owl'")
     assert is_healthy(STAMPED + failed + STAMPED)
     assert not is_healthy(STAMPED + failed + STAMPED[:300])
+    collected = "".join(
+        f"2026-11-20T23:58:59.1Z {line}\n" for line in (WORK[:200] + failed + PAGES[:900]).splitlines()
+    )
+    assert not is_healthy(collected)  # in which a shell's lines have a time, too
     printed = "".join(f"Job statistics of owl {n}\n" for n in range(12))
     assert not is_healthy(STAMPED + failed + printed)  # of a scheduler, after the program's end
     assert is_healthy(STAMPED + failed + STAMPED.replace("20 23", "20:23"))

@@ -33,7 +33,7 @@ class Alone(Store):
         """Whether a server answered requests many lines after this, or before it shut down as it was told to: one
         request failed, or an earlier start."""
         source = self.sources[hit.line.source]
-        served_on = source.served - hit.order >= SERVED_ON or source.stopping > source.served > hit.order
+        served_on = source.served - hit.order >= SERVED_ON or source.stopping > source.answered > hit.order
         return served_on and self._is_alone(hit)
 
     def _is_alone(self, hit: Union[Hit, Raised]) -> bool:

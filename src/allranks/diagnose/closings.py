@@ -1,4 +1,5 @@
-"""Lines with which programs close: they say that something is done. If that is the job, hardly a line follows."""
+"""Lines with which programs close: they say that something is done, or that it failed. If that is the job, hardly a
+line follows."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ _ALONE = (
 )
 _OF_JOB = (
     r"(?i)(?:^|[^\w])(?:train(?:ing)?|fine-?tun(?:e|ing)|eval(?:uation)?|test(?:s|ing)?|inference|prediction|generation"
-    r"|benchmark|experiments?|script|job|run|pipeline|(?:pre-?)?processing|tokeni[sz]ation|extraction|conversion|[\w-]{1,80}\.(?:sh|py)(?![:\])]))\b"
+    r"|benchmark|experiments?|script|job|run|pipeline|(?:pre-?)?processing|tokeni[sz]ation|extraction|conversion"
+    r"|[\w-]{1,80}\.(?:sh|py)(?![:\])]))\b"
     r"(?!.{0,60}\b(?:not|soon|will|un|epochs?|steps?|iter\w{0,7}|stages?|phase|batch\w{0,2}|fold)\b)"
     r".{0,60}\b(?:completed?|finished|succeeded|ended (?:normally|successfully))\b"
 )
@@ -64,6 +66,26 @@ def _closes(seen: Store, line: Line, match: Any) -> None:
     source.succeeded = _SUCCESS.search(line.text) is not None
 
 
+_FAILS = re.compile(
+    r"(?i)\b(?:failed|fails|failure|fatal|crash(?:ed|es)|panic(?:ked)?|went wrong|severe|non-zero)\b"
+    r"|(?<![-_/.])\b(?:error|exception)\b(?![-_/.\w])"
+)
+_MEASURED = re.compile(
+    r"(?i)\b(?:failed|failures?|errors?|exceptions?)\b\W{0,6}\d"
+    r"|(?:^|[\s(:=])\d{1,9} (?:\w{1,20} )?(?:failed|failures?|errors?|exceptions?)\b"
+    r"|\b(?:no|without|zero) (?:\w{1,20} )?(?:failures?|errors?|exceptions?)\b"
+    r"|\berror (?:rates?|bars?|margins?|analysis|logs?|counts?|handling|messages?)\b"
+    r"|\b(?:mean|squared|absolute|percentage|relative|average|rms|root|test|train\w{0,3}|val\w{0,7}|median|max\w{0,4}"
+    r"|word|character|approximation|reconstruction|prediction|standard|std) errors?\b"
+)
+"""Numbers of failures, and errors that are measured."""
+
+
+def says_failed(text: str, logged: bool) -> bool:
+    """Whether a statement that something failed is about the program. `logged`: a logger wrote it as an error."""
+    return (logged or _FAILS.search(text) is not None) and _MEASURED.search(text) is None
+
+
 class AtTerminal:
     """Ctrl-C, as a terminal shows it. It has no word to look lines up by."""
 
@@ -105,15 +127,18 @@ def _is_told(seen: Store, line: Line, match: Any) -> None:
 
 
 _ANSWERED = (
-    r"\"[A-Z]{3,7} /(?!(?:health|healthz|metrics|ping|live|livez|ready|readyz|favicon\.ico)\b)\S{0,2000}"
-    r" HTTP/[\d.]{1,3}\" [234]\d\d\b"
+    r"\"[A-Z]{3,7} /(?!(?:health|healthz|metrics|ping|live|livez|ready|readyz|favicon\.ico|version|docs|v1/models"
+    r"|openapi\.json)\b)\S{0,2000} HTTP/[\d.]{1,3}\" ([234])\d\d\b"
 )
-_OF_TORNADO = r"\] [234]\d\d (?:GET|POST|PUT|PATCH|HEAD) /\S{0,2000} \("
-"""A line of an access log; 4xx is the client's fault. A server that cannot work may answer the other paths, too."""
+_OF_TORNADO = r"\] ([234])\d\d (?:GET|POST|PUT|PATCH|HEAD) /\S{0,2000} \("
+"""A line of an access log. A server that cannot work may answer the other paths, too."""
 
 
 def _answers(seen: Store, line: Line, match: Any) -> None:
-    seen.sources[line.source].served = seen.count
+    """4xx is the client's fault: the server answers, but does not show that it can work."""
+    source = seen.sources[line.source]
+    source.answered = seen.count
+    source.served = seen.count if match.group(1) != "4" else source.served
 
 
 FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = tuple(

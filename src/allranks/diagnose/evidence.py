@@ -224,7 +224,8 @@ class Evidence(Survival):
 
     def _keep(self, line: Line, seen: Seen, shape: Shape, found: List[str]) -> None:
         """Keeps a line outside of tracebacks that may say that something failed."""
-        if not is_warning_class(line.text):
+        says = shape.patterns or shape.quotes or shape.complains or shape.exception
+        if says and not is_warning_class(line.text):
             repeats.note(seen.repeats, line.text, seen.lines)
         if shape.quotes >= STATED:
             keep_statement(seen, line, self.count, self._source.steps, shape.quotes == LOGGED)

@@ -29,8 +29,8 @@ ALONE, MESSAGE_WORDS = 3, 3
 OF_TITLED = 3
 """A text with a title may have so many times the marks that make it a document: people mark what they quote."""
 
-_RUNTIMES = re.compile(r"(?i)\b(?:cuda|nccl|hip|xla|errno|driver|signal|socket|connect\w{0,4})\b")
-_OF_RUNTIMES = re.compile(r"Error|" + f"(?i:{_RUNTIMES.pattern[4:]})")
+_RUNTIMES = re.compile(r"(?i:\b(?:cuda|nccl|hip|xla|errno|driver|signal|socket|connect\w{0,4})\b)")
+_OF_RUNTIMES = re.compile(r"Error|" + _RUNTIMES.pattern)
 """Named in other programs' messages."""
 
 _OF_CODE = re.compile(

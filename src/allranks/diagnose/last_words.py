@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Optional
 
+from allranks.diagnose.closings import says_failed
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import SHORT, announces, of_others
 from allranks.diagnose.repeats import form_of
@@ -14,21 +14,6 @@ from allranks.diagnose.survival import LAST_LINES
 from allranks.diagnose.symptom import WORDS, Case, Hit
 
 NOTE = "the program ends with these words and shows no traceback"
-
-_FAILS = re.compile(
-    r"(?i)\b(?:failed|fails|failure|fatal|crash(?:ed|es)|panic(?:ked)?|went wrong|severe|non-zero)\b"
-    r"|(?<![-_/.])\b(?:error|exception)\b(?![-_/.\w])"
-)
-_MEASURED = re.compile(
-    r"(?i)\b(?:failed|failures?|errors?|exceptions?)\b\W{0,6}\d"
-    r"|(?:^|[\s(:=])\d{1,9} (?:\w{1,20} )?(?:failed|failures?|errors?|exceptions?)\b"
-    r"|\b(?:no|without|zero) (?:\w{1,20} )?(?:failures?|errors?|exceptions?)\b"
-    r"|\berror (?:rates?|bars?|margins?|analysis|logs?|counts?|handling|messages?)\b"
-    r"|\b(?:mean|squared|absolute|percentage|relative|average|rms|root|test|train\w{0,3}|val\w{0,7}|median|max\w{0,4}"
-    r"|word|character|approximation|reconstruction|prediction|standard|std) errors?\b"
-)
-"""Numbers of failures, and errors that are measured."""
-
 
 ALIKE, TIMES = 2, 3
 """So many first words are equal in two statements of one kind, and so many of a kind are said of single items."""
@@ -51,8 +36,7 @@ def last_words(seen: Evidence, crashed: str) -> Optional[Case]:
         for one in stream.stated
         if not _was_survived(stream, one)
         and seen.sources[one.raised.line.source].last - one.raised.order < LAST_LINES
-        and (one.sure or _FAILS.search(one.raised.line.text) is not None)
-        and _MEASURED.search(one.raised.line.text) is None
+        and says_failed(one.raised.line.text, one.sure)
         and not (is_source(one.raised.line.text) or of_others(one.raised.line.text))
         and not seen.survived(one.raised)
     ]

@@ -57,10 +57,11 @@ DATA_LENGTH = 1000
 
 _PROSE = re.compile(r"[a-z'’,.;?\t -]{180}", re.IGNORECASE)
 PROSE_WORDS = 30
-"""Words in a row of letters and commas alone: a text that a program read or wrote."""
+"""Words in a row of letters and commas alone."""
 
 
-def _is_prose(text: str) -> bool:
+def is_prose(text: str) -> bool:
+    """Whether a line is a text that a program read or wrote, in which words of a failure report none."""
     found = _PROSE.match(text)
     return found is not None and len(found.group().split()) >= PROSE_WORDS
 
@@ -68,8 +69,6 @@ def _is_prose(text: str) -> bool:
 def is_set_aside(text: str) -> bool:
     """Whether nothing in this line can be why a job failed. No digit's value matters."""
     if PLACE_OF_VALUE in text or (len(text) >= DATA_LENGTH and _DATA.match(text) is not None):
-        return True
-    if len(text) > 200 and _is_prose(text):
         return True
     if "rompt" in text and _PROMPT.match(text) is not None:
         return True

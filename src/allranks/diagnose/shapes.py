@@ -10,7 +10,7 @@ from allranks.diagnose.complaints import complains
 from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.progress import behind_bar, is_progress
 from allranks.diagnose.quotes import NO, inside
-from allranks.diagnose.set_aside import is_set_aside, warns
+from allranks.diagnose.set_aside import is_prose, is_set_aside, warns
 from allranks.diagnose.streams import A_FRAME, CODE, EXCEPTION, TITLE, heading_of
 from allranks.diagnose.symptom import Pattern
 
@@ -101,6 +101,8 @@ class Shapes:
         complaint = NO if exception or heading or not said else complains(said, words)
         if (patterns or quotes or complaint) and not exception and is_set_aside(text):
             patterns, quotes, complaint = (), NO, NO
+        elif (quotes or complaint) and is_prose(text):
+            quotes, complaint = NO, NO
         if not (patterns or known or exception or heading or quotes or complaint):
             return STEP if progress else PLAIN
         is_warning = bool(patterns) and warns(text)

@@ -207,8 +207,8 @@ class Source:
     last line in which a rank reports that the training ended: the line's number over all sources, and the rank."""
 
     __slots__ = (
-        "_of", "closing", "end", "end_rank", "last", "logged", "sample", "samples", "served", "steps", "stopping",
-        "succeeded", "time", "told",
+        "_of", "answered", "closing", "end", "end_rank", "last", "logged", "sample", "samples", "served", "steps",
+        "stopping", "succeeded", "time", "told",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -229,6 +229,8 @@ class Source:
         """The line in which a server began to shut down as it was told to."""
         self.served = 0
         """The last line in which a server logs that it answered a request well."""
+        self.answered = 0
+        """The last line in which it logs any answer but that it failed."""
         self.told = 0
         """The last line in which a program says that a signal told it to end."""
         self.end = 0

@@ -8,6 +8,7 @@ from typing import List, Optional, Sequence, Tuple, Union
 
 from allranks.diagnose.alone import STEPS_PRINTED_LATE, Alone
 from allranks.diagnose.catalogue import cause
+from allranks.diagnose.closings import says_failed
 from allranks.diagnose.complaints import Heard
 from allranks.diagnose.repeats import are_of_items
 from allranks.diagnose.streams import EXCEPTION, RUNS_APART, Raised, Seen
@@ -57,11 +58,6 @@ _OF_SHELL = re.compile(
     r"|^CommandNotFoundError: .{0,80}shell has not been properly configured"
 )
 """bash says so of a command and conda of its own, and the shell goes on with the next one."""
-
-_FAILED = re.compile(r"\bfailed\b(?::|$)|\bFAILED\b|(?i:\berror occurred\b)")
-_NONE_FAILED = re.compile(
-    r"(?i)\b(?:0|no|none|without) (?:\w{1,20} )?(?:failed|failures?|errors?)\b|\b(?:failed|failures?|errors?)\W{1,4}0\b"
-)
 
 _OF_MACHINE = re.compile(r"(?:^|/)(?:messages|syslog|dmesg|kern(?:el)?)[\w.-]{0,80}$")
 """The names of a machine's own logs."""
@@ -176,15 +172,15 @@ class Survival(Alone):
         after = source.last - max(seen.ends[1], last.order)
         return not seen.is_cut_after(last.order) and (
             after >= WENT_ON
-            or self._still_logs(seen, after)
+            or (after >= STILL_LOGS and self._still_logs(seen, last))
             or (after >= WORKED_ON and self.later_steps(last) > 0)
             or self._logs_its_end(last)
         )
 
-    def _still_logs(self, seen: Seen, after: int) -> bool:
-        """Whether the last of so many lines has a time: a program's logger wrote it, and not a shell or a scheduler
-        that tells of the program's end."""
-        return after >= STILL_LOGS and seen.last_plain is not None and seen.last_plain.time is not None
+    def _still_logs(self, seen: Seen, last: Raised) -> bool:
+        """Whether a program's logger wrote the last line, and not a shell or a scheduler that tells of the program's
+        end: it has a time, and the exception has none, so that no collector of logs put it there."""
+        return last.line.time is None and seen.last_plain is not None and seen.last_plain.time is not None
 
     def _logs_its_end(self, raised: Raised) -> bool:
         """Whether a single program's logger reports a success at the end of the log."""
@@ -332,12 +328,12 @@ class Survival(Alone):
         """Whether the lines right before one that says that something is done say that it failed."""
         streams = (*self.ranks.values(), *self.streams.values())
         told = ((self.sources[one.raised.line.source], one) for seen in streams for one in seen.stated)
+        told = (pair for pair in told if pair[1].raised.line.rank is None)
         return any(
             source.closes
             and not source.succeeded
             and 0 < source.closing - one.raised.order <= LAST_LINES
-            and (one.sure or _FAILED.search(one.raised.line.text) is not None)
-            and _NONE_FAILED.search(one.raised.line.text) is None
+            and says_failed(one.raised.line.text, one.sure)
             for source, one in told
         )
 
