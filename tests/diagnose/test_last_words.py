@@ -193,3 +193,47 @@ def test_a_check_of_data_by_a_library_of_statistics_is_about_no_argument() -> No
 ValueError: pandas dtypes must be int, float or bool.
 """
     assert told(PLAIN + text).cause == CRASHED
+
+
+def test_keras_prints_the_exception_itself_below_its_frames() -> None:
+    text = """Traceback (most recent call last):
+  File "/r/main.py", line 7, in go
+    fit(owls)
+ValueError: in user code:
+
+    File "/usr/lib/python3/site-packages/keras/training.py", line 1401, in train_function  *
+        return step_function(self, iterator)
+    ValueError: Shapes (None, 4) and (None, 6, 6, 4) are incompatible
+"""
+    found = told(PLAIN + text)
+    assert (found.cause, found.evidence[0]) == (
+        CRASHED,
+        "ValueError: Shapes (None, 4) and (None, 6, 6, 4) are incompatible",
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ValueError: Expected `device_type` of type `str`, got: `<class 'torch.device'>`",
+        "ValueError: Sample larger than population or is negative",
+        "ValueError: not enough values to unpack (expected 3, got 2)",
+    ],
+)
+def test_what_another_value_would_not_have_raised_is_the_programs(text: str) -> None:
+    assert told(PLAIN + raised(text)).cause == CRASHED
+
+
+def test_a_good_end_with_logged_errors_tells_them() -> None:
+    failed = "2024-10-23 15:22:34 - ERROR - owls: the picture of owl 7 failed\n"
+    done = "2024-10-23 15:22:34 - INFO - Training completed successfully!\n"
+    found = told(failed + WORK + done)
+    assert found.confidence == "certain" and found.evidence[-1].endswith("the picture of owl 7 failed")
+    assert not any("on the way" in line for line in told(WORK + done).evidence)
+
+
+def test_a_time_out_weeks_later_is_no_echo() -> None:
+    text = raised("ModuleNotFoundError: No module named 'owls'") + PLAIN * 20 + raised("TimeoutError: owl")
+    assert told(text).cause != "missing-python-module"
+    near = raised("ModuleNotFoundError: No module named 'owls'") + PLAIN * 2 + raised("TimeoutError: owl")
+    assert told(near).cause == "missing-python-module"

@@ -4,6 +4,7 @@ catalogue finds."""
 from __future__ import annotations
 
 import argparse
+import os
 import shlex
 import shutil
 import sys
@@ -25,6 +26,7 @@ from allranks.cli.log_files import (
     logs_below,
     machines,
     opened,
+    some,
     unreadable,
 )
 from allranks.cli.log_matcher import suspects
@@ -42,12 +44,13 @@ CUT_OFF = (
     "or the run's id."
 )
 
+CUT_OFF_FIX = "Give the logs of all ranks and nodes, or the run's id."
+
 
 def diagnose_command(options: argparse.Namespace) -> int:
     """Exit code 1: a cause is named; 0: the training reached its end and nothing is wrong; 3: the cause is not
     proved, nothing is wrong in the part of the logs that could be read, or exceptions were logged before a success."""
     from allranks.diagnose import cause
-    from allranks.diagnose.symptoms.benign_noise import LOGGED
 
     notes: list[str] = []
     answer = of_paths(options.paths, notes, options.run_file)
@@ -57,20 +60,36 @@ def diagnose_command(options: argparse.Namespace) -> int:
         diagnosis = replace(diagnosis, confidence="likely")
     if options.json:
         also = [name for name, _ in answer.also]
+        if healthy and diagnosis.confidence != "certain":
+            diagnosis = replace(diagnosis, why=" ".join(_not_sure(diagnosis, gaps).split()), fix=CUT_OFF_FIX)
         read = {"figures": dict(answer.figures), "disagreements": list(answer.disagreements)}
         print_json({**diagnosis.as_json(), "others": also, **read, "not_read": notes})
     else:
         for note in notes:
             print(spelt_out(note), file=sys.stderr)
         if healthy:
-            logged = next((line for line in diagnosis.evidence if line.startswith(LOGGED)), CUT_OFF)
-            print(GAPS if gaps else NOTHING if diagnosis.confidence == "certain" else logged)
+            print(_nothing(diagnosis) if diagnosis.confidence == "certain" else _not_sure(diagnosis, gaps))
             print_rows(figure_rows(answer))
         else:
             print_diagnosis(answer, options.paths)
     if healthy:
         return 0 if diagnosis.confidence == "certain" else 3
     return 3 if diagnosis.cause == UNPROVEN else 1
+
+
+def _nothing(diagnosis: Diagnosis) -> str:
+    """That nothing is wrong, or that the job reached its end in spite of errors."""
+    from allranks.diagnose.symptoms.benign_noise import ON_THE_WAY
+
+    told = next((line for line in diagnosis.evidence if line.startswith(ON_THE_WAY)), "")
+    return f"the job reached its end; {spelt_out(told)}" if told else NOTHING
+
+
+def _not_sure(diagnosis: Diagnosis, gaps: bool) -> str:
+    """Why logs that name no error do not prove that all is well."""
+    from allranks.diagnose.symptoms.benign_noise import LOGGED
+
+    return GAPS if gaps else next((line for line in diagnosis.evidence if line.startswith(LOGGED)), CUT_OFF)
 
 
 class Answer(NamedTuple):
@@ -95,6 +114,8 @@ def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) ->
         return Answer(lost)
     planned = planned_figures(run_file) if run_file else {}
     logs, dumps = resolve(paths, notes)
+    empty = [file for log in logs for file in log.files if is_file(file) and not os.path.getsize(file)]
+    notes += [f"empty: {some(empty)}"] if empty else []
     seen = Evidence()
     for one in scanned(logs, notes):
         if isinstance(one, Stretch):
@@ -248,6 +269,8 @@ def following(diagnosis: Diagnosis, paths: list[str]) -> str:
     """The command that shows more."""
     if diagnosis.cause != UNPROVEN:
         return f"allranks explain {diagnosis.cause}"
+    if diagnosis.where.rank is None and diagnosis.where.node is None and len(paths) == 1:
+        return ""  # of a single program, as far as it shows
     return "allranks diagnose " + " ".join(map(shlex.quote, paths[:3])) + " LOGS-OF-ALL-OTHER-RANKS"
 
 

@@ -9,7 +9,7 @@ import re
 from typing import Any, Dict, List, Optional, Set, Tuple
 
 from allranks.core.communication import is_communication
-from allranks.diagnose import facts, repeats
+from allranks.diagnose import facts, repeats, streams
 from allranks.diagnose.catalogue import cause, frames
 from allranks.diagnose.complaints import Heard, keep
 from allranks.diagnose.lines import Line
@@ -43,10 +43,7 @@ from allranks.diagnose.streams import (
     head,
     in_traceback,
     is_warning_class,
-    keep_statement,
     note_code,
-    note_cut,
-    take_frames,
 )
 from allranks.diagnose.stretches import Frames, Stretch
 from allranks.diagnose.survival import LATER_STEPS, Survival
@@ -155,7 +152,7 @@ class Evidence(Survival):
         self._source.last = self.count
         if run.place.time is not None:
             self._source.time = run.place.time
-        take_frames(self.seen_of(run.place), run, order, self._source.steps)
+        streams.take_frames(self.seen_of(run.place), run, order, self._source.steps)
 
     def add_stretch(self, stretch: Stretch) -> None:
         """The same as `add` with each of its lines."""
@@ -213,7 +210,7 @@ class Evidence(Survival):
             raised, quoted = raised or goes_on is True, quoted or goes_on is False
         found = self._read_patterns(line, shape, raised, ignored, quoted)
         if shape.heading:
-            note_cut(seen, HEADED.match(line.text) is not None, line, self.count, self._source.steps)
+            streams.note_cut(seen, HEADED.match(line.text) is not None, line, self.count, self._source.steps)
             return
         if shape.exception and line.text.endswith(":"):
             seen.announced = (seen.lines, raised)
@@ -228,7 +225,7 @@ class Evidence(Survival):
         if says and not is_warning_class(line.text):
             repeats.note(seen.repeats, line.text, seen.lines)
         if shape.quotes >= STATED:
-            keep_statement(seen, line, self.count, self._source.steps, shape.quotes == LOGGED)
+            streams.keep_statement(seen, line, self.count, self._source.steps, shape.quotes == LOGGED)
         elif shape.exception or shape.quotes:
             self._quote(line, seen, shape, found)
         if shape.patterns and (shape.exception or LOOSE.match(line.text) is not None):
@@ -245,6 +242,8 @@ class Evidence(Survival):
             said_by = self._shapes.of(line.text)._replace(warns=shape.warns)
             found = found + self._read_patterns(line, said_by, False, quoted=True)
         match, kept = EXCEPTION.match(line.text), len(seen.raised)
+        if match is not None and streams.tells_of_user_code(seen, match.group(1), line.text):
+            return
         if in_traceback(seen, True):
             seen.traceback = CLOSED  # its exception is indented
         else:

@@ -346,7 +346,7 @@ def _collateral(
 
 def _left_behind(seen: Evidence, case: Case) -> Diagnosis:
     """The answer if the log went on after all lines that name a cause."""
-    told = _evidence(seen, case)
+    told = _evidence(seen, case._replace(notes=()))
     if not told:
         return _unproven(seen)
     said = f"{title(case.symptom)} ({case.symptom}), but the log goes on after that."
@@ -366,5 +366,6 @@ def _unproven(seen: Evidence) -> Diagnosis:
         else "No line names a cause."
         if seen.count
         else "There is no line to read.",
-        fix="Give the logs of all ranks and nodes; start again with --debug, and read the kernel's log (dmesg -T).",
+        fix="Give the whole output, with stderr, and the logs of all ranks and nodes of the job. If it was killed, the "
+        "scheduler's log or the kernel's (dmesg -T) says so.",
     )

@@ -371,6 +371,19 @@ def keep_statement(seen: Seen, line: Line, order: int, steps: int, sure: bool) -
         seen.stated = [*seen.stated[:STATED_FIRST], *seen.stated[STATED_FIRST:][-STATED_LAST:], one]
 
 
+IN_USER_CODE = ": in user code:"
+
+
+def tells_of_user_code(seen: Seen, kind: "str | None", text: str) -> bool:
+    """Whether this is the exception itself, which Keras prints below such a message and its frames, indented. Then it
+    is kept in its place."""
+    if not seen.raised or seen.raised[-1].line.text != f"{kind}{IN_USER_CODE}":
+        return False
+    seen.raised[-1] = seen.raised[-1]._replace(line=seen.raised[-1].line._replace(text=text))
+    seen.traceback = CLOSED
+    return True
+
+
 def opens(heading: str) -> bool:
     """Whether the lines of a traceback follow."""
     return heading != CHAINED

@@ -38,6 +38,8 @@ ECHOES = re.compile(
     r"Broken|Connection|EOF|Died|Timeout|Interrupt|ChildProcess|Exit|Remote|Rpc|Worker|Ray|Cancel"
 )
 """Exceptions of a program that lost another one, or was told to end."""
+ECHOES_WITHIN = 1000
+"""Lines after a failure in which others notice it, by their time-outs at the latest."""
 MANY_TRACEBACKS, FAR_APART = 7, 300
 """Tracebacks of one stream; lines between the first and the last."""
 
@@ -66,6 +68,11 @@ _OF_MACHINE = re.compile(r"(?:^|/)(?:messages|syslog|dmesg|kern(?:el)?)[\w.-]{0,
 def _is_echo(one: Raised) -> bool:
     """Whether a program may have raised this because it lost another one, or was told to end."""
     return one.communication or ECHOES.search(one.kind) is not None
+
+
+def _echoes(hit: Union[Hit, Raised], later: Sequence[Raised]) -> bool:
+    """Whether a program may have raised one of these because it lost the one that this ended."""
+    return any(_is_echo(one) and one.order - hit.order < ECHOES_WITHIN for one in later)
 
 
 class Survival(Alone):
@@ -144,7 +151,7 @@ class Survival(Alone):
             for n, one in enumerate(raised)
             if one.order - hit.order >= apart and one.kind != kind and not one.chained
         ]
-        return bool(kind and later) and not any(map(_is_echo, raised[later[0] :]))
+        return bool(kind and later) and not _echoes(hit, raised[later[0] :])
 
     def _of_earlier_run(self, hit: Union[Hit, Raised]) -> bool:
         """Whether an uncaught exception after this line ended a single program, and another one ended a later run of it
@@ -159,7 +166,7 @@ class Survival(Alone):
         if hit.order > before:
             return False
         later = [one for one in seen.raised if one.order > before]
-        return bool(later) and not any(map(_is_echo, later))
+        return bool(later) and not _echoes(hit, later)
 
     def _goes_on_alone(self, raised: Raised) -> bool:
         """Whether a single program's log goes on long after this exception and all others: a later run of it, or it had

@@ -74,7 +74,7 @@ NOTHING = 0.5
 def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
     """The causes that an exception without a pattern may belong to, the likeliest first. The code that raised it comes
     before its subject, which the other words may overrule, and these before the words alone."""
-    if raised.kind in PROGRAMS_MISTAKES:
+    if raised.kind in PROGRAMS_MISTAKES or _OF_TYPES.search(raised.line.text) is not None:
         return
     told, frames = raised.line.text, raised.frames
     if not frames and raised.order == seen.title:  # the traceback below may be cut off
@@ -158,6 +158,12 @@ def _is_settled(symptom: str, text: str) -> bool:
 
 PROGRAMS_MISTAKES = ("UnboundLocalError", "IndentationError", "TabError", "FileExistsError")
 """Exceptions that say nothing but that a program is wrong, whatever it was about."""
+
+_OF_TYPES = re.compile(
+    r"(?:got|received|but|found):? `?<class '"
+    r"|: Sample larger than population|: (?:not enough|too many) values to unpack"
+)
+"""Messages of Python's own functions, and of checks of a value's type: a program passed something else."""
 
 ABSENT_PLUGIN = "libnccl-net.so"
 """NCCL has its own network and goes on without it."""

@@ -3,7 +3,8 @@
 PATH is a log, a folder of logs, or the id of a run known here. With --live it examines a running job that allranks
 did not start: on this machine, on the given nodes (such as node[1-3]), or on those of a SLURM job. This changes
 nothing: it reads the processes of your own ranks twice. Exit code 1 if a cause is named, 0 if nothing is wrong (or
-the job advances), 3 if the cause is not proved. If nothing is wrong and a log could not be read, it is 3 too.
+the job advances), 3 if the cause is not proved, 2 if an argument or a path is wrong. It is 3, too, if nothing is wrong
+but a log could not be read, or if the logs do not show the job's end.
 """
 
 from __future__ import annotations

@@ -35,6 +35,7 @@ from allranks.diagnose.symptom import NOISE, Case, Hit, Pattern
 _NOT_FINITE = re.compile(r"(?i)(?<![a-z])(?:nans?|inf(?:inity)?)(?![a-z])")
 CAUSE = Cause(__name__, healthy=True, hearsay=True)
 LOGGED = "the job says that it is done, but before that it logged exceptions: "
+ON_THE_WAY = "it logged errors on the way: "
 PATTERNS = (
     Pattern("process group ready", weight=NOISE),
     Pattern("Init COMPLETE", weight=NOISE),
@@ -56,4 +57,10 @@ def judge(seen: Evidence) -> Optional[Case]:
     logged = seen.logged if seen.ended_well else []
     notes = (LOGGED + "; ".join(dict.fromkeys(one.line.text for one in logged[-3:])),) if logged else ()
     sure = "certain" if seen.ended_well and not logged else "likely"
+    if sure == "certain":
+        streams = (*seen.ranks.values(), *seen.streams.values())
+        errors = [one.raised for stream in streams for one in stream.stated if one.sure]
+        notes = (
+            (ON_THE_WAY + "; ".join(dict.fromkeys(one.line.text for one in errors[-3:])),) if errors else ()
+        )
     return Case("benign-noise", NOISE, tuple(hits), sure, notes=notes)

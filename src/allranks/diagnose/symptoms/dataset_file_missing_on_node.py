@@ -1,4 +1,4 @@
-"""A data file is not there on some node.
+"""A data file is not there.
 
 ## How it is found
 `FileNotFoundError: [Errno 2] No such file or directory: '*.bin'` (json, parquet, arrow, ...) on the ranks
@@ -8,11 +8,12 @@ Easily confused with tokenizer-or-model-file-missing, missing-system-tool, check
 same error about other files.
 
 ## Why it matters
-The file is on another node's local disk, or on storage that is not mounted here; the other ranks only lose their peer.
+The path is wrong, or relative to another working directory. If only one of several nodes lacks the file, it is on
+another node's local disk, or on storage that is not mounted here; the other ranks only lose their peer.
 
 ## What to do
-Put the data on storage that every node mounts, or copy it to the same path on each; `allranks check`
-compares the paths.
+Check the path that the line names, and the working directory. On several nodes put the data on storage that every node
+mounts, or copy it to the same path on each; `allranks check` compares the paths.
 
 ## Source
 datasets 4.0.0 raises `Couldn't find any data file at` in `load.py` and defines `DatasetNotFoundError` in

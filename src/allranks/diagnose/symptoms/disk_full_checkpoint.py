@@ -7,7 +7,7 @@ and `inline_container.cc:* . unexpected pos A vs B`, or `PytorchStreamWriter fai
 Easily confused with shm-too-small, where the line names /dev/shm or </torch_*>.
 
 ## Why it matters
-The checkpoint could not be written whole; do not trust that file.
+A file, mostly a checkpoint, could not be written whole; do not trust it.
 
 ## What to do
 Free space where the run saves (`df -h`, `df -i`, `quota`), keep fewer checkpoints, save adapters alone. The

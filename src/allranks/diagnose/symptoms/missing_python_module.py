@@ -7,7 +7,7 @@ be not installed`. If only one node's ranks print it, the environments differ.
 Easily confused with version-drift-transformers-peft, where the module is there in another version.
 
 ## Why it matters
-The rank ends at its import, the others wait for it or lose their peer.
+The program ends at its import. In a job of several ranks the others wait for it or lose their peer.
 
 ## What to do
 Install it in the environment that the run uses, the same on every node (one image, one lock file).

@@ -1,4 +1,4 @@
-"""A path may not be written.
+"""A path may not be opened.
 
 ## How it is found
 `[Errno 13] Permission denied`, `[Errno 30] Read-only file system`, `open file failed with strerror`; mostly
@@ -7,11 +7,12 @@ on rank 0 alone, which writes.
 Easily confused with ssh-connection-failed, where it says `Permission denied (publickey)`.
 
 ## Why it matters
-The rank that saves ended; the others lost their peer. In containers the user inside often does not own the
-mounted folder.
+The run's user may not write there, or not read it. In containers the user inside often does not own the mounted folder.
+In a job of several ranks mostly rank 0, which writes, ended; the others lost their peer.
 
 ## What to do
-Give the run's user write access to that folder on that node, mount it without `ro`, or save elsewhere.
+Give the run's user access to that path on that node (`ls -ld` shows its owner and rights), mount it without `ro`, or
+use another path.
 
 ## Source
 `Permission denied`, `Operation not permitted` and `Read-only file system` are glibc's texts for EACCES,

@@ -7,12 +7,14 @@ says at its end that it failed. Other ranks lose their peer: `Connection closed 
 Easily confused with rank-sigkilled and rank-exited-early, which print no traceback.
 
 ## Why it matters
-The first exception that is not about communication is the cause. In a job of several ranks all that follows is an echo:
-torchrun's "root cause" is only the first exit that its own agent polled.
+The program failed by itself: no fault of a machine or of the network is seen. In a job of several ranks the first such
+exception is the cause, and all that follows is an echo; torchrun's "root cause" is only the first exit that its own
+agent polled.
 
 ## What to do
-Read the traceback. If only one of several ranks or nodes crashed, look at its data, files, hardware and environment. If
-all crashed at the same place, look at the program and its configuration.
+Begin where the line points to: with a traceback at the last frame in your own code. If only one of several ranks or
+nodes crashed, look at its data, files, hardware and environment. If all crashed at the same place, look at the program
+and its configuration.
 
 ## Source
 `Segmentation fault` is glibc's text for SIGSEGV, `sysdeps/generic/siglist.h`. `Fatal Python error` is

@@ -1,4 +1,4 @@
-"""The rendezvous port is taken.
+"""A port that the run needs is taken.
 
 ## How it is found
 `The server socket has failed to listen on any local network address ... EADDRINUSE`; older: `Address
@@ -8,8 +8,8 @@ Easily confused with two harmless warnings `failed to bind` without the error `f
 vLLM's "Port * is already in use, trying port *".
 
 ## Why it matters
-Another process holds the port on the head, mostly an earlier run that did not end or was only suspended
-with Ctrl-Z: the new run cannot begin.
+Another process holds the port: of a job of several nodes the rendezvous port on the head. Mostly it is an earlier run
+that did not end or was only suspended with Ctrl-Z. The new run cannot begin.
 
 ## What to do
 Stop the old run by its own means (`allranks clean RUN`, `ss -ltnp` shows the holder), or take another port.

@@ -9,7 +9,8 @@ for`.
 Easily confused with launch-args-mismatch, where nodes were started differently; deepspeed-config-mismatch.
 
 ## Why it matters
-The program ended while it read its arguments, before any training; the other nodes then waited for it.
+The program, or a library that it calls, refused a setting, mostly before any training. In a job of several nodes the
+others then waited for it.
 
 ## What to do
 Correct the option that the line names. Options move between versions: compare with `--help` of the
