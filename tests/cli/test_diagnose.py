@@ -46,6 +46,38 @@ def test_a_log_that_is_only_cut_off_is_not_called_fine(tmp_path: Path, capsys) -
     assert "nothing is wrong" not in said and "may be cut off" in said
 
 
+def test_the_json_of_a_log_that_is_only_cut_off_says_so(tmp_path: Path, capsys) -> None:
+    log = tmp_path / "rank0.log"
+    log.write_text("step 3 loss 1.0\n")
+    assert cli.main(["diagnose", "--json", str(log)]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert "may be cut off" in told["why"] and told["fix"] != "Nothing."
+
+
+def test_a_good_end_tells_the_errors_on_the_way(tmp_path: Path, capsys) -> None:
+    log = tmp_path / "x.log"
+    log.write_text("ERROR: owl 7 failed\n" + "step 3 loss 1.0\n" * 20 + "Training completed successfully!\n")
+    assert cli.main(["diagnose", str(log)]) == 0
+    said = capsys.readouterr().out
+    assert "nothing is wrong" not in said and "reached its end" in said and "owl 7 failed" in said
+
+
+def test_an_empty_log_is_told_beside_others(tmp_path: Path, capsys) -> None:
+    (tmp_path / "rank0.log").write_text("step 3 loss 1.0\n" * 20 + "Training completed successfully!\n")
+    (tmp_path / "rank1.log").write_text("")
+    assert cli.main(["diagnose", str(tmp_path)]) == 0  # the streams of healthy jobs are often empty
+    assert f"empty: {tmp_path / 'rank1.log'}" in capsys.readouterr().err
+
+
+def test_other_ranks_logs_are_asked_for_where_there_are_ranks(tmp_path: Path, capsys) -> None:
+    log = tmp_path / "x.log"
+    log.write_text("an owl\n" * 30)
+    assert cli.main(["diagnose", str(log)]) == 3
+    assert "LOGS-OF-ALL-OTHER-RANKS" not in capsys.readouterr().out
+    assert cli.main(["diagnose", str(log), str(log)]) == 3
+    assert "LOGS-OF-ALL-OTHER-RANKS" in capsys.readouterr().out
+
+
 def test_a_native_abort_is_not_called_fine(tmp_path: Path) -> None:
     abort = "terminate called after throwing an instance of 'c10::Error'\nAborted (core dumped)\n"
     (tmp_path / "run.log").write_text(FINE + abort)

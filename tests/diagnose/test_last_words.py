@@ -230,6 +230,8 @@ def test_a_good_end_with_logged_errors_tells_them() -> None:
     found = told(failed + WORK + done)
     assert found.confidence == "certain" and found.evidence[-1].endswith("the picture of owl 7 failed")
     assert not any("on the way" in line for line in told(WORK + done).evidence)
+    found = told(raised("KeyError: 'owl'") + WORK + WORK + done)  # of an earlier run
+    assert found.confidence == "certain" and found.evidence[-1].endswith("KeyError: 'owl'")
 
 
 def test_a_time_out_weeks_later_is_no_echo() -> None:

@@ -4,7 +4,6 @@ catalogue finds."""
 from __future__ import annotations
 
 import argparse
-import os
 import shlex
 import shutil
 import sys
@@ -114,7 +113,7 @@ def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) ->
         return Answer(lost)
     planned = planned_figures(run_file) if run_file else {}
     logs, dumps = resolve(paths, notes)
-    empty = [file for log in logs for file in log.files if is_file(file) and not os.path.getsize(file)]
+    empty = [file for log in logs for file in log.files if is_file(file) and not Path(file).stat().st_size]
     notes += [f"empty: {some(empty)}"] if empty else []
     seen = Evidence()
     for one in scanned(logs, notes):
