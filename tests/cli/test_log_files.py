@@ -354,3 +354,10 @@ def test_the_users_own_line_comes_before_the_librarys(tmp_path: Path, capsys) ->
     )
     own, library = named(tmp_path, capsys)["evidence"][1:3]
     assert own == 'in your code: File "/srv/run.py", line 9, in main' and "linear.py" in library
+
+
+def test_what_is_empty(tmp_path: Path) -> None:
+    (tmp_path / "a.log").touch()
+    (tmp_path / "b.log").write_text("x")
+    found = [log_files.is_empty(str(tmp_path / name)) for name in ("a.log", "b.log", "gone.log")]
+    assert found == [True, False, False] and not log_files.is_empty(str(tmp_path))

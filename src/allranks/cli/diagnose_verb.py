@@ -19,6 +19,7 @@ from allranks.cli.common import print_json
 from allranks.cli.log_files import (
     Log,
     is_dump_file,
+    is_empty,
     is_gap,
     is_pipe,
     joined,
@@ -113,7 +114,7 @@ def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) ->
         return Answer(lost)
     planned = planned_figures(run_file) if run_file else {}
     logs, dumps = resolve(paths, notes)
-    empty = [file for log in logs for file in log.files if is_file(file) and not Path(file).stat().st_size]
+    empty = [file for log in logs for file in log.files if is_empty(file)]
     notes += [f"empty: {some(empty)}"] if empty else []
     seen = Evidence()
     for one in scanned(logs, notes):

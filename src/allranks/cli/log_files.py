@@ -94,6 +94,14 @@ def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> tuple[
     return joined(found), dumps
 
 
+def is_empty(file: str) -> bool:
+    """Whether it is a file without any content. It may have vanished since it was found."""
+    try:
+        return is_file(file) and Path(file).stat().st_size == 0
+    except OSError:
+        return False
+
+
 def _what_it_is(file: str) -> str:
     """The kind of a directory's entry that is not a file, or why it cannot be seen."""
     try:
