@@ -62,6 +62,21 @@ def test_a_good_end_tells_the_errors_on_the_way(tmp_path: Path, capsys) -> None:
     assert "nothing is wrong" not in said and "reached its end" in said and "owl 7 failed" in said
 
 
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ("Epoch [2/2], Step [90/90], loss: 1.0\n", "the last of all steps"),
+        ("Epoch [1/2], Step [90/90], loss: 1.0\n", "may be cut off"),
+        ("Epoch [2/2], Step [90/90], loss: 1.0\n" + "an owl\n" * 30, "may be cut off"),
+    ],
+)
+def test_the_last_step_of_all_is_told(step: str, said: str, tmp_path: Path, capsys) -> None:
+    log = tmp_path / "x.log"
+    log.write_text("Epoch [1/2], Step [3/90], loss: 1.0\n" * 9 + step)
+    assert cli.main(["diagnose", str(log)]) == 3
+    assert said in capsys.readouterr().out
+
+
 def test_an_empty_log_is_told_beside_others(tmp_path: Path, capsys) -> None:
     (tmp_path / "rank0.log").write_text("step 3 loss 1.0\n" * 20 + "Training completed successfully!\n")
     (tmp_path / "rank1.log").write_text("")

@@ -87,9 +87,10 @@ def _nothing(diagnosis: Diagnosis) -> str:
 
 def _not_sure(diagnosis: Diagnosis, gaps: bool) -> str:
     """Why logs that name no error do not prove that all is well."""
-    from allranks.diagnose.symptoms.benign_noise import LOGGED
+    from allranks.diagnose.symptoms.benign_noise import LAST_OF_ALL, LOGGED
 
-    return GAPS if gaps else next((line for line in diagnosis.evidence if line.startswith(LOGGED)), CUT_OFF)
+    told = (spelt_out(line) for line in diagnosis.evidence if line.startswith((LOGGED, LAST_OF_ALL)))
+    return GAPS if gaps else next(told, CUT_OFF)
 
 
 class Answer(NamedTuple):
