@@ -14,9 +14,10 @@ The checkpoint was saved by another parallel layout, model size, vocabulary padd
 than the run that loads it.
 
 ## What to do
-Start with the layout of the run that saved it, or convert: Megatron `--ckpt-format torch_dist` with
-`--ckpt-convert-format`, DeepSpeed's universal checkpoint (`ds_to_universal.py`), torch's `dcp_to_torch`.
-Compare `--make-vocab-size-divisible-by` and the tensor-parallel size.
+Build the model as the run that saved it did: the number of classes, the vocabulary, wrappers such as `module.`. Start
+with that run's layout, or convert: Megatron `--ckpt-format torch_dist` with `--ckpt-convert-format`, DeepSpeed's
+universal checkpoint (`ds_to_universal.py`), torch's `dcp_to_torch`. Compare `--make-vocab-size-divisible-by` and the
+tensor-parallel size.
 
 ## Source
 PyTorch 2.13 raises `Missing key in checkpoint state_dict` and `Size mismatch between saved` in

@@ -12,8 +12,9 @@ where the job ran and was ended.
 Nothing ran: the request does not fit what the cluster has or allows, or its daemons do not work together.
 
 ## What to do
-Compare the request (nodes, GPUs, memory, account, partition, time) with `sinfo`, `scontrol show job JOB` or `kubectl
-describe pod`. `Job credential expired` and `Invalid job credential` mean that clocks or munge keys of the nodes differ.
+Compare the request (nodes, GPUs, memory, account, partition, time) with `sinfo`, `scontrol show job JOB`, `kubectl
+describe pod` or `ray status`. SLURM's `Job credential expired` and `Invalid job credential` mean that clocks or munge
+keys of the nodes differ.
 
 ## Source
 SLURM 26.11.0-0rc1 prints `Unable to create step for job`, `Application launch failed` in
