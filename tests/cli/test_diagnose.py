@@ -54,6 +54,17 @@ def test_the_json_of_a_log_that_is_only_cut_off_says_so(tmp_path: Path, capsys) 
     assert "may be cut off" in told["why"] and told["fix"] != "Nothing."
 
 
+def test_the_json_of_exceptions_before_a_success_asks_to_look_at_the_result(tmp_path: Path, capsys) -> None:
+    log = tmp_path / "x.log"
+    failed = "Traceback (most recent call last):\n  File \"/r/a.py\", line 1, in f\nKeyError: 'owl'\n"
+    log.write_text(
+        "step 3 loss 1.0\n" * 20 + failed + "2026-11-20 - INFO - pipeline completed successfully\n"
+    )
+    assert cli.main(["diagnose", "--json", str(log)]) == 3
+    told = json.loads(capsys.readouterr().out)
+    assert told["why"].endswith("KeyError: 'owl'") and "result" in told["fix"]
+
+
 def test_a_good_end_tells_the_errors_on_the_way(tmp_path: Path, capsys) -> None:
     log = tmp_path / "x.log"
     log.write_text("ERROR: owl 7 failed\n" + "step 3 loss 1.0\n" * 20 + "Training completed successfully!\n")

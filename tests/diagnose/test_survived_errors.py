@@ -270,6 +270,8 @@ def test_ctrl_c_at_a_terminal() -> None:
     assert told(WORK + "^C\n").cause == "cancelled-by-user"
     assert told(WORK + "step 3 loss 1.0^C\n$ \n").cause == "cancelled-by-user"
     assert is_healthy("^C\n" + WORK)
+    before = 'Traceback (most recent call last):\n  File "/r/a.py", line 1, in f\nKeyboardInterrupt\n'
+    assert told(before + WORK * 2 + "^C\n").cause == "cancelled-by-user"  # of two runs
     assert is_healthy("press ^C to stop\n")
 
 

@@ -38,19 +38,19 @@ from allranks.core.text import printable, spelt_out
 
 NOTHING = "nothing is wrong in these logs."
 GAPS = "no line that was read names an error, but not all of these logs could be read (see above)."
+MORE = "give the logs of all ranks and nodes, or the run's id."
+LOOK = "Check the job's result: these exceptions may have left out a part of it."
 CUT_OFF = (
     "no line names an error, and none says that the training ended: these logs may be cut off.\n"
-    "  a run that hangs, was killed or lost its machine looks the same; give the logs of all ranks and nodes, "
-    "or the run's id."
+    f"  a run that hangs, was killed or lost its machine looks the same; {MORE}"
 )
-
-CUT_OFF_FIX = "Give the logs of all ranks and nodes, or the run's id."
 
 
 def diagnose_command(options: argparse.Namespace) -> int:
     """Exit code 1: a cause is named; 0: the training reached its end and nothing is wrong; 3: the cause is not
     proved, nothing is wrong in the part of the logs that could be read, or exceptions were logged before a success."""
     from allranks.diagnose import cause
+    from allranks.diagnose.symptoms.benign_noise import LOGGED
 
     notes: list[str] = []
     answer = of_paths(options.paths, notes, options.run_file)
@@ -61,7 +61,8 @@ def diagnose_command(options: argparse.Namespace) -> int:
     if options.json:
         also = [name for name, _ in answer.also]
         if healthy and diagnosis.confidence != "certain":
-            diagnosis = replace(diagnosis, why=" ".join(_not_sure(diagnosis, gaps).split()), fix=CUT_OFF_FIX)
+            why = " ".join(_not_sure(diagnosis, gaps).split())
+            diagnosis = replace(diagnosis, why=why, fix=LOOK if why.startswith(LOGGED) else MORE.capitalize())
         read = {"figures": dict(answer.figures), "disagreements": list(answer.disagreements)}
         print_json({**diagnosis.as_json(), "others": also, **read, "not_read": notes})
     else:

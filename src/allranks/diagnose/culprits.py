@@ -14,6 +14,7 @@ from allranks.diagnose.lines import Line
 from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import Case
+from allranks.diagnose.symptoms.collective_timeout_straggler import awaited
 from allranks.diagnose.symptoms.rank_sigkilled import forced_kills
 
 
@@ -41,13 +42,9 @@ def _where_of(seen: Evidence, case: Case) -> Tuple[Where, int]:
         if node is None and case.rank in seen.ranks:
             node = seen.ranks[case.rank].node
         return Where(node=node, rank=case.rank, file=place.file, line=place.line), 0
-    awaited = set(seen.awaited) - seen.blamers()
-    if (
-        len(awaited) == 1
-        and cause(case.symptom).hearsay
-        and set(hit_ranks(seen, case)) <= {*seen.awaited.values()}
-    ):
-        return _place_of(seen, place, awaited.pop()), 0
+    waited_for = awaited(seen) if cause(case.symptom).hearsay else []
+    if len(waited_for) == 1 and set(hit_ranks(seen, case)) <= {*seen.awaited.values()}:
+        return _place_of(seen, place, waited_for[0]), 0
     named = {int(h.group("rank") or 0) for h in case.hits if h.group("rank")}
     if len(named) == 1:
         return _place_of(seen, place, named.pop()), 0

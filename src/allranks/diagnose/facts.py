@@ -108,7 +108,7 @@ def _awaited(seen: Store, line: Line, match: Any) -> None:
 
 
 def _awaits_first(seen: Store, line: Line, match: Any) -> None:
-    """The rank 0 of all ranks writes NCCL's id of their group (`broadcastUniqueNCCLID`)."""
+    """Rank 0 writes the NCCL id of the group of all ranks (`broadcastUniqueNCCLID`). -1: nobody knows who waits."""
     rank = seen.rank_of(line)
     if len(seen.awaited) < KEPT and rank != 0:
         seen.awaited.setdefault(0, -1 if rank is None else rank)

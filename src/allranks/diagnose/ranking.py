@@ -147,9 +147,7 @@ def find_cases(seen: Evidence) -> List[Case]:
             ends = not (known.healthy or known.is_blame or known.kernel or known.outlasts_the_end)
             if (ends and seen.only_warned(case.hits)) or seen.worked_on(case.hits):
                 continue
-            if ends and case.weight > STALE and seen.left_behind(case.hits):
-                case = case._replace(weight=STALE)
-            found[symptom] = case
+            found[symptom] = _aged(seen, case) if ends and case.weight > STALE else case
     _crash(seen, found)
     _claim(seen, found)
     _hear(seen, found)
@@ -189,11 +187,16 @@ def _only_announced(seen: Evidence, case: Case) -> bool:
     )
 
 
+def _aged(seen: Evidence, case: Case) -> Case:
+    """The case, with hardly any weight if the log went on after its lines."""
+    return case._replace(weight=STALE) if seen.left_behind(case.hits) else case
+
+
 def _crash(seen: Evidence, found: Dict[str, Case]) -> None:
     """Adds the case of an exception that no pattern knows."""
     case = crashed(seen, found) if RANK_CRASHED_FIRST.id not in found else None
     if case is not None and not seen.worked_on(case.hits):
-        found[case.symptom] = case._replace(weight=STALE) if seen.left_behind(case.hits) else case
+        found[case.symptom] = _aged(seen, case)
 
 
 def _claim(seen: Evidence, found: Dict[str, Case]) -> None:
@@ -257,7 +260,7 @@ def _hear(seen: Evidence, found: Dict[str, Case]) -> None:
     hit = hits[told.order]._replace(symptom=symptom, weight=weight, warned=warns(told.line.text))
     if seen.only_warned((hit,)):
         return
-    found[symptom] = Case(symptom, STALE if seen.left_behind((hit,)) else weight, (hit,), "likely")
+    found[symptom] = _aged(seen, Case(symptom, weight, (hit,), "likely"))
 
 
 def _weights(found: Dict[str, Case]) -> Set[int]:

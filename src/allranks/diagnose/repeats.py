@@ -9,6 +9,8 @@ TIMES = 3
 """How often a statement is made, with other lines in between, if it is about single items."""
 
 MANY_TIMES = 50
+"""From so many times on the statement ended nothing, wherever the last one stands."""
+
 LEAST = 5
 """Lines after the last one that show at least that the program went on."""
 
@@ -44,7 +46,11 @@ def note(said: Said, text: str, number: int) -> None:
 
 def are_of_items(said: Said, text: str, lines: int, closed: bool) -> bool:
     """Whether a stream of so many lines makes this statement about single items: after the last one it went on for
-    longer than it did at least once between two of them, or it closed. A program that made it so often did not end
-    with it."""
+    longer than it did at least once between two of them, or it closed, or it made it MANY_TIMES."""
     times, last, fewest = said.get(form_of(text), (0, 0, 0))
     return times >= MANY_TIMES or (times >= TIMES and (closed or lines - last >= max(LEAST, fewest)))
+
+
+def was_survived(said: Said, text: str) -> bool:
+    """Whether the stream made this statement so often before that it is about single items, and went on each time."""
+    return said.get(form_of(text), (0, 0, 0))[0] > TIMES

@@ -113,7 +113,7 @@ class Store:
         self.first_moment: Optional[float] = None
         self.tasks_are_nodes = False
         self.marks = self.marked = 0
-        """Lines as documents and programs have them."""
+        """How many lines are like those of documents and programs, and the number of the last one."""
         self.figures: Dict[str, float] = {}
         self.locals: Dict[Tuple[Optional[str], str, int], int] = {}
         self.roots: Set[str] = set()

@@ -372,6 +372,7 @@ def keep_statement(seen: Seen, line: Line, order: int, steps: int, sure: bool) -
 
 
 IN_USER_CODE = ": in user code:"
+"""The message of an exception of Keras, below which it prints the exception itself."""
 
 
 def tells_of_user_code(seen: Seen, kind: "str | None", text: str) -> bool:

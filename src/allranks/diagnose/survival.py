@@ -97,9 +97,9 @@ class Survival(Alone):
         them."""
         if self.later_steps(hit) >= LATER_STEPS or self.sources[hit.line.source].quotes(hit.order):
             return True
-        if self.at_shutdown(hit) or self._was_reported(hit) or self._was_told_to_end(hit):
+        if self.at_shutdown(hit) or self._serves_on(hit):
             return True
-        if self._serves_on(hit):
+        if self._was_reported(hit) or self._was_told_to_end(hit):
             return True
         if isinstance(hit, Raised) and (self._is_handled(hit) or self._goes_on_alone(hit)):
             return True

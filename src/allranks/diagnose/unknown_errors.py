@@ -113,8 +113,8 @@ _RESUMES = re.compile(r"(?i)resum|latest|checkpoint-\d|global_?step|epoch|\brest
 
 
 def _of_missing_file(raised: Raised, claimed: Iterable[str]) -> Iterator[str]:
-    """The causes that claim a missing file. A file that was never there is no broken checkpoint, unless a run resumes;
-    and no cause of a file that is read has to do with one that a program wanted to write."""
+    """The causes that claim an exception about a missing file. None of them applies if the program wanted to write the
+    file. A checkpoint that is missing is a model's file that is missing, unless a run is resumed."""
     shown = (raised.line.text, raised.code, *raised.frames)
     if any(map(_SAVES.search, shown)):
         return

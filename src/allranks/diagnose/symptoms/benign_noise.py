@@ -63,8 +63,8 @@ def judge(seen: Evidence) -> Optional[Case]:
     sure = "certain" if seen.ended_well and not logged else "likely"
     if sure == "certain":
         streams = (*seen.ranks.values(), *seen.streams.values())
-        logged = [one.raised for stream in streams for one in stream.stated if one.sure]
-        errors = sorted((*logged, *(one for _, one in seen.raised())), key=lambda one: one.order)
+        stated = [one.raised for stream in streams for one in stream.stated if one.sure]
+        errors = sorted((*stated, *(one for _, one in seen.raised())), key=lambda one: one.order)
         told = "; ".join(dict.fromkeys(one.line.text for one in errors[-3:]))
         notes = (ON_THE_WAY + told,) if told else ()
     elif not logged and seen.last_step is not None and _is_last(seen, *seen.last_step):

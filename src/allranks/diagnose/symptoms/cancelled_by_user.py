@@ -65,7 +65,8 @@ PATTERNS = (
 
 def judge(seen: Evidence) -> Optional[Case]:
     """SLURM cancels a step also because one of its tasks failed before."""
-    case = seen.case("cancelled-by-user") or _at_terminal(seen)
+    cases = [one for one in (seen.case("cancelled-by-user"), _at_terminal(seen)) if one is not None]
+    case = max(cases, key=lambda one: one.weight, default=None)
     if case is None or not all("STEP" in hit.line.text for hit in case.hits):
         return case
     first = min(hit.order for hit in case.hits)

@@ -108,12 +108,16 @@ def judge(seen: Evidence) -> Optional[Case]:
     return case._replace(weight=ECHO + 2, rank=suspects[0], confidence="likely", notes=tuple(notes))
 
 
+def awaited(seen: Evidence) -> List[int]:
+    """The ranks whose NCCL id others waited for in vain, and that do not blame others themselves."""
+    return sorted(set(seen.awaited) - seen.blamers())
+
+
 def _suspects(seen: Evidence, case: Case) -> Tuple[List[int], str]:
     if seen.missing_ranks:
         return sorted(seen.missing_ranks), "missing in the barrier"
-    awaited = sorted(set(seen.awaited) - seen.blamers())
-    if awaited:
-        return awaited, "which never wrote the NCCL id that the others waited for"
+    if awaited(seen):
+        return awaited(seen), "which never wrote the NCCL id that the others waited for"
     silent = seen.silent()
     if silent and seen.blamers():
         return silent, "which reports nothing itself"

@@ -172,16 +172,16 @@ def _weight(seen: Evidence, raised: Raised) -> int:
 
 
 def _by_signal(seen: Evidence) -> Optional[Case]:
-    """SIGABRT is also how NCCL's watchdog ends a rank that only waited: there it proves nothing."""
+    """SIGABRT is also how NCCL's watchdog ends a rank that only waited, or that lost one that was killed: there it
+    proves nothing."""
     blaming = seen.blamers()
-    first_gone = seen.root_cause
+    killed = seen.root_cause if any(e.rank == seen.root_cause and e.code == -9 for e in seen.exits) else None
     waited = bool(seen.hits.get(COLLECTIVE_TIMEOUT_STRAGGLER.id))
     dead = [
         e
         for e in seen.exits
         if e.code in SIGNALS
-        and not (e.code == -6 and (waited or e.rank is None or e.rank in blaming))
-        and not (e.code == -6 and first_gone not in (None, e.rank) and _was_killed(seen, first_gone))
+        and not (e.code == -6 and (waited or e.rank is None or e.rank in blaming or killed is not None))
     ]
     if not dead:
         return None
@@ -190,11 +190,6 @@ def _by_signal(seen: Evidence) -> Optional[Case]:
     notes = (f"ended by {SIGNALS[first.code]}",)
     rank = first.rank if first.rank is not None else only_rank(seen, first.local)
     return Case("rank-crashed-first", CRASH, (hit,), "likely", rank=rank, node=first.node, notes=notes)
-
-
-def _was_killed(seen: Evidence, rank: Optional[int]) -> bool:
-    """Whether a process of this rank was killed: the abort of another one is its echo."""
-    return any(e.rank == rank and e.code == -9 for e in seen.exits)
 
 
 def _by_exit_code(seen: Evidence) -> Optional[Case]:
