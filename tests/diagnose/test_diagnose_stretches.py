@@ -14,12 +14,13 @@ from allranks.diagnose import Evidence, blocks, conclude, parse, read, recognize
 from allranks.diagnose import kinds as kinds_module
 from allranks.diagnose import lines as lines_module
 from allranks.diagnose import scan as scan_module
-from allranks.diagnose.blocks import SAME, Lines, same_lines, whole_lines
+from allranks.diagnose.blocks import SAME, Lines, is_longer, lines_of, same_lines, whole_lines
 from allranks.diagnose.kinds import Kinds
 from allranks.diagnose.lines import Line
 from allranks.diagnose.scan import scan
 from allranks.diagnose.streams import CLOSED, OPEN
 from allranks.diagnose.stretches import Frames, Stretch
+from allranks.diagnose.suspects import covered, literals
 from tests.diagnose import forms
 from tests.diagnose.cases import CASES
 
@@ -304,6 +305,28 @@ def test_the_matcher_finds_what_makes_a_line_more_than_plain_text(text):
         b"alpha beta00 of any rank\n" + text.translate({n: "0" for n in range(48, 58)}).encode()
     )
     assert not find(b"alpha beta00 of any rank\nand nothing else")
+
+
+@pytest.mark.parametrize("before", ["a", "Z", " ", "0", "_", "/"])
+@pytest.mark.parametrize("after", ["a", "Z", " ", "0", "_", "/"])
+def test_the_matcher_finds_every_text_also_those_it_does_not_look_for_themselves(before, after):
+    find, texts = suspects(), [text.translate({n: "0" for n in range(48, 58)}) for text in literals()]
+    lines = [f"alpha {before}{text}{after} beta" for text in texts]
+    joined = "\n".join(lines).encode()
+    assert find is not None
+    assert lines_of(find(joined), joined) == set(range(len(lines)))
+
+
+def test_texts_that_an_expression_finds_only_beside_some_characters_are_looked_for():
+    texts, found = ["an error", "not", "noted", "error0"], [r"[Ee]rror", r"\b[Nn]ot\b", r"0$"]
+    assert covered(texts, found) == {"an error", "error0"}
+
+
+@pytest.mark.parametrize(
+    "sizes", [[], [3], [4], [5], [4, 4, 4], [1, 4, 1], [4, 5], [5, 4], [0, 0, 9], [2, 2, 2, 5]]
+)
+def test_a_line_that_is_too_long_is_noticed_wherever_it_stands(sizes):
+    assert is_longer(b"\n".join(b"x" * size for size in sizes), 4) == (max(sizes, default=0) > 4)
 
 
 def test_a_log_that_names_ever_new_places_is_counted_in_bounded_memory(monkeypatch):

@@ -17,13 +17,18 @@ def suspects() -> Callable[[bytes], list[int]] | None:
         import hyperscan
     except ImportError:
         return None
-    from allranks.diagnose.suspects import expressions
+    from allranks.diagnose.suspects import covered, expressions
 
     texts, anywhere, beginnings = expressions()
+
+    def those_anywhere() -> list[str]:
+        known = covered(texts, anywhere)
+        return [*(re_of(text) for text in texts if text not in known), *anywhere]
+
     try:  # two take less time than one with all of them
         matchers = [
-            _matcher(hyperscan, "anywhere", [*map(re_of, texts), *anywhere]),
-            _matcher(hyperscan, "beginnings", beginnings),
+            _matcher(hyperscan, "anywhere", [*texts, *anywhere], those_anywhere),
+            _matcher(hyperscan, "beginnings", beginnings, lambda: beginnings),
         ]
     except hyperscan.error:  # an unknown processor
         return None
@@ -37,21 +42,22 @@ def suspects() -> Callable[[bytes], list[int]] | None:
     return ends
 
 
-def _matcher(hyperscan: Any, name: str, whole: list[str]) -> Any:
-    """The expressions as a database. It is kept, since to compile it takes much longer than to read it."""
-    expressions = [one.encode() for one in whole]
+def _matcher(hyperscan: Any, name: str, of: list[str], made: Callable[[], list[str]]) -> Any:
+    """The expressions that are `made` of these texts, as a database. It is kept, since to compile it takes much longer
+    than to read it."""
 
     def compiled() -> Any:
+        expressions = [one.encode() for one in made()]
         database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
         database.compile(
             expressions=expressions,
-            ids=list(range(len(whole))),
-            elements=len(whole),
-            flags=[hyperscan.HS_FLAG_MULTILINE] * len(whole),
+            ids=list(range(len(expressions))),
+            elements=len(expressions),
+            flags=[hyperscan.HS_FLAG_MULTILINE] * len(expressions),
         )
         return database
 
-    key = key_of(hyperscan.__version__.encode(), *expressions)
+    key = key_of(hyperscan.__version__.encode(), *map(str.encode, of))
     data = kept(__file__, name, key, lambda: hyperscan.dumpb(compiled()))
     try:
         database = hyperscan.loadb(data, mode=hyperscan.HS_MODE_BLOCK)

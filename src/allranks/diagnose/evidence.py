@@ -196,11 +196,11 @@ class Evidence(Survival):
             head(seen, shape.heading, line.text)
             if shape.heading == CHAINED:
                 self._chain(seen)
-        self._read_facts(line, shape)
+        if shape.facts:
+            self._read_facts(line, shape)
         ignored = seen.ignored == IGNORING
-        if shape.heading:
-            raised = HEADED.match(line.text) is not None
-        else:
+        raised = named = shape.heading != "" and HEADED.match(line.text) is not None
+        if not shape.heading:
             raised = in_traceback(seen, shape.exception) and (
                 shape.exception or LOOSE.match(line.text) is not None
             )
@@ -208,9 +208,9 @@ class Evidence(Survival):
         if seen.announced is not None and not shape.exception:
             goes_on = goes_on_from(seen) if shape.heading else explain(seen, line.text)
             raised, quoted = raised or goes_on is True, quoted or goes_on is False
-        found = self._read_patterns(line, shape, raised, ignored, quoted)
+        found = self._read_patterns(line, shape, raised, ignored, quoted) if shape.patterns else []
         if shape.heading:
-            streams.note_cut(seen, HEADED.match(line.text) is not None, line, self.count, self._source.steps)
+            streams.note_cut(seen, named, line, self.count, self._source.steps)
             return
         if shape.exception and line.text.endswith(":"):
             seen.announced = (seen.lines, raised)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Collection, Dict, List, Optional
 
-from allranks.diagnose.blocks import lines_of
+from allranks.diagnose.blocks import is_longer, lines_of
 from allranks.diagnose.digits import ALIKE_TEXT
 from allranks.diagnose.kinds import (
     MUTE,
@@ -55,10 +55,10 @@ class Recognizer:
         if suspects is None:
             return []
         kinds, texts = self.kinds.cut(forms, self.ranked)
-        if max(map(len, texts)) > LINE_LIMIT // 2:  # of a line longer than the limit only the ends are read
-            kinds = [kind if len(text) <= LINE_LIMIT // 2 else None for kind, text in zip(kinds, texts)]
-        joined = b"\n".join(texts)
-        for number in lines_of(suspects(joined), joined):
+        if is_longer(texts, LINE_LIMIT // 2):  # of a line longer than the limit only the ends are read
+            sizes = map(len, texts.split(b"\n"))
+            kinds = [kind if size <= LINE_LIMIT // 2 else None for kind, size in zip(kinds, sizes)]
+        for number in lines_of(suspects(texts), texts):
             kinds[number] = None
         return kinds
 

@@ -8,7 +8,7 @@ their order: `scan` gives out what `parse` would, and `Evidence.add_stretch` doe
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import compress
+from itertools import chain, compress
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from allranks.diagnose.blocks import Lines, same_lines
@@ -98,12 +98,18 @@ class _Scanner(Recognizer):
         raws = Lines(data, len(kinds))
         begun = 0
         for number in self._speaking(raws, forms, kinds):
-            yield from self._between(raws, kinds, begun, number)
-            begun = self.following = self._end_of_frames(raws, kinds, number)
+            if number > begun or self.lines:
+                yield from self._between(raws, kinds, begun, number)
+            kind, begun, frames = kinds[number], number + 1, []
+            if kind is not None and kind.frame and not self.reader.before[0]:
+                begun, frames = self._end_of_frames(raws, kinds, number)
+            self.following = begun
             if begun - number > 1:
-                yield self._frames(raws, kinds, number, begun)
+                yield self._frames(raws, kinds, frames, begun)
+            elif kind is not None and kind.quick and not self.reader.before[0]:
+                yield self._read_quickly(raws[number], kind)
             else:
-                yield from self._read(raws[number], kinds[number])
+                yield from self._read(raws[number])
         self._count(raws, kinds, begun, len(raws))
         if len(self.sums) > PLACES_KEPT:
             yield from self.waiting()
@@ -178,36 +184,42 @@ class _Scanner(Recognizer):
             at += count * width
         return at
 
-    def _end_of_frames(self, raws: Lines, kinds: List[Any], number: int) -> int:
-        """The number after the last line that belongs to the frames which begin with this line."""
-        kind = kinds[number]
-        if kind is None or not kind.frame or self.reader.before[0]:
-            return number + 1
-        lines, place, last = raws.cut(), self._case_of(kind, raws[number]).place, number
+    def _end_of_frames(self, raws: Lines, kinds: List[Any], number: int) -> Tuple[int, List[int]]:
+        """The number after the last line that belongs to the frames which begin with this line, and theirs."""
+        lines, place = raws.cut(), self._case_of(kinds[number], raws[number]).place
+        last, frames = number, [number]
         said: Dict[Layout, Any] = {}
         for end in range(number + 1, len(kinds)):
             kind = kinds[end]
             if kind is None or not kind.between or end - last >= FEW:
-                return end
-            cut = kind.layout.cut
-            value = cut(lines[end]) if cut is not None else None
-            if kind.layout not in said and self._case_of(kind, lines[end]).place == place:
-                said[kind.layout] = value
-            if said.get(kind.layout, self) != value:
-                return end
-            last = end if kind.frame else last
-        return len(kinds)
+                return end, frames
+            layout = kind.layout
+            value = layout.cut(lines[end]) if layout.cut is not None else None
+            if layout not in said and self._case_of(kind, lines[end]).place == place:
+                said[layout] = value
+            if said.get(layout, self) != value:
+                return end, frames
+            if kind.frame:
+                last = end
+                frames.append(end)
+        return len(kinds), frames
 
-    def _frames(self, raws: Lines, kinds: List[Any], begun: int, end: int) -> Frames:
-        """These lines, of which the first is a frame."""
-        numbers, lines = [n for n in range(begun, end) if kinds[n].frame], raws.cut()
-        said = (
-            (n, lines[n][kinds[n].start :].strip()) for n in range(end - 1, begun, -1) if not kinds[n].frame
+    def _frames(self, raws: Lines, kinds: List[Any], numbers: List[int], end: int) -> Frames:
+        """The lines up to `end`, of which these are frames, the first one too."""
+        begun, last, lines = numbers[0], numbers[-1], raws.cut()
+        plain = None
+        for number in range(end - 1, begun, -1):
+            if not kinds[number].frame:
+                text = lines[number][kinds[number].start :].strip()
+                if not text or text.strip(b" ~^"):
+                    plain = number
+                    break
+        texts = [lines[n][kinds[n].start :].decode("utf-8", "replace") for n in numbers[-FRAMES_KEPT:]]
+        earlier = (
+            lines[n][kinds[n].start :].decode("utf-8", "replace") for n in numbers[-FRAMES_KEPT - 1 :: -1]
         )
-        plain = next((n for n, text in said if not text or text.strip(b" ~^")), None)
-        texts = [lines[number][kinds[number].start :].decode("utf-8", "replace") for number in numbers]
-        own = next((text for text in reversed(texts) if is_own_frame(text)), "")
-        case, told, last = self._case_of(kinds[begun], raws[begun]), self.number + 1 - begun, numbers[-1]
+        own = next((text for text in chain(reversed(texts), earlier) if is_own_frame(text)), "")
+        case, told = self._case_of(kinds[begun], raws[begun]), self.number + 1 - begun
         self._follow(case.stream, GOES_ON)
         self.number += end - begun
         rank, node, local, task = case.place
@@ -217,29 +229,34 @@ class _Scanner(Recognizer):
             end - begun,
             last - begun + 1,
             self._quick(lines[last], kinds[last], told + last),
-            tuple(texts[-FRAMES_KEPT:]),
+            tuple(texts),
             own,
             None if plain is None else self._quick(lines[plain], kinds[plain], told + plain),
         )
 
     def _quick(self, raw: bytes, kind: Kind, number: int) -> Line:
-        """A line whose kind is known: so the start of its text is, and its place."""
-        if kind.start < 0 or kind.timed:
+        """A line of a known kind."""
+        if not kind.quick:
             return self._line(raw, number)
-        rank, node, local, task = self._case_of(kind, raw).place
+        return self._placed(raw, kind, self._case_of(kind, raw), number)
+
+    def _placed(self, raw: bytes, kind: Kind, case: Case, number: int) -> Line:
+        """A line of a known kind and place: so the start of its text is."""
+        rank, node, local, task = case.place
         text = raw[kind.start :].decode("utf-8", "replace")
         return _new(Line, (text, rank, node, self.reader.source, None, local, task, number))
 
     def _line(self, raw: bytes, number: int) -> Line:
         return self.reader.line(raw.decode("utf-8", "replace"), list(self.reader.place), number)
 
-    def _read(self, raw: bytes, kind: Optional[Kind]) -> Iterator[Line]:
-        """Reads one line. If its kind is known, the start of its text and its possible contents are known too."""
-        if kind is not None and kind.start >= 0 and not kind.timed and not self.reader.before[0]:
-            self.number += 1
-            self._follow(self._case_of(kind, raw).stream, kind.effect)
-            yield self._quick(raw, kind, self.number)
-            return
+    def _read_quickly(self, raw: bytes, kind: Kind) -> Line:
+        """Reads a line of a known kind: so the start of its text and its possible contents are known."""
+        case = self._case_of(kind, raw)
+        self.number += 1
+        self._follow(case.stream, kind.effect)
+        return self._placed(raw, kind, case, self.number)
+
+    def _read(self, raw: bytes) -> Iterator[Line]:
         for text in ends(raw.decode("utf-8", "replace")):
             self.number += 1
             for line in self.reader.read(text, self.number):
@@ -286,7 +303,10 @@ class _Scanner(Recognizer):
         yield from self.waiting()
         if end - begun < FEW:
             for raw, kind in zip(raws[begun:end], kinds[begun:end]):
-                yield from self._read(raw, kind)
+                if kind is not None and kind.quick and not self.reader.before[0]:
+                    yield self._read_quickly(raw, kind)
+                else:
+                    yield from self._read(raw)
 
     def _count(self, raws: Lines, kinds: List[Any], begun: int, end: int) -> None:
         """Adds lines to the stretch that waits."""

@@ -8,7 +8,8 @@ line with a match is read in the usual way, so the set may match too much, but n
 
 from __future__ import annotations
 
-from typing import Callable, Iterable, List, Tuple
+import re
+from typing import Callable, Iterable, List, Set, Tuple
 
 from allranks.diagnose import facts
 from allranks.diagnose.catalogue import index
@@ -59,6 +60,24 @@ def literals() -> List[str]:
     """The texts by which causes and facts are found."""
     found = {pattern.literal for listed in index().values() for _, pattern in listed}
     return sorted(found | {pattern.literal for listed in facts.by_word().values() for pattern, _ in listed})
+
+
+_BESIDE = ("x", "X", " ", "_", "0", ".")
+"""What may stand beside a text, one character of each kind that an expression tells apart."""
+
+
+def covered(texts: Iterable[str], expressions: Iterable[str]) -> Set[str]:
+    """The texts that one of these expressions finds wherever they stand. To look for them too only takes time."""
+    compiled = [re.compile(one) for one in expressions]
+    return {text for text in texts if any(_is_covered(text, one) for one in compiled)}
+
+
+def _is_covered(text: str, expression: "re.Pattern[str]") -> bool:
+    end = len(text) + 1
+    return all(
+        any(found.start() > 0 and found.end() <= end for found in expression.finditer(beside + text + beside))
+        for beside in _BESIDE
+    )
 
 
 def expressions() -> Tuple[List[str], List[str], List[str]]:
