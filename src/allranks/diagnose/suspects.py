@@ -63,7 +63,7 @@ def literals() -> List[str]:
 
 
 _BESIDE = ("x", "X", " ", "_", "0", ".")
-"""What may stand beside a text, one character of each kind that an expression tells apart."""
+"""Characters beside a text, one of each kind that an expression tells apart."""
 
 
 def covered(texts: Iterable[str], expressions: Iterable[str]) -> Set[str]:
