@@ -290,7 +290,7 @@ def scanner(logs: Sequence[Log] = ()) -> log_workers.Scan:
     kinds = Kinds(suspects)
     if log_workers.are_shared(list(logs)):
         kinds.make_matcher()
-    return lambda log, host, notes: scan(blocks(log, notes), log.name, host, kinds)
+    return lambda log, host, notes: scan(blocks(log, notes), log.name, host, kinds, len(logs) == 1)
 
 
 def blocks(log: Log, notes: list[str]) -> Iterator[bytes]:

@@ -38,6 +38,23 @@ def whole_lines(read: Callable[[int], bytes]) -> Iterator[bytes]:
         yield held
 
 
+HELD_BYTES = 1 << 21
+
+
+def with_last(blocks: Iterable[bytes], lines: int) -> Iterator[Tuple[bytes, bool]]:
+    """The blocks, and whether it is the last one. That one has at least so many lines if there are as many in
+    HELD_BYTES."""
+    held: List[Tuple[bytes, int]] = []
+    for block in blocks:
+        held.append((block, len(block.rsplit(b"\n", lines))))
+        while len(held) > 1 and (
+            sum(count for _, count in held[1:]) >= lines or sum(len(one) for one, _ in held) > HELD_BYTES
+        ):
+            yield held.pop(0)[0], False
+    if held:
+        yield b"\n".join(one for one, _ in held), True
+
+
 LAST = 64
 """Lines at the end of a block that are found without cutting the block into lines."""
 

@@ -18,7 +18,6 @@ from allranks.diagnose.quotes import LOGGED, MENTIONED, SAID, STATED, inside
 from allranks.diagnose.shapes import PLAIN, STEP, Shape, Shapes
 from allranks.diagnose.store import CHANGES, RANKS_KEPT
 from allranks.diagnose.streams import (
-    CAUGHT,
     CHAINED,
     CLOSED,
     EXCEPTION,
@@ -28,9 +27,7 @@ from allranks.diagnose.streams import (
     LOOSE,
     NOT_IGNORED,
     OPEN,
-    RUNS_APART,
     TITLE,
-    TITLE_WITHIN,
     WAS_IGNORED,
     WRAPPERS,
     Quoted,
@@ -38,7 +35,6 @@ from allranks.diagnose.streams import (
     Seen,
     Source,
     Told,
-    explain,
     goes_on_from,
     head,
     in_traceback,
@@ -82,6 +78,8 @@ class Evidence(Survival):
         if text[:1] == "#":
             line, shape = self._titled(line, shape)
         if shape is PLAIN:
+            self.usual.note(line, self.count)
+        if shape is PLAIN:
             if seen.traceback != OPEN:
                 seen.last_plain = line
             elif LOOSE.match(text) is not None:
@@ -96,11 +94,11 @@ class Evidence(Survival):
             note_code(seen, text)
 
     def _titled(self, line: Line, shape: Shape) -> Tuple[Line, Shape]:
-        if self.count <= TITLE_WITHIN and line.text.startswith("#!"):
+        if self.count <= streams.TITLE_WITHIN and line.text.startswith("#!"):
             self._is_script = True
         if not line.text.startswith(TITLE):
             return line, shape
-        if self._is_script or self.count > TITLE_WITHIN:
+        if self._is_script or self.count > streams.TITLE_WITHIN:
             return line, shape.of_comment
         self.title, self.title_text = self.count, line.text[len(TITLE) :]
         self._read_facts(line, shape)
@@ -137,6 +135,7 @@ class Evidence(Survival):
         if line.time is not None:
             self._source.time = line.time
         self._source.last = self.count
+        self.usual.number = line.number
         seen = self.seen_of(line)
         seen.lines += 1
         return seen
@@ -144,6 +143,7 @@ class Evidence(Survival):
     def _turn_to(self, source: "Optional[str]") -> None:
         self._source_name = source
         self._source = self.sources.setdefault(source, Source())
+        self.usual.is_single = len(self.sources) == 1
 
     def add_frames(self, run: Frames) -> None:
         """The same as `add` with each of its lines."""
@@ -206,7 +206,7 @@ class Evidence(Survival):
             )
         quoted = shape.exception and not raised and seen.ignored == NOT_IGNORED
         if seen.announced is not None and not shape.exception:
-            goes_on = goes_on_from(seen) if shape.heading else explain(seen, line.text)
+            goes_on = goes_on_from(seen) if shape.heading else streams.explain(seen, line.text)
             raised, quoted = raised or goes_on is True, quoted or goes_on is False
         found = self._read_patterns(line, shape, raised, ignored, quoted) if shape.patterns else []
         if shape.heading:
@@ -223,7 +223,7 @@ class Evidence(Survival):
         """Keeps a line outside of tracebacks that may say that something failed."""
         says = shape.patterns or shape.quotes or shape.complains or shape.exception
         if says and not is_warning_class(line.text):
-            repeats.note(seen.repeats, line.text, seen.lines)
+            repeats.note(seen.repeats, line.text, seen.lines, self.count)
         if shape.quotes >= STATED:
             streams.keep_statement(seen, line, self.count, self._source.steps, shape.quotes == LOGGED)
         elif shape.exception or shape.quotes:
@@ -348,7 +348,7 @@ class Evidence(Survival):
         count, first, _ = seen.uncaught
         seen.uncaught = (count + 1, first or seen.lines, seen.lines)
         before, last = seen.ends
-        is_next = bool(last) and self.count - last >= RUNS_APART and not seen.chained
+        is_next = bool(last) and self.count - last >= streams.RUNS_APART and not seen.chained
         seen.ends = (last if is_next else before, self.count)
         self._raise(match.group(1), line, seen, found, None)
 
@@ -359,7 +359,7 @@ class Evidence(Survival):
             return
         if kind == "KeyboardInterrupt" and seen.chained and seen.raised:
             seen.raised.pop()  # it was being handled when the user ended the program
-        caught = CAUGHT.match(seen.raised[-1].line.text) if seen.raised else None
+        caught = streams.CAUGHT.match(seen.raised[-1].line.text) if seen.raised else None
         if caught is not None and caught.group(1) == kind:
             found = [*found, *seen.raised.pop().known]
         if len(seen.raised) >= EXCEPTIONS_PER_RANK:

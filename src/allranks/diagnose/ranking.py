@@ -352,8 +352,8 @@ def _left_behind(seen: Evidence, case: Case) -> Diagnosis:
     told = _evidence(seen, case._replace(notes=()))
     if not told:
         return _unproven(seen)
-    said = f"{title(case.symptom)} ({case.symptom}), but the log goes on after that."
-    why = f"{said} Nothing at its end names a cause."
+    said = f"By itself this line would mean: {title(case.symptom)} ({case.symptom})."
+    why = f"{said} But the log goes on after it, and nothing at its end names a cause."
     return replace(_unproven(seen), evidence=told, where=where_of(seen, case)[0], why=why)
 
 

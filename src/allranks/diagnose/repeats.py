@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, Tuple
+from typing import Dict, NamedTuple, Tuple
 
 TIMES = 3
 """How often a statement is made, with other lines in between, if it is about single items."""
@@ -29,28 +29,49 @@ def form_of(text: str) -> Tuple[str, ...]:
     return tuple(_WORD.findall(text[:_LOOKED_AT])[:WORDS_ALIKE])
 
 
-Said = Dict[Tuple[str, ...], Tuple[int, int, int]]
-"""The statements of one stream, by their first words: how often each is made, the line of the last time, the fewest
-lines from one to the next."""
+class Statement(NamedTuple):
+    """How often it is made, its last line in its stream and over all sources, the fewest lines from one to the next."""
+
+    times: int = 0
+    number: int = 0
+    order: int = 0
+    fewest: int = 0
 
 
-def note(said: Said, text: str, number: int) -> None:
+Said = Dict[Tuple[str, ...], Statement]
+"""The statements of one stream, by their first words."""
+
+_NONE = Statement()
+
+
+def note(said: Said, text: str, number: int, order: int) -> None:
     """Notes a line of the stream that may say that something failed. Lines that follow each other count once."""
     form = form_of(text)
-    times, last, fewest = said.get(form, (0, -1, 0))
-    if number - last <= 1:
-        said[form] = (times, number, fewest)
-    elif times or len(said) < FORMS_KEPT:
-        said[form] = (times + 1, number, min(fewest or number - last, number - last) if times else 0)
+    known = said.get(form)
+    if known is None:
+        if len(said) < FORMS_KEPT:
+            said[form] = Statement(1, number, order)
+        return
+    apart = number - known.number
+    if apart <= 1:
+        said[form] = known._replace(number=number, order=order)
+    else:
+        said[form] = Statement(known.times + 1, number, order, min(known.fewest or apart, apart))
 
 
 def are_of_items(said: Said, text: str, lines: int, closed: bool) -> bool:
     """Whether a stream of so many lines makes this statement about single items: after the last one it went on for
     longer than it did at least once between two of them, or it closed, or it made it MANY_TIMES."""
-    times, last, fewest = said.get(form_of(text), (0, 0, 0))
-    return times >= MANY_TIMES or (times >= TIMES and (closed or lines - last >= max(LEAST, fewest)))
+    known = said.get(form_of(text), _NONE)
+    went_on = closed or lines - known.number >= max(LEAST, known.fewest)
+    return known.times >= MANY_TIMES or (known.times >= TIMES and went_on)
 
 
 def was_survived(said: Said, text: str) -> bool:
     """Whether the stream made this statement so often before that it is about single items, and went on each time."""
-    return said.get(form_of(text), (0, 0, 0))[0] > TIMES
+    return said.get(form_of(text), _NONE).times > TIMES
+
+
+def last_of(said: Said, text: str) -> int:
+    """The last line over all sources that makes this statement; 0 if the stream does not make it."""
+    return said.get(form_of(text), _NONE).order

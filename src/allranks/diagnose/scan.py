@@ -11,7 +11,7 @@ from bisect import bisect_left
 from itertools import chain, compress
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
-from allranks.diagnose.blocks import Lines, same_lines
+from allranks.diagnose.blocks import Lines, same_lines, with_last
 from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.kinds import (
     CLOSES,
@@ -35,6 +35,7 @@ from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.recognizer import NEW, Recognizer
 from allranks.diagnose.streams import FRAMES_KEPT, is_own_frame
 from allranks.diagnose.stretches import Frames, Part, Stretch
+from allranks.diagnose.usual import LAST, kept_in
 
 Told = Union[Line, Stretch, Frames]
 PLACES_KEPT = 1 << 16
@@ -47,10 +48,14 @@ def scan(
     source: "str | None" = None,
     node: "str | None" = None,
     kinds: "Optional[Kinds]" = None,
+    is_single: bool = False,
 ) -> Iterator[Told]:
-    """The same lines that `parse` returns, but lines without information are only counted, in stretches."""
+    """The same lines that `parse` returns, but lines without information are only counted, in stretches. Those that
+    `Usual` keeps of a single log are among the lines."""
     scanner = _Scanner(source, node, kinds or Kinds())
-    for block in blocks:
+    for block, is_last in with_last(blocks, LAST) if is_single else ((block, False) for block in blocks):
+        if is_single:
+            scanner.keep(block, is_last)
         yield from scanner.block(block)
     yield from scanner.waiting()
 
@@ -79,6 +84,16 @@ class _Scanner(Recognizer):
         self.headless: Set[Any] = set()
         """Those in a traceback whose heading is missing."""
         self.headed: Set[Any] = set()
+        self.kept: List[int] = []
+        """The numbers of the lines of the block that are read in any case."""
+
+    def keep(self, block: bytes, is_last: bool) -> None:
+        """Has those lines of the next block read that `Usual` keeps."""
+        start, self.kept = self.number + self.lines + 1, []
+        if is_last or kept_in(start, start + len(block) + 1):
+            length = block.count(b"\n") + 1
+            last = range(max(0, length - LAST), length) if is_last else ()
+            self.kept = sorted({*last, *(number - start for number in kept_in(start, start + length))})
 
     def block(self, data: bytes) -> Iterator[Told]:
         text = data.translate(ALIKE)
@@ -118,6 +133,7 @@ class _Scanner(Recognizer):
 
     def _speaking(self, raws: Lines, forms: Sequence[bytes], kinds: List[Optional[Kind]]) -> Iterator[int]:
         """The numbers of the lines that must be read. The reader reads each before it asks for the next number."""
+        kept = set(self.kept)
         following, asked, at = 0, self._asked(raws, forms, kinds, 0), 0
         while following < len(raws):
             if self.reader.before[0]:
@@ -128,7 +144,9 @@ class _Scanner(Recognizer):
                     return
                 number, at = asked[at], at + 1
                 kind = kinds[number]
-                if kind is None or not (kind.speaks or self._may_be_open(kind, raws[number])):
+                if number not in kept and (
+                    kind is None or not (kind.speaks or self._may_be_open(kind, raws[number]))
+                ):
                     continue
             yield number
             following = self.following
@@ -158,7 +176,8 @@ class _Scanner(Recognizer):
             kinds[start:] = map(found.get, forms[start:], kinds[start:])
             different = set(kinds)
         odd = {kind for kind in different if kind is not None and (kind.speaks or kind.ends)}
-        return [n for n in range(start, len(kinds)) if kinds[n] in odd] if odd else []
+        asked = [n for n in range(start, len(kinds)) if kinds[n] in odd] if odd else []
+        return sorted({*asked, *(n for n in self.kept if n >= start)}) if self.kept else asked
 
     def _forget(self) -> None:
         """From here on lines of this log are read in another way: a prefix was learned, or a heading named a place."""
@@ -173,15 +192,17 @@ class _Scanner(Recognizer):
     def _count_same(self, data: bytes, text: bytes) -> int:
         """Counts the lines at the beginning of a block that differ in digits alone and say nothing. Returns the index
         of the first line that it did not count."""
-        at = 0
+        at, lines = 0, 0
         while not self.reader.before[0]:
             count, width = same_lines(text, at)
+            count = min(count, self.kept[0] - lines) if self.kept else count
             kind = self.known.get(text[at : at + width - 1]) if count else None
             if kind is None or kind.speaks or kind.ends:
                 break
             raws = Lines(data[at : at + count * width - 1], count, width)
             self._count(raws, [kind] * count, 0, count)
-            at += count * width
+            at, lines = at + count * width, lines + count
+        self.kept = [number - lines for number in self.kept]
         return at
 
     def _end_of_frames(self, raws: Lines, kinds: List[Any], number: int) -> Tuple[int, List[int]]:
@@ -189,7 +210,8 @@ class _Scanner(Recognizer):
         lines, place = raws.cut(), self._case_of(kinds[number], raws[number]).place
         last, frames = number, [number]
         said: Dict[Layout, Any] = {}
-        for end in range(number + 1, len(kinds)):
+        until = next((n for n in self.kept if n >= number), len(kinds))
+        for end in range(number + 1, until):
             kind = kinds[end]
             if kind is None or not kind.between or end - last >= FEW:
                 return end, frames
@@ -202,7 +224,7 @@ class _Scanner(Recognizer):
             if kind.frame:
                 last = end
                 frames.append(end)
-        return len(kinds), frames
+        return max(until, number + 1), frames
 
     def _frames(self, raws: Lines, kinds: List[Any], numbers: List[int], end: int) -> Frames:
         """The lines up to `end`, of which these are frames, the first one too."""

@@ -8,6 +8,7 @@ from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 from allranks.diagnose.lines import Line, near, seconds
 from allranks.diagnose.streams import Raised, Seen, Source
 from allranks.diagnose.symptom import Hit
+from allranks.diagnose.usual import Usual
 
 RANKS_KEPT = 65536
 MARKS, DOCUMENT_LINES, SHARE = 5, 40, 100
@@ -82,6 +83,7 @@ class Store:
         self.steps = 0
         self.last_step: Optional[Tuple[int, Line]] = None
         self.sources: Dict[Optional[str], Source] = {}
+        self.usual = Usual()
         self.ranks: Dict[int, Seen] = {}
         self.streams: Dict[Tuple[Any, ...], Seen] = {}
         self.hits: Dict[str, List[Hit]] = {}

@@ -10,9 +10,10 @@ from allranks.diagnose.alone import STEPS_PRINTED_LATE, Alone
 from allranks.diagnose.catalogue import cause
 from allranks.diagnose.closings import says_failed
 from allranks.diagnose.complaints import Heard
-from allranks.diagnose.repeats import are_of_items
+from allranks.diagnose.repeats import are_of_items, last_of
 from allranks.diagnose.streams import EXCEPTION, RUNS_APART, Raised, Seen
 from allranks.diagnose.symptom import ECHO, Hit, is_warning
+from allranks.diagnose.usual import GOES_ON
 
 LATER_STEPS = 10
 """Step lines after which an error is taken to be survived."""
@@ -169,8 +170,15 @@ class Survival(Alone):
         return bool(later) and not _echoes(hit, later)
 
     def _goes_on_alone(self, raised: Raised) -> bool:
-        """Whether a single program's log goes on long after this exception and all others: a later run of it, or it had
+        """Whether a single program's log goes on after this exception and all others: a later run of it, or it had
         handled them."""
+        if self._goes_on_long(raised):
+            return True
+        ended = any(one.order == raised.order for one in self.seen_of(raised.line).raised)
+        return ended and self._goes_on_as_before(raised)  # of others the line is shown (`left_behind`)
+
+    def _goes_on_long(self, raised: Raised) -> bool:
+        """The same, shown by many lines, or by lines that a program alone prints."""
         if not self._is_alone(raised):
             return False
         seen = self.seen_of(raised.line)
@@ -183,6 +191,16 @@ class Survival(Alone):
             or (after >= WORKED_ON and self.later_steps(last) > 0)
             or self._logs_its_end(last)
         )
+
+    def _goes_on_as_before(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether a single program's log ends with lines like those before this one. None of them is between
+        two exceptions, or between two statements like this one. Steps do not count (`later_steps`), since other ranks
+        print some more."""
+        if len(self.world) > 1:
+            return False
+        seen = self.seen_of(hit.line)
+        last = max(hit.order, last_of(seen.repeats, hit.line.text), *(one.order for one in seen.raised[-1:]))
+        return self.usual.after(hit.order, last) >= GOES_ON and self._is_alone(hit)
 
     def _still_logs(self, seen: Seen, last: Raised) -> bool:
         """Whether a program's logger wrote the last line, and not a shell or a scheduler that tells of the program's
@@ -265,10 +283,14 @@ class Survival(Alone):
 
     def _ends_nothing(self, hit: Hit) -> bool:
         """Whether this is a line of an exception after which a single program's log goes on (`_goes_on_alone`)."""
-        if not self._is_alone(hit):
-            return False
-        raised = next((one for one in self.seen_of(hit.line).raised if one.order == hit.order), None)
+        raised = self._raised_in(hit)
         return raised is not None and self._goes_on_alone(raised)
+
+    def _raised_in(self, hit: Hit) -> Optional[Raised]:
+        """The exception of a single program in this line."""
+        if not self._is_alone(hit):
+            return None
+        return next((one for one in self.seen_of(hit.line).raised if one.order == hit.order), None)
 
     def _refused_before(self, hit: Hit) -> bool:
         """Whether a parser of arguments ended a program with this line, and an exception ended a later one."""
@@ -288,8 +310,9 @@ class Survival(Alone):
         return not (self.raised() or any(one.is_cut for one in streams))
 
     def worked_on(self, hits: Sequence[Hit]) -> bool:
-        """Whether these are exceptions after which a single program's log goes on, and nothing fails there."""
-        return bool(hits) and not self.failed and all(map(self._ends_nothing, hits))
+        """Whether these are exceptions after which a single program's log goes on for long, and nothing fails there."""
+        raised = [self._raised_in(hit) for hit in hits]
+        return bool(hits) and not self.failed and all(one and self._goes_on_long(one) for one in raised)
 
     def left_behind(self, hits: Sequence[Hit]) -> bool:
         """Whether a single program's log goes on for many lines after these, and nothing there says that it failed."""
@@ -307,6 +330,8 @@ class Survival(Alone):
         seen = self.seen_of(hit.line)
         source = self.sources[hit.line.source]
         closed = source.closes and source.closing > hit.order
+        if self._goes_on_as_before(hit):
+            return 0
         return 0 if are_of_items(seen.repeats, hit.line.text, seen.lines, closed) else WENT_ON
 
     def goes_on_after(self, hits: Sequence[Hit]) -> bool:
