@@ -281,6 +281,11 @@ def scanned(logs: list[Log], notes: list[str]) -> Iterator:
     return log_workers.scanned(logs, machines([log.name for log in logs]), notes, scanner(logs))
 
 
+FREED_BYTES = 1 << 24
+"""Once a process has freed so much at a time, glibc keeps the memory of smaller blocks for the next ones (mallopt(3)
+on its dynamic threshold). Before that it would give back the memory of each block of a log, and take it again."""
+
+
 def scanner(logs: Sequence[Log] = ()) -> log_workers.Scan:
     """Returns a function that scans logs one after the other. It remembers the kinds of lines, also for the next
     log. If several processes scan these logs, the matcher is made before they part."""
@@ -288,6 +293,7 @@ def scanner(logs: Sequence[Log] = ()) -> log_workers.Scan:
     from allranks.diagnose.scan import scan
 
     kinds = Kinds(suspects)
+    _ = bytes(FREED_BYTES)
     if log_workers.are_shared(list(logs)):
         kinds.make_matcher()
     return lambda log, host, notes: scan(blocks(log, notes), log.name, host, kinds, len(logs) == 1)
