@@ -146,7 +146,12 @@ def test_what_is_no_path_and_no_run_is_bad_input(home: Path, capsys: pytest.Capt
 
 def test_a_folder_without_logs_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["diagnose", str(tmp_path)]) == 2
-    assert "no log" in capsys.readouterr().err
+    assert "no file in this folder is named as a log" in capsys.readouterr().err
+    (tmp_path / "output").write_text(CRASH)
+    assert cli.main(["diagnose", str(tmp_path)]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"give any other log itself: {tmp_path / 'output'}" in said
+    assert cli.main(["diagnose", str(tmp_path / "output")]) == 1
 
 
 # ---- a job that runs now ----

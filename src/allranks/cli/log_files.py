@@ -86,9 +86,9 @@ def logs_below(folder: str, problems: list[Problem], notes: list[str]) -> tuple[
         notes.append(f"not followed, because they are links to other folders: {some(linked)}")
     problems += [Problem(f"{error.filename}: {error.strerror}", do=READABLE) for error in shut]
     if not found and not dumps and not shut:
-        problems.append(
-            Problem(f"{folder}: no log in this folder", do="files named *" + ", *".join(SUFFIXES[:4]))
-        )
+        do = "in folders, files named *" + ", *".join(SUFFIXES[:4]) + " are read"
+        do += f"; give any other log itself: {some(other)}" if other else ""
+        problems.append(Problem(f"{folder}: no file in this folder is named as a log", do=do))
     if other and (found or dumps):
         notes.append(f"not read, because their names are not those of logs: {some(other)}")
     return joined(found), dumps
