@@ -6,7 +6,7 @@ import signal
 from typing import Any, Callable, List, Tuple
 
 from allranks.diagnose.lines import Line
-from allranks.diagnose.store import Exit, Store
+from allranks.diagnose.store import RANKS_KEPT, Exit, Store
 from allranks.diagnose.symptom import Pattern
 
 KEPT = 16384
@@ -165,6 +165,13 @@ def _exit(
         seen.exit_ranks.setdefault((line.node, local), rank)
 
 
+def _actor(seen: Store, line: Line, match: Any) -> None:
+    """verl names an actor by its class, the number of its placement group and the rank in it (`RayWorkerGroup`); the
+    first group holds the first ranks."""
+    if len(seen.actors) < RANKS_KEPT:
+        seen.actors[seen.count] = int(match.group(1))
+
+
 FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
     (Pattern("(local_rank: ", r"rank\s{1,9}: (\d{1,7}) \(local_rank: (\d{1,5})\)"), _row_rank),
     (Pattern("time ", r"time\s{1,9}: (\d{4}-\d\d-\d\d[_ ]\d\d:\d\d:\d\d)"), _row_time),
@@ -179,6 +186,7 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
         _raised_of,
     ),
     (Pattern("Root Cause (first"), _row_root),
+    (Pattern("name: ", r"^\s{0,8}name: \w{2,80}_0:(\d{1,4})$"), _actor),
     (Pattern("Exception in device", r"Exception in device=[A-Z]{2,8}:(\d{1,6})\b"), _raised_of),  # torch_xla
     (Pattern("Missing ranks", r"^Missing ranks:$"), _missing_listed),
     *(

@@ -97,6 +97,8 @@ class Store:
         self.missing_ranks: Dict[int, Line] = {}
         self.awaited: Dict[int, int] = {}
         """Ranks that never wrote NCCL's id, with one that waited for it."""
+        self.actors: Dict[int, int] = {}
+        """The lines over all sources that name an actor, with its rank."""
         self.with_shared_memory: Set[Optional[str]] = set()
         """Nodes whose /dev/shm was seen to have room before the end."""
         self.preprocessing: Optional[Tuple[int, Line]] = None

@@ -1,3 +1,9 @@
+_ACTOR = (
+    "ray.exceptions.ActorDiedError: The actor died unexpectedly before finishing this task.\n"
+    "\tclass_name: create_colocated_worker_cls.<locals>.WorkerDict\n\tactor_id: 5be2090d\n\tpid: 27811\n{more}"
+    "\tname: 8WbRfdWorkerDict_{name}\n\tnamespace: 09b7\n\tip: 10.0.0.8\n"
+)
+
 FIRES = (
     "(TrainWorker pid=27041) [rank0] step 0 loss 3.000\n"
     "Traceback (most recent call last):\n"
@@ -13,6 +19,9 @@ FIRES = (
     "ConnectionError: Could not find any running Ray instance.\n",
     "Some processes have not registered with Redis\n",
     "Couldn't connect to the raylet at 10.0.0.2:6379\n",
+    (_ACTOR.format(name="0:5", more="\ta: 1\n\tb: 2\n"), 5),
+    (_ACTOR.format(name="0:5", more="\ta: 1\n\tb: 2\n\tc: 3\n"), None),  # too far off
+    (_ACTOR.format(name="1:5", more=""), None),  # nobody knows how many ranks the first group has
 )
 
 SILENT = (

@@ -23,9 +23,14 @@ Topic: ends
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Optional
+
 from allranks.core.causes import END, Cause
 from allranks.diagnose.complaints import Complaint
-from allranks.diagnose.symptom import ENDED, Pattern
+from allranks.diagnose.symptom import ENDED, Case, Pattern
+
+if TYPE_CHECKING:
+    from allranks.diagnose.evidence import Evidence
 
 CAUSE = Cause(__name__, kind=END, hearsay=True)
 COMPLAINT = Complaint(
@@ -50,3 +55,19 @@ PATTERNS = (
     Pattern("have not registered within the timeout", weight=ENDED),  # raylet
     Pattern("The actor is dead because", weight=ENDED - 2),
 )
+
+NAMED_WITHIN = 6
+"""Lines from Ray's report of a dead actor to the actor's name."""
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """The case of the patterns, with the rank of the first dead actor that is named."""
+    case = seen.case(CAUSE.id)
+    if case is None:
+        return None
+    named = (rank for order, rank in seen.actors.items() if _tells_of(case, order))
+    return case._replace(rank=next(named, case.rank))
+
+
+def _tells_of(case: Case, order: int) -> bool:
+    return any(0 < order - hit.order <= NAMED_WITHIN for hit in case.hits)
