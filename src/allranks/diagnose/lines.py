@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import IO, Any, Iterable, Iterator, List, NamedTuple, Optional, Set, Tuple, Union
 
+from allranks.core.secret_forms import without_secrets
 from allranks.diagnose.prefixes import NODE, Learned, Spans, peel, place_of_source
 from allranks.diagnose.wrapped import looks_wrapped, unwrap
 
@@ -231,9 +232,10 @@ def near(moment: float, other: float) -> float:
 
 
 def clean(text: str, limit: int = EVIDENCE_LIMIT) -> str:
-    """A line as evidence: no escape codes, no control or direction characters, one line, bounded."""
+    """A line as evidence: no escape codes, no control or direction characters, no secrets, one line, bounded."""
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)
+    text = without_secrets(text)
     text = "".join(c if c.isprintable() else " " for c in text[: 4 * limit])
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"

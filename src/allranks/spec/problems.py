@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from allranks.core import BadInput, Problem
+from allranks.core.secret_forms import HIDDEN, IN_ADDRESS, TOKEN
 from allranks.core.text import printable
 
 MAX_PROBLEMS = 100
@@ -14,25 +15,7 @@ MAX_PROBLEMS = 100
 MAX_SHOWN = 60
 MAX_SHOWN_PATH = 300
 
-TOKEN = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
-    r"hf_[A-Za-z0-9]{20,}"  # Hugging Face
-    r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}"  # GitHub
-    r"|glpat-[A-Za-z0-9_-]{20,}"  # GitLab
-    r"|sk-(?=[A-Za-z_-]*[0-9])[A-Za-z0-9_-]{20,}"  # OpenAI, Anthropic
-    r"|(?:AKIA|ASIA)[0-9A-Z]{16}"  # AWS
-    r"|AIza[A-Za-z0-9_-]{35}"  # Google
-    r"|xox[abeoprs]-[A-Za-z0-9-]{10,}"  # Slack
-    r"|nvapi-[A-Za-z0-9_-]{20,}"  # NVIDIA
-    r"|eyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"  # a JSON web token
-    r")|-----BEGIN [A-Z ]*PRIVATE KEY-----"
-)
-"""Forms by which services' access tokens are known (they are published so that scanners find them)."""
-
 WANDB_KEY = re.compile(r"[0-9a-fA-F]{40}")
-IN_ADDRESS = re.compile(r"://[^/@\s:]*:[^/@\s]+@")
-"""A password in an address: `https://user:password@host`."""
-
 SECRET_NAME = re.compile(r"(?:KEY|TOKEN|PASSWORD)$|SECRET", re.IGNORECASE)
 PASSWORD_NAME = re.compile(r"(?:^|_)(?:PASS|PASSWD|PASSPHRASE|PWD|PAT|CREDENTIALS?|AUTH)$", re.IGNORECASE)
 """Further names of secrets, which are too common elsewhere to be refused in a run file that a person writes."""
@@ -91,7 +74,7 @@ def shown(text: object, limit: int = MAX_SHOWN) -> str:
     text = str(text)
     if looks_like_token(text):
         return "(what looks like an access token)"
-    return printable(IN_ADDRESS.sub("://(hidden)@", text), limit)
+    return printable(IN_ADDRESS.sub(f"://{HIDDEN}@", text), limit)
 
 
 def may_be_secret(name: str, value: str) -> bool:

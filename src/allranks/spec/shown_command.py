@@ -6,9 +6,9 @@ import posixpath
 import re
 from collections.abc import Sequence
 
+from allranks.core.secret_forms import HIDDEN
 from allranks.spec.problems import SECRET_NAME, WANDB_KEY, looks_like_token
 
-HIDDEN = "(hidden)"
 PASSWORDS = ("pass", "passwd", "passphrase", "pwd")
 GLUED_P = ("sshpass", "mysql", "mysqldump", "mysqladmin", "mariadb")
 """Programs whose `-p` takes a password, also in the same word: `-ppassword`. That of most others is a folder or a

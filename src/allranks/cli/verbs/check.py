@@ -163,7 +163,7 @@ def save(inspection: Inspection, folder: str) -> None:
 
 def masked(value: Any) -> Any:
     """Facts hold the text of scripts and JSON files, and people send them to others: no access token goes along."""
-    from allranks.spec.problems import TOKEN
+    from allranks.core.secret_forms import TOKEN
 
     if isinstance(value, str):
         return TOKEN.sub("…", value)
