@@ -33,7 +33,9 @@ def test_a_secret_is_hidden_by_its_name_or_its_place(text: str) -> None:
     assert found.evidence and not any(SECRET in line for line in found.evidence)
 
 
-@pytest.mark.parametrize("token", ["hf_" + "aB3" * 12, "ghp_" + "x9" * 15, "sk-" + "ant3" * 8, "AKIA" + "ABCD" * 4])
+@pytest.mark.parametrize(
+    "token", ["hf_" + "aB3" * 12, "ghp_" + "x9" * 15, "sk-" + "ant3" * 8, "AKIA" + "ABCD" * 4]
+)
 def test_a_token_is_hidden_by_its_form(token: str) -> None:
     assert without_secrets(f"owl {token} owl") == f"owl {HIDDEN} owl"
 
@@ -47,7 +49,7 @@ def test_a_token_is_hidden_by_its_form(token: str) -> None:
         "api_key=os.environ['OPENAI_API_KEY']",
         "api_key=get_key(owls)",
         "Permission denied (publickey,password).",
-        "Unexpected key(s) in state_dict: \"module.encoder.weight\"",
+        'Unexpected key(s) in state_dict: "module.encoder.weight"',
         "private_key: None",
         "The bearer of owls is gone",
         "https://owl.example:8080/path@3",

@@ -62,15 +62,21 @@ DOCUMENT = (
     "# Storage\n\nText.\n\n```bash\nOSError: [Errno 28] No space left on device\n```\n"
     + "## More\nwords\n" * 20
 )
+SCRIPT = "".join(f"import owls.{chr(97 + n)}\nx = {n}\n" for n in range(20))
 PROGRAM = "".join(f"  if (n == {n}) {{\n    return ncclInternalError;\n  }}\n" for n in range(20))
 
 
-@pytest.mark.parametrize(
-    "text", [DOCUMENT, PROGRAM, "import os\nx = 1\n" * 20 + "raise OSError('CUDA out of memory')\n"]
-)
+@pytest.mark.parametrize("text", [DOCUMENT, PROGRAM, SCRIPT + "raise OSError('CUDA out of memory')\n"])
 def test_a_text_about_logs_is_not_a_log(text: str) -> None:
     found = diagnose(parse(text, "x.log"))
     assert (found.cause, found.why) == ("unproven", "This is a document or a program, not a log.")
+
+
+def test_code_that_comes_with_each_error_makes_no_document_of_a_log() -> None:
+    shown = "".join(f'"if {{ $owls_that_are_fed_{n} }} {{\n    set mice {n}\n  }}\n' for n in range(6))
+    text = "".join(f"fed owl {n}\nchild process exited abnormally\n{shown}" for n in range(9))
+    found = diagnose(parse(text + "bash: code/feed.sh: No such file or directory\n", "x.log"))
+    assert found.cause == "script-not-found"
 
 
 EXPLAINED = [

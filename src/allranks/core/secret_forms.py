@@ -1,7 +1,7 @@
 """Forms by which passwords and access tokens are known, and texts of others without them.
 
-The secrets of a run are known and looked for as they are (`node/redaction.py`). What a foreign log or a command holds
-is not: only the form of a token or the name before a value tells it.
+The secrets of a run are known, and `node/redaction.py` looks for them as they are. Those of a foreign log or a command
+are not known: the form of a token shows them, or the name before a value.
 """
 
 from __future__ import annotations

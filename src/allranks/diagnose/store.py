@@ -118,6 +118,7 @@ class Store:
         self.tasks_are_nodes = False
         self.marks = self.marked = 0
         """How many lines are like those of documents and programs, and the number of the last one."""
+        self.marking: Set[str] = set()
         self.figures: Dict[str, float] = {}
         self.locals: Dict[Tuple[Optional[str], str, int], int] = {}
         self.roots: Set[str] = set()

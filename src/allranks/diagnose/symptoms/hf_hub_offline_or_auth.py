@@ -44,7 +44,7 @@ CLAIM = Claim(
     subject=r"(?i)hugging ?face(?:\.co|_hub)|\bhugging ?face\b.{0,60}\b(?:down|unreachable|log ?in|token"
     r"|offline|server|connect\w{0,4})\b"
     r"|\b(?:download|connect|reach|log ?in|access)\w{0,4}\b.{0,60}\bhugging ?face\b"
-    r"|\bfiles in the cached path\b\bthe hub\b|repo(?:sitory)?[_ ]id|client error"
+    r"|\bfiles in the cached path\b\bthe hub\b|repo(?:sitory)?[_ ]id"
     r"|\bis (?:a )?gated\b|\bgated (?:repo\w{0,6}|models?|datasets?)\b"
     r"|\baccess to (?:the )?(?:model|dataset|repo\w{0,6})\b.{0,200}\b(?:restricted|denied|refused)"
     r"|\b(?:hf|huggingface|access|auth\w{0,12})[_ -]tokens?\b|\b(?:not|please"
