@@ -69,6 +69,19 @@ def test_a_line_that_first_came_far_from_the_beginning_is_known_too() -> None:
     assert told(text + CRASH + feeds(9)).cause != UNPROVEN  # no line of this form was kept
 
 
+@pytest.mark.parametrize(
+    "told_at_end",
+    [
+        "real\t0m3.2s\nuser\t0m2.1s\nsys\t0m0.2s\n",
+        "wandb: owl/mice_fed 3\n" * 2 + "wandb: View the run at https://wandb.example/owls\n",
+        "slurmstepd: error: fed 3 owls\n" * 3,
+    ],
+)
+def test_what_comes_at_the_end_of_each_run_shows_nothing(told_at_end: str) -> None:
+    runs = "".join(SET_UP + feeds(5, n) + told_at_end for n in range(3))
+    assert told(runs + SET_UP + feeds(5) + CRASH + told_at_end).cause == "rank-crashed-first"
+
+
 def test_lines_that_say_too_little_show_nothing() -> None:
     for line in ("    x = owls[n]\n", "12 7 %\n", "\n"):
         assert told(line * 30 + CRASH + line * 9).cause == "rank-crashed-first"

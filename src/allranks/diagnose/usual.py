@@ -5,7 +5,7 @@ like those before it, the program went on as before. `docs/benchmarks.md` shows 
 from __future__ import annotations
 
 import re
-from collections import deque
+from collections import Counter, deque
 from typing import Deque, Dict, List, Tuple
 
 from allranks.diagnose.lines import Line
@@ -22,6 +22,12 @@ _PARTS = 6
 _PART = re.compile(r"[^\W\d_]{2,40}|[^\w\s]")
 _LETTERS = 4
 """The least letters of a line that says anything."""
+
+AGAIN = 2
+"""So often one form comes among these lines. At the end of each run (`time`, a scheduler) every line comes once."""
+
+_AT_THE_END = ("wandb:", "srun:", "slurmstepd:")
+"""The beginnings of lines that others print when a program has ended, however it did."""
 
 
 def is_kept(number: int) -> bool:
@@ -61,16 +67,18 @@ class Usual:
                 self._forms.setdefault(form, order)
 
     def after(self, first: int, last: int) -> int:
-        """How many lines after `last`, among the last ones of the log, are like lines before `first`."""
+        """How many lines after `last`, among the last ones of the log, are like lines before `first`; 0 if no two of
+        them are alike."""
         if not self.is_single:
             return 0
-        late = (one for one in self._last if one[0] > self.number - LAST and one[1] > last)
-        return sum(self._forms.get(_form(text), first) < first for _, _, text in late)
+        late = [text for number, order, text in self._last if number > self.number - LAST and order > last]
+        known = Counter(form for form in map(_form, late) if self._forms.get(form, first) < first)
+        return sum(known.values()) if max(known.values(), default=0) >= AGAIN else 0
 
 
 def _form(text: str) -> Tuple[str, ...]:
-    """The first words and marks of a line without its numbers; empty for a line that says too little, or for one that
-    is set in, as code in a traceback is."""
-    if text.startswith("    ") or sum(map(str.isalpha, text)) < _LETTERS:
+    """The first words and marks of a line without its numbers; empty for a line that says too little, for one that
+    is set in, as code in a traceback is, and for what others print at a program's end."""
+    if text.startswith(("    ", *_AT_THE_END)) or sum(map(str.isalpha, text)) < _LETTERS:
         return ()
     return tuple(_PART.findall(text)[:_PARTS])
