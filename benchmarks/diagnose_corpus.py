@@ -9,10 +9,10 @@ these as `texts/ID`, and `threads.jsonl` (failures: also `label`, `accept`, `ran
 decided from each thread, not from the answer.
 
 `half` says when a case was drawn: `seen` while patterns were written; `apart` then too, and kept apart until a later
-round looked at it; `fresh` to `twenty-first` after the patterns were written, so their first run is the figure that
+round looked at it; `fresh` to `twenty-second` after the patterns were written, so their first run is the figure that
 counts; `ranks` as `ninth`, of texts alone that show which rank failed first; `culprits` and `nineteenth` too, retold in
-other words; `twelfth` to `fourteenth`, `sixteenth` to `eighteenth`, `twentieth` and
-`twenty-first` are whole files.
+other words; `twelfth` to `fourteenth`, `sixteenth` to `eighteenth` and `twentieth` to
+`twenty-second` are whole files.
 `--record` keeps what was said then in `benchmarks/results/diagnose.jsonl`; without it, the second form prints what is
 wrong in that half now. The first tries need no texts; a half whose texts are in no folder has no line for `now`.
 """
@@ -34,6 +34,7 @@ SURE = ("certain", "likely", "unproven")
 FIRST = Path(__file__).resolve().parent / "results" / "diagnose.jsonl"
 POINTERS = Path(__file__).resolve().parent / "corpora" / "diagnose.jsonl"
 HALVES = {
+    "twenty-second": "files as repositories have them",
     "twenty-first": "files as repositories have them",
     "twentieth": "files as repositories have them",
     "nineteenth": "excerpts that show a culprit",
