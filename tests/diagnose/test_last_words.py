@@ -46,6 +46,8 @@ def test_a_program_whose_last_lines_say_that_it_failed(said: str) -> None:
         "FSDP cannot be used",
         "backups crash local log metrics run spool",
         "the error rate of the owls",
+        "[Eval] Error cases saved to: owls/error_cases.csv",
+        "  owl_length               : -0.0091  \u2717 FAILED",
         "WARNING: one owl failed",
     ],
 )
