@@ -144,6 +144,17 @@ def test_what_is_no_path_and_no_run_is_bad_input(home: Path, capsys: pytest.Capt
     assert "no-such-run" in capsys.readouterr().err
 
 
+def test_an_empty_log_beside_another_one_changes_no_answer(tmp_path: Path, capsys) -> None:
+    fed = [f"fed owl {n} with {7 * n} mice\n" for n in range(30)]
+    failed = "Traceback (most recent call last):\n  File \"/r/feed.py\", line 7, in go\nKeyError: 'owl'\n"
+    (tmp_path / "job.out").write_text("".join([*fed[:20], failed, *fed[20:]]))
+    assert cli.main(["diagnose", str(tmp_path), "--json"]) == 3
+    alone = json.loads(capsys.readouterr().out)
+    (tmp_path / "job.err").write_text("")
+    assert cli.main(["diagnose", str(tmp_path), "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["why"] == alone["why"] and "goes on after it" in alone["why"]
+
+
 def test_a_folder_without_logs_is_bad_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["diagnose", str(tmp_path)]) == 2
     assert "no file in this folder is named as a log" in capsys.readouterr().err

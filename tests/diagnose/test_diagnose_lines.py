@@ -84,7 +84,8 @@ def test_times_of_all_formats_compare():
     stamps = ["[2026-11-20 23:05:06] x", "2026-11-20T23:05:07.5Z x", "2026-11-20 23:05:08,250\tINFO x"]
     stamps += ["W1120 23:05:09.000000 7 torch/x.py:1] x", "[W304 12:17:18.228 socket.cpp:767] x"]
     stamps += ["[2026-11-20T23:05:10] x", "[2026-11-20_23:05:11] [INFO] x"]
-    assert not any(next(parse([s])).node for s in stamps)
+    others = ["[2026-11-20T23:05] x", "[20261120T23:05:10] x", "[20-11-2026T23:05:10] x"]
+    assert not any(next(parse([s])).node for s in stamps + others)
     times = [seconds(next(parse([s])).time) for s in stamps]
     assert None not in times
     first = times[0]

@@ -36,6 +36,37 @@ def test_lines_before_the_last_error_show_nothing_of_it() -> None:
         assert told(SET_UP + feeds(20) + (failed + feeds(6)) * 2 + failed).cause == "rank-crashed-first"
 
 
+@pytest.mark.parametrize(
+    "prefix", ["owls.feed.main - INFO - ", "INFO:owls.feed:", "[INFO] [feed.py:33] ", "[feed.py:33:main] "]
+)
+def test_the_name_of_a_logger_alone_makes_no_lines_alike(prefix: str) -> None:
+    begins = "".join(
+        f"{prefix}{said}\n" for said in ("reads its settings", "opens the archive", "counts all owls")
+    )
+    ends = "".join(
+        f"{prefix}{said}\n" for said in ("closes the files", "releases the lock", "ran for an hour")
+    )
+    assert told(begins * 2 + CRASH + ends * 2).cause == "rank-crashed-first"
+    assert told(begins * 2 + CRASH + begins * 2).cause == UNPROVEN
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "ERROR: feeding failed\n",
+        "Process finished with exit code 1\n",
+        "make: *** [Makefile:12: feed] Error 1\n",
+        "Traceback (most recent call last):\n",
+        "Aborted (core dumped)\n",
+    ],
+)
+def test_lines_like_those_before_prove_nothing_if_the_program_failed_after_them(last: str) -> None:
+    found = told(
+        SET_UP + feeds(20) + raised("torch.OutOfMemoryError: CUDA out of memory. Tried to") + feeds(4) + last
+    )
+    assert found.cause == "cuda-oom"
+
+
 def test_another_error_later_may_be_the_one() -> None:
     later = raised("ValueError: no mice", 12)
     found = told(SET_UP + feeds(20) + QUOTED + feeds(6) + later)
@@ -74,7 +105,8 @@ def test_a_line_that_first_came_far_from_the_beginning_is_known_too() -> None:
     [
         "real\t0m3.2s\nuser\t0m2.1s\nsys\t0m0.2s\n",
         "wandb: owl/mice_fed 3\n" * 2 + "wandb: View the run at https://wandb.example/owls\n",
-        "slurmstepd: error: fed 3 owls\n" * 3,
+        "srun: fed the owls of this node\n" * 3,
+        "slurmstepd: fed the owls of this node\n" * 3,
     ],
 )
 def test_what_comes_at_the_end_of_each_run_shows_nothing(told_at_end: str) -> None:

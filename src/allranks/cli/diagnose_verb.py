@@ -296,7 +296,8 @@ def scanner(logs: Sequence[Log] = ()) -> log_workers.Scan:
     _ = bytes(FREED_BYTES)
     if log_workers.are_shared(list(logs)):
         kinds.make_matcher()
-    return lambda log, host, notes: scan(blocks(log, notes), log.name, host, kinds, len(logs) == 1)
+    is_single = sum(not all(map(is_empty, log.files)) for log in logs) == 1
+    return lambda log, host, notes: scan(blocks(log, notes), log.name, host, kinds, is_single)
 
 
 def blocks(log: Log, notes: list[str]) -> Iterator[bytes]:

@@ -8,6 +8,9 @@ from typing import Any
 
 from allranks.core.kept_beside import kept, key_of
 
+VERSION = b"1"
+"""To be raised if the same texts become other expressions (`covered`, `re_of`)."""
+
 
 @cache
 def suspects() -> Callable[[bytes], list[int]] | None:
@@ -28,7 +31,7 @@ def suspects() -> Callable[[bytes], list[int]] | None:
     try:  # two take less time than one with all of them
         matchers = [
             _matcher(hyperscan, "anywhere", [*texts, *anywhere], those_anywhere),
-            _matcher(hyperscan, "beginnings", beginnings, lambda: beginnings),
+            _matcher(hyperscan, "beginnings", beginnings),
         ]
     except hyperscan.error:  # an unknown processor
         return None
@@ -42,12 +45,12 @@ def suspects() -> Callable[[bytes], list[int]] | None:
     return ends
 
 
-def _matcher(hyperscan: Any, name: str, of: list[str], made: Callable[[], list[str]]) -> Any:
-    """The expressions that are `made` of these texts, as a database. It is kept, since to compile it takes much longer
-    than to read it."""
+def _matcher(hyperscan: Any, name: str, texts: list[str], made: Callable[[], list[str]] | None = None) -> Any:
+    """A database of these expressions, or of those that are `made` of these texts. It is kept, since it takes much
+    longer to compile it than to read it."""
 
     def compiled() -> Any:
-        expressions = [one.encode() for one in made()]
+        expressions = [one.encode() for one in (texts if made is None else made())]
         database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
         database.compile(
             expressions=expressions,
@@ -57,7 +60,7 @@ def _matcher(hyperscan: Any, name: str, of: list[str], made: Callable[[], list[s
         )
         return database
 
-    key = key_of(hyperscan.__version__.encode(), *map(str.encode, of))
+    key = key_of(hyperscan.__version__.encode(), VERSION, *map(str.encode, texts))
     data = kept(__file__, name, key, lambda: hyperscan.dumpb(compiled()))
     try:
         database = hyperscan.loadb(data, mode=hyperscan.HS_MODE_BLOCK)

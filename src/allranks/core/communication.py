@@ -18,7 +18,8 @@ TYPES = frozenset((
 
 
 def _in_lower_case(expression: str) -> "re.Pattern[str]":
-    """For texts in lower case. `re` searches those much more quickly than it ignores the case of others."""
+    """For texts in lower case, which `re` searches much more quickly than it ignores the case. No class with a capital
+    letter, such as `\\S`, may be in the expression."""
     return re.compile(expression.lower())
 
 

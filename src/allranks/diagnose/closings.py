@@ -74,9 +74,9 @@ _MEASURED = re.compile(
     r"(?i)\b(?:failed|failures?|errors?|exceptions?)\b\W{0,6}\d"
     r"|(?:^|[\s(:=])\d{1,9} (?:\w{1,20} )?(?:failed|failures?|errors?|exceptions?)\b"
     r"|\b(?:no|without|zero) (?:\w{1,20} )?(?:failures?|errors?|exceptions?)\b"
-    r"|\berror (?:rates?|bars?|margins?|analysis|logs?|counts?|handling|messages?|cases?|examples?|samples?"
-    r"|types?|reports?|summar(?:y|ies))\b"
-    r"|\d\.\d{1,20}\W{1,8}(?:failed|error)\b"
+    r"|\berror (?:rates?|bars?|margins?|analysis|logs?|counts?|handling|messages?)\b"
+    r"|\berror (?:cases?|examples?|samples?|types?|reports?|summar(?:y|ies))\b(?!:)"
+    r"|(?-i::\s{1,9}-?\d{1,9}\.\d{1,20}\W{1,8}FAILED$)"
     r"|\b(?:mean|squared|absolute|percentage|relative|average|rms|root|test|train\w{0,3}|val\w{0,7}|median|max\w{0,4}"
     r"|word|character|approximation|reconstruction|prediction|standard|std) errors?\b"
 )

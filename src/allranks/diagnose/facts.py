@@ -99,13 +99,13 @@ _model, _zero3 = _noted("moe"), _noted("zero3")
 
 MARKS_KEPT = 1024
 SPEAKING_LETTERS = 8
-"""The least letters of a line that a document or a program has only once."""
+"""The least letters of a line of code that a program has only once."""
 
 
 def _mark(seen: Store, line: Line, match: Any) -> None:
-    """A line as documents and programs have it. If it comes again and again, a program prints a part of its code with
-    each error, as Tcl does; a fence or a bracket may come again."""
-    if sum(map(str.isalpha, line.text)) >= SPEAKING_LETTERS:
+    """A line as documents and programs have it. If a line of code comes again and again, a program prints a part of its
+    code with each error, as Tcl does."""
+    if line.text.rstrip().endswith(("{", ";")) and sum(map(str.isalpha, line.text)) >= SPEAKING_LETTERS:
         if line.text[:200] in seen.marking:
             return
         if len(seen.marking) < MARKS_KEPT:

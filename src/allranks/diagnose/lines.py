@@ -235,7 +235,7 @@ def clean(text: str, limit: int = EVIDENCE_LIMIT) -> str:
     """A line as evidence: no escape codes, no control or direction characters, no secrets, one line, bounded."""
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)
-    text = without_secrets(text)
+    text = without_secrets(text[: 16 * limit])
     text = "".join(c if c.isprintable() else " " for c in text[: 4 * limit])
     text = " ".join(text.split())
     return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -30,8 +30,10 @@ Spans = List[Tuple[int, int]]
 """The positions in a line of the characters that name a rank or a machine in a prefix."""
 
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_DAY = r"\d{4}[-/]\d\d[-/]\d\d"
-_DATE = _DAY + r"[T _:]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
+_NO_TIME = r"(?!\d[\d-]{5,9}[T_]\d\d:)"
+"""A day and an hour in brackets look like a machine with the numbers of its processes."""
+
+_DATE = r"\d{4}[-/]\d\d[-/]\d\d[T _:]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?"
 _ZONE = r"(?:Z|[+-]\d\d:?\d\d)?"
 _WEEKDAY = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[ ]"
 _MONTH_DAY = r"(?:" + "|".join(_MONTHS) + r")[ ]{1,2}\d{1,2}[ ]\d\d:\d\d:\d\d"
@@ -46,11 +48,11 @@ _LAYER = re.compile(
     r"|\[default(?P<local>\d{1,4})\]:[ ]?"
     r"|\[(?P<hour>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)\][ ]{1,4}(?=\S)"
     r"|(?P<nccl>" + _HOST + r"):\d{1,9}:\d{1,9}[ ]\[(?P<gpu>-?\d{1,3})\][ ]"
-    r"|\[(?!" + _DAY + r"[T_])(?P<ucx>" + _HOST + r"):\d{1,9}:\d{1,9}\][ \t]{1,12}"
+    r"|\[" + _NO_TIME + r"(?P<ucx>" + _HOST + r"):\d{1,9}:\d{1,9}\][ \t]{1,12}"
     r"|\[(?P<signal>"
     + _HOST
     + r"):\d{1,9}\][ ](?=\*\*\* |Signal|Failing at|\[[ ]?\d{1,2}\] |mca|PMI|OPAL|ORTE|PRTE)"
-    r"|\[(?P<ompi>" + _HOST + r"):\d{2,9}\][ ]"
+    r"|\[" + _NO_TIME + r"(?P<ompi>" + _HOST + r"):\d{2,9}\][ ]"
     # times
     # SGLang
     r"|\[(?:"

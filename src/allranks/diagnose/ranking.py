@@ -13,6 +13,7 @@ from typing import Dict, List, Optional, Sequence, Set, Tuple
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import NEVER as NEVER_AGAIN
 from allranks.core.causes import UNPROVEN
+from allranks.core.secret_forms import without_secrets
 from allranks.diagnose.catalogue import cause, claims, complaints, modules, section, title
 from allranks.diagnose.complaints import SAID, Heard, complainants, first_known, near_the_end
 from allranks.diagnose.culprits import hit_ranks, where_ended, where_of
@@ -320,8 +321,9 @@ def _labelled(seen: Evidence, line: Line, start: int = 0) -> str:
     """A line as evidence; of a long line the part around the matched text."""
     rank, node = seen.rank_of(line), seen.node_of(line)
     label = " ".join(part for part in (node or "", f"rank {rank}" if rank is not None else "") if part)
-    text = line.text
+    text = without_secrets(line.text)  # before it is cut: a part of a secret cannot be recognized
     if start > 2 * BEFORE:
+        start = max(0, text.find(line.text[start : start + BEFORE]))
         text = "… " + text[start - BEFORE :].lstrip()
     return clean(f"{label}: {text}" if label else text)
 

@@ -72,6 +72,6 @@ def was_survived(said: Said, text: str) -> bool:
     return said.get(form_of(text), _NONE).times > TIMES
 
 
-def last_of(said: Said, text: str) -> int:
-    """The last line over all sources that makes this statement; 0 if the stream does not make it."""
-    return said.get(form_of(text), _NONE).order
+def last_said(said: Said) -> int:
+    """The last line over all sources in which the stream says that something failed; 0 if it never does."""
+    return max((known.order for known in said.values()), default=0)

@@ -10,7 +10,7 @@ from allranks.diagnose.alone import STEPS_PRINTED_LATE, Alone
 from allranks.diagnose.catalogue import cause
 from allranks.diagnose.closings import says_failed
 from allranks.diagnose.complaints import Heard
-from allranks.diagnose.repeats import are_of_items, last_of
+from allranks.diagnose.repeats import are_of_items, last_said
 from allranks.diagnose.streams import EXCEPTION, RUNS_APART, Raised, Seen
 from allranks.diagnose.symptom import ECHO, Hit, is_warning
 from allranks.diagnose.usual import GOES_ON
@@ -193,14 +193,15 @@ class Survival(Alone):
         )
 
     def _goes_on_as_before(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether a single program's log ends with lines like those before this one. None of them is between
-        two exceptions, or between two statements like this one. Steps do not count (`later_steps`), since other ranks
-        print some more."""
-        if len(self.world) > 1:
+        """Whether a single program's log ends with lines like those before this one, and nothing fails after it but
+        what these lines follow. Steps do not count (`later_steps`), since other ranks print some more."""
+        if not self._is_alone(hit) or len(self.world) > 1:
             return False
         seen = self.seen_of(hit.line)
-        last = max(hit.order, last_of(seen.repeats, hit.line.text), *(one.order for one in seen.raised[-1:]))
-        return self.usual.after(hit.order, last) >= GOES_ON and self._is_alone(hit)
+        if seen.is_cut_after(hit.order):
+            return False
+        last = max(hit.order, last_said(seen.repeats), *(one.order for one in seen.raised[-1:]))
+        return self.usual.after(hit.order, last) >= GOES_ON
 
     def _still_logs(self, seen: Seen, last: Raised) -> bool:
         """Whether a program's logger wrote the last line, and not a shell or a scheduler that tells of the program's

@@ -14,20 +14,34 @@ FIRST, WINDOW, LAST = 256, 16, 64
 """Lines at the beginning of a log, from each power of two on, and at its end, that are kept."""
 
 GOES_ON = 3
-"""Lines after an error that are like lines before it, from which on the program went on as before."""
+"""If so many lines after an error are like lines before it, the program went on as before."""
 
 FORMS_KEPT = 2048
 _LOOKED_AT = 160
-_PARTS = 6
-_PART = re.compile(r"[^\W\d_]{2,40}|[^\w\s]")
-_LETTERS = 4
-"""The least letters of a line that says anything."""
+_WORDS = 5
+_WORD = re.compile(r"[^\W\d_]{2,40}")
+LEAST_WORDS = 2
+"""The least words of a line behind its prefix. A logger's name alone makes no two lines alike."""
+
+_LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL)\b")
+LEVEL_WITHIN = 80
+_PREFIX = re.compile(
+    r"(?:[\s\]):|.,-]|\[[^\]]{0,80}\]|\([^)]{0,80}\)){0,12}(?:[\w.]{1,80}(?::\d{1,6})?(?= - |:))?"
+)
+"""Marks and brackets before a message, and the name of a logger or a file."""
 
 AGAIN = 2
-"""So often one form comes among these lines. At the end of each run (`time`, a scheduler) every line comes once."""
+"""At least one form must come this often among these lines. At the end of each run (`time`, a scheduler) every line
+comes once."""
 
 _AT_THE_END = ("wandb:", "srun:", "slurmstepd:")
 """The beginnings of lines that others print when a program has ended, however it did."""
+
+_ENDED = re.compile(
+    r"(?i)\bexit(?:ed|s)?(?: with)? (?:code|status):? ?-?[1-9]|\breturned -?[1-9]|\bcore dumped|\bkilled\b|\baborted\b"
+    r"|\bError \d{1,3}$|\bnon-zero\b|\bfail(?:ed|ure)\b"
+)
+"""A line that says how a program ended. Then nothing went on."""
 
 
 def is_kept(number: int) -> bool:
@@ -36,7 +50,7 @@ def is_kept(number: int) -> bool:
 
 
 def kept_in(start: int, end: int) -> List[int]:
-    """Those from `start` to `end`, without `end`."""
+    """The numbers of such lines, from `start` to the one before `end`."""
     windows = [
         (1, FIRST + 1),
         *((1 << n, (1 << n) + WINDOW) for n in range(FIRST.bit_length() - 1, end.bit_length())),
@@ -72,13 +86,18 @@ class Usual:
         if not self.is_single:
             return 0
         late = [text for number, order, text in self._last if number > self.number - LAST and order > last]
+        if any(_ENDED.search(text) for text in late):
+            return 0
         known = Counter(form for form in map(_form, late) if self._forms.get(form, first) < first)
         return sum(known.values()) if max(known.values(), default=0) >= AGAIN else 0
 
 
 def _form(text: str) -> Tuple[str, ...]:
-    """The first words and marks of a line without its numbers; empty for a line that says too little, for one that
-    is set in, as code in a traceback is, and for what others print at a program's end."""
-    if text.startswith(("    ", *_AT_THE_END)) or sum(map(str.isalpha, text)) < _LETTERS:
+    """The first words of a line behind its prefix. It is empty for a line that says too little or is set in, for a bar,
+    for a row of a table, and for what others print at a program's end."""
+    if text[:1].isspace() or "|" in text or text.startswith(_AT_THE_END):
         return ()
-    return tuple(_PART.findall(text)[:_PARTS])
+    level = _LEVEL.search(text, 0, LEVEL_WITHIN)
+    prefix = _PREFIX.match(text, level.end() if level else 0)
+    found = _WORD.findall(text, prefix.end() if prefix else 0)[:_WORDS]
+    return tuple(found) if len(found) >= LEAST_WORDS else ()
