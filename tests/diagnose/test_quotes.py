@@ -163,8 +163,8 @@ def test_a_text_that_only_says_in_words_what_failed(line, cause):
     ("text", "cause"),
     [
         ("a line\n" * 24 + "FSDP cannot be used\n", "unproven"),
-        ("a line\n" * 99 + "[ERROR] FSDP cannot be used\n" + "b row\n" * 40, "fsdp-setup-error"),
-        ("a line\n" * 99 + "[ERROR] FSDP cannot be used\n" + "b row\n" * 41, "unproven"),
+        ("a line\n" * 99 + "[ERROR] FSDP cannot be used\n" + "a line\n" * 40, "fsdp-setup-error"),
+        ("a line\n" * 99 + "[ERROR] FSDP cannot be used\n" + "a line\n" * 41, "unproven"),
         ("FSDP cannot be used\nstep 3 loss 1\n", "benign-noise"),
         ("# A\n## B\nFSDP cannot be used\n## C\n## D\n", "fsdp-setup-error"),
         ("# A\n## B\nFSDP cannot be used\n## C\n## D\n## E\n## F\n", "unproven"),

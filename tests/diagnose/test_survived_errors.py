@@ -257,7 +257,7 @@ STAMPED = "".join(f"2026-11-20 23:58:{n:02} - INFO - owls: fed {n}\n" for n in r
 def test_a_logger_that_writes_on_shows_that_the_program_went_on() -> None:
     failed = raised("KeyError: 'owl'")
     assert is_healthy(STAMPED + failed + STAMPED)
-    assert not is_healthy(STAMPED + failed + STAMPED[:100])
+    assert not is_healthy(STAMPED + failed + STAMPED[:300])
     collected = "".join(
         f"2026-11-20T23:58:59.1Z {line}\n" for line in (WORK[:200] + failed + PAGES[:900]).splitlines()
     )

@@ -9,6 +9,7 @@ from collections import Counter, deque
 from typing import Deque, Dict, List, Tuple
 
 from allranks.diagnose.lines import Line
+from allranks.diagnose.repeats import form_of
 
 FIRST, WINDOW, LAST = 256, 16, 64
 """Lines at the beginning of a log, from each power of two on, and at its end, that are kept."""
@@ -18,8 +19,6 @@ GOES_ON = 3
 
 FORMS_KEPT = 2048
 _LOOKED_AT = 160
-_WORDS = 5
-_WORD = re.compile(r"[^\W\d_]{2,40}")
 LEAST_WORDS = 2
 """The least words of a line behind its prefix. A logger's name alone makes no two lines alike."""
 
@@ -99,5 +98,5 @@ def _form(text: str) -> Tuple[str, ...]:
         return ()
     level = _LEVEL.search(text, 0, LEVEL_WITHIN)
     prefix = _PREFIX.match(text, level.end() if level else 0)
-    found = _WORD.findall(text, prefix.end() if prefix else 0)[:_WORDS]
-    return tuple(found) if len(found) >= LEAST_WORDS else ()
+    found = form_of(text[prefix.end() if prefix else 0 :])
+    return found if len(found) >= LEAST_WORDS else ()
