@@ -9,10 +9,11 @@ these as `texts/ID`, and `threads.jsonl` (failures: also `label`, `accept`, `ran
 decided from each thread, not from the answer.
 
 `half` says when a case was drawn: `seen` while patterns were written; `apart` then too, and kept apart until a later
-round looked at it; `fresh` to `twenty-second` after the patterns were written, so their first run is the figure that
-counts; `ranks` as `ninth`, of texts alone that show which rank failed first; `culprits` and `nineteenth` too, retold in
-other words; `twelfth` to `fourteenth`, `sixteenth` to `eighteenth` and `twentieth` to
-`twenty-second` are whole files.
+round looked at it; `fresh` to `twenty-fifth` after the patterns were written, so their first run is the figure that
+counts; `ranks` as `ninth`, of texts alone that show which rank failed first; `culprits`, `nineteenth` and
+`twenty-fourth` too, retold in other words; `twelfth` to `fourteenth`, `sixteenth` to `eighteenth`, `twentieth` to
+`twenty-second` and `twenty-fifth` are whole files; `raised` has the messages of `raise` and `assert` statements of
+public programs, under a traceback that we made.
 `--record` keeps what was said then in `benchmarks/results/diagnose.jsonl`; without it, the second form prints what is
 wrong in that half now. The first tries need no texts; a half whose texts are in no folder has no line for `now`.
 """
@@ -34,6 +35,10 @@ SURE = ("certain", "likely", "unproven")
 FIRST = Path(__file__).resolve().parent / "results" / "diagnose.jsonl"
 POINTERS = Path(__file__).resolve().parent / "corpora" / "diagnose.jsonl"
 HALVES = {
+    "raised": "messages that programs raise",
+    "twenty-fifth": "files as repositories have them",
+    "twenty-fourth": "excerpts that show a culprit",
+    "twenty-third": "excerpts",
     "twenty-second": "files as repositories have them",
     "twenty-first": "files as repositories have them",
     "twentieth": "files as repositories have them",
@@ -160,7 +165,8 @@ def measure() -> str:
     if again:
         parts += ["### Now, after these cases were looked at", "", *HEAD]
         parts += [*(row(half, told) for half, told in again.items()), ""]
-    failed = [one for told in first.values() for one in told if one.case["kind"] == "failure"]
+    drawn = [told for half, told in first.items() if half != "raised"]
+    failed = [one for told in drawn for one in told if one.case["kind"] == "failure"]
     return "\n".join([*parts, "### The first tries by cause", "", *table(failed)])
 
 

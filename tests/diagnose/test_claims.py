@@ -225,3 +225,51 @@ def test_the_statement_that_lacks_a_key_tells_what_lacks_it(error, statement, ca
         f'Traceback (most recent call last):\n  File "a.py", line 3, in go\n    {statement}\n{below}{error}\n'
     )
     assert diagnose(parse(text, "x.log")).cause == cause
+
+
+OWN = [
+    ("AssertionError: the scale must be below 1", "/home/u/datasets/crops.py", "check_scale"),
+    ("ValueError: Unknown gate swap", "/home/u/noise/dataset.py", "generate_circuit"),
+    (
+        "AssertionError: d_model (100) must be divisible by n_heads (3)",
+        "/home/u/net/attention.py",
+        "__init__",
+    ),
+    ("ValueError: the size of `grid_cells` is odd", "/home/u/net/mesh.py", "refine"),
+    ("ValueError: gene_count=3 after the join", "/home/u/net/join.py", "validate_genes"),
+    ("ConnectionError: could not connect to the database", "/home/u/net/store.py", "open_store"),
+]
+
+
+@pytest.mark.parametrize(("error", "path", "function"), OWN)
+@pytest.mark.parametrize("word", ["raise", "assert"])
+def test_what_the_users_code_raises_on_purpose_is_about_its_message_and_not_about_its_place(
+    error, path, function, word
+):
+    frame = f'  File "{path}", line 7, in {function}\n    {word} something(x)\n'
+    text = f"Traceback (most recent call last):\n{frame}{error}\n"
+    assert diagnose(parse(text, "x.log")).cause == "rank-crashed-first"
+
+
+@pytest.mark.parametrize(
+    ("error", "path", "cause"),
+    [
+        ("ValueError: CSV must contain column: label", "/home/u/prepare.py", "dataset-format-error"),
+        ("ValueError: Unknown option --fast, choose from slow, slower", "/home/u/run.py", "wrong-arguments"),
+        (
+            "AssertionError: 10 rows are not divisible by world_size (4)",
+            "/home/u/split.py",
+            "parallel-layout-error",
+        ),
+        (
+            "ValueError: the sizes of a and b differ",
+            "/opt/axolotl/axolotl/utils/data/sft.py",
+            "dataset-format-error",
+        ),
+    ],
+)
+def test_a_clear_message_of_the_users_code_tells_the_cause_and_so_does_the_place_in_a_framework(
+    error, path, cause
+):
+    text = f'Traceback (most recent call last):\n  File "{path}", line 7, in check\n    raise ValueError(\n{error}\n'
+    assert diagnose(parse(text, "x.log")).cause == cause

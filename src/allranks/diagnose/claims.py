@@ -112,7 +112,8 @@ class Claim(NamedTuple):
     of `settings`, whose subject says what was refused there, wins over the place. `code` is searched in the statement
     that did not find a key: the name of what was searched says what lacks it. `needs_message`: its code does so much
     that a traceback whose exception is cut off shows nothing. `settles`: words that say what happened
-    (`X is not installed`), which win over all subjects that only say of what (`X`)."""
+    (`X is not installed`), which win over all subjects that only say of what (`X`). `loose`: more subjects, for
+    messages of libraries: a user's own code uses such words for anything."""
 
     frame: str = ""
     subject: str = ""
@@ -122,6 +123,7 @@ class Claim(NamedTuple):
     code: str = ""
     settles: str = ""
     needs_message: bool = False
+    loose: str = ""
 
 
 compiled = lru_cache(maxsize=None)(partial(re.compile, flags=re.ASCII))
@@ -148,10 +150,15 @@ def place_of_class(text: str) -> Optional[str]:
 
 
 def claimants(
-    claims: Dict[str, Claim], text: str, frames: Sequence[str], context: str = "", code: str = ""
+    claims: Dict[str, Claim],
+    text: str,
+    frames: Sequence[str],
+    context: str = "",
+    code: str = "",
+    is_own: bool = False,
 ) -> Iterator[str]:
     """The symptoms that an exception's line may belong to, the likeliest first. `context`: the words before it, or the
-    next line of its message; `code`: the statement that raised it."""
+    next line of its message; `code`: the statement that raised it; `is_own`: whether that is the user's own."""
     message = readable(message_of(text))
     places = [place for place in (place_of(frames), place_of_class(message)) if place is not None]
     told = [name for name, one in claims.items() if not (one.needs_message and _is_frame(text))]
@@ -162,7 +169,8 @@ def claimants(
     ]
     yield from (name for name in placed if not (claims[name].general or claims[name].broad))
     yield from of_code(claims, text, code, frames)
-    about = _about(claims, message) or (_about(claims, context[:_LONGEST]) if context else [])
+    about = _about(claims, message, is_own)
+    about = about or (_about(claims, context[:_LONGEST], is_own) if context else [])
     broad = [name for name in placed if claims[name].broad]
     yield from (name for _, _, name in about if not broad or claims[name].settings)
     yield from broad
@@ -231,7 +239,7 @@ def tells_a_name(message: str) -> bool:
     return "[Errno " in message or message.startswith("NameError: name '")
 
 
-def _about(claims: Dict[str, Claim], message: str) -> List[Tuple[bool, int, str]]:
+def _about(claims: Dict[str, Claim], message: str, is_own: bool) -> List[Tuple[bool, int, str]]:
     """The claims on the subject of a complaint, the special ones and the first subject first. An expression that looks
     for several words of a line, and takes none, says more than one that finds a word."""
     found: List[Tuple[bool, int, str]] = []
@@ -243,9 +251,10 @@ def _about(claims: Dict[str, Claim], message: str) -> List[Tuple[bool, int, str]
         for name, one in claims.items():
             told = message if one.general else short
             sure = compiled(one.settles).search(told) if one.settles else None
-            match = compiled(one.subject).search(told) if one.subject else None
+            subjects = (one.subject,) if is_own else (one.subject, one.loose)
+            matches = [m for m in (compiled(words).search(told) for words in subjects if words) if m is not None]
             if sure is not None:
                 found.append((one.general, sure.start() - _LONGEST, name))
-            elif match is not None:
-                found.append((one.general, match.start() if match.group() else -1, name))
+            elif matches:
+                found.append((one.general, min(m.start() if m.group() else -1 for m in matches), name))
     return sorted(found)

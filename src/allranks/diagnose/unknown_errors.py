@@ -34,7 +34,7 @@ from allranks.diagnose.quotes import is_handled
 from allranks.diagnose.set_aside import is_set_aside
 from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.store import MARKS
-from allranks.diagnose.streams import Raised
+from allranks.diagnose.streams import Raised, is_own_frame
 from allranks.diagnose.survival import LATER_STEPS
 from allranks.diagnose.symptom import WORDS, Case, Hit
 from allranks.diagnose.symptoms.checkpoint_corrupt_resume_fail import CAUSE as CHECKPOINT
@@ -76,12 +76,13 @@ def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
     before its subject, which the other words may overrule, and these before the words alone."""
     if raised.kind in PROGRAMS_MISTAKES or _OF_TYPES.search(raised.line.text) is not None:
         return
-    told, frames = raised.line.text, raised.frames
+    told, is_own = raised.line.text, says_what(raised)
+    frames = () if is_own else raised.frames
     if not frames and raised.order == seen.title:  # the traceback below may be cut off
         frames = next((one.frames for one in cut_off(seen)), ())
     context = raised.context if raised.kind else f"failed: {raised.context}"
     by_statement = [*of_assertion(raised), *of_code(claims(), told, raised.code, frames)]
-    by_words = list(claimants(claims(), told, frames, context))
+    by_words = list(claimants(claims(), told, frames, context, is_own=is_own))
     placed = bool(by_statement) or next(claimants(claims(), "", frames), None) is not None
     placed = placed or (bool(by_words) and of_several_words(claims(), by_words[0], message_of(told)))
     if by_words and not placed and told:
@@ -89,21 +90,38 @@ def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
         if by_words[0] in (UNPROVEN, crashed):
             return
     yield from of_assertion(raised)
-    claimed = claimants(claims(), told, frames, context, raised.code) if placed else by_words
+    claimed = claimants(claims(), told, frames, context, raised.code, is_own) if placed else by_words
     if raised.kind == "FileNotFoundError":
         claimed = _of_missing_file(raised, claimed)
     yield from claimed
     yield from of_title(seen, raised.kind)
-    of_runtimes = list(of_exception(complaints(), raised.kind, told if raised.kind else raised.context))
+    said = told if raised.kind else raised.context
+    of_runtimes = [] if is_own else list(of_exception(complaints(), raised.kind, said))
     if of_runtimes and not (placed or by_words) and told:
         of_runtimes[0] = reworded(of_runtimes[0], f"{message_of(told)} {raised.context}", crashed)
     of_web = any(map(_OF_WEB.search, frames))
     of_runtimes = [name for name in of_runtimes if not (of_web and cause(name).is_blame)]
     texts = (told, raised.context, raised.code, *frames)
-    near = [name for name in of_runtimes if name not in (UNPROVEN, crashed)] + list(
-        _likeliest(raised, crashed)
-    )
+    near = [name for name in of_runtimes if name not in (UNPROVEN, crashed)]
+    near += _likeliest(raised, crashed, PLAIN if is_own else OF_EXCEPTION)
     yield from (name for name in near if has_needs(complaints(), name, texts))
+
+
+_FRAMEWORKS = re.compile(
+    r"/(?:accelerate|axolotl|colossalai|composer|deepspeed|fairseq\d?|fastchat|lightning|lit_?gpt|llamafactory|llmfoundry"
+    r"|llmtuner|lmdeploy|megatron|mmcv|mmengine|nemo(?:_\w{1,20})?|open_?instruct|openrlhf|peft|ray|sglang|swift|tensorrt_llm"
+    r"|torchtitan|torchtune|transformers|trl|unsloth|verl|vllm|xtuner)/"
+)
+"""Folders of frameworks that people also run from a checkout."""
+
+
+def says_what(raised: Raised) -> bool:
+    """Whether the user's own code raised this exception on purpose and with a message. Then the message is about what
+    went wrong, and the names of the file and the function say less."""
+    frame = raised.frames[-1] if raised.frames else ""
+    if not is_own_frame(frame) or _FRAMEWORKS.search(frame) is not None:
+        return False
+    return raised.code.startswith(("raise ", "assert ")) and ": " in raised.line.text
 
 
 _SAVES = re.compile(
@@ -123,10 +141,10 @@ def _of_missing_file(raised: Raised, claimed: Iterable[str]) -> Iterator[str]:
         yield name if resumes or name != CHECKPOINT.id else MODEL_FILE.id
 
 
-def _likeliest(raised: Raised, crashed: str) -> Iterator[str]:
+def _likeliest(raised: Raised, crashed: str, least: float) -> Iterator[str]:
     """The cause that an exception, or else what is around it, comes near to, if it says more than that a program
-    `crashed`. Without a kind, the line is a frame of a traceback that was cut off."""
-    least = CLEAR if raised.kind in ("", *OF_CODE) else OF_EXCEPTION
+    `crashed`, with at least this lead. Without a kind, the line is a frame of a traceback that was cut off."""
+    least = max(least, CLEAR) if raised.kind in ("", *OF_CODE) else least
     for text in (message_of(raised.line.text) if raised.kind else "", raised.context):
         found = nearest(told_in(text)) if text and not tells_a_name(text) else None
         if found is not None:

@@ -49,9 +49,10 @@ CLAIM = Claim(
     r"|incomplete|unable)\b|n't\b))"
     r"|\u6743\u91cd.{0,20}(?:\u52a0\u8f7d|\u5931\u8d25)|\u52a0\u8f7d.{0,20}(?:\u6743\u91cd|\bckpt)"
     r"|\u68c0\u67e5\u70b9|\u65ad\u70b9"
-    r"|checkpoint(?!ing)|state[_ ]?dict|\boptimizer (?:states?|shards?)\b"
+    r"|state[_ ]?dict|\boptimizer (?:states?|shards?)\b"
     r"|\bparam(?:eter)? groups?\b.{0,60}\b(?:size|missing|saved|match)|\bresum(?:e|ing)|\btorch\.load\b"
     r"|\bweights[_ ]only\b|\bunpickl",
+    loose=r"(?i)checkpoint(?!ing)",
     code=(
         r"(?i)(?:checkpoint|ckpt|state_?dict|state|snapshot|pretrained|saved|weights"
         r"|resume\w{0,12})s?(?:_\w{1,20}|\d)?\["

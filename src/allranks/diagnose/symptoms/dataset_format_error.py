@@ -43,14 +43,17 @@ CLAIM = Claim(
         r"|parse)_\w{0,20}(?:data_?sets?|data|examples?|samples?|conversations?|func\w{0,5}|fn)$"
     ),
     needs_message=True,
-    subject=r"(?i)\bdata ?sets?\b|\b(?:train|eval)_dataset\b|\bcolumns?\b"
-    r"|(?<!config\.)(?<!vocab\.)(?<!params\.)(?<!tokenizer\.)(?<!index\.)\bjsonl?\b"
-    r"|\bsamples?\b(?! rate)|\bconversations?\b|\bschema\b|\brole[ _]tags?\b|\blabels? (?:must|should"
-    r"|contains?|out of)\b|\bparquet\b|\btfrecords?\b"
-    r"|\bfield names?\b"
-    r"|\b(?:image|video|audio|visual|vision|media)s? (?:features?|tokens?|placeholders?)\b|\b(?:chosen"
-    r"|rejected|completion|messages?)\b"
-    r".{0,40}\bkeys?\b|\bkeys? in (?:the )?examples?\b|\bannotation files?\b",
+    subject=(
+        r"(?i)\bcolumns?\b|\b(?:train|eval)_dataset\b|\bconversations?\b|\bschema\b|\brole[ _]tags?\b"
+        r"|\blabels? (?:must|should|contains?|out of)\b|\bparquet\b|\btfrecords?\b|\bfield names?\b"
+        r"|\b(?:image|video|audio|visual|vision|media)s? (?:features?|tokens?|placeholders?)\b"
+        r"|\b(?:chosen|rejected|completion|messages?)\b.{0,40}\bkeys?\b|\bkeys? in (?:the )?examples?\b"
+        r"|\bannotation files?\b"
+    ),
+    loose=(
+        r"(?i)\bdata ?sets?\b|\bsamples?\b(?! rate)"
+        r"|(?<!config\.)(?<!vocab\.)(?<!params\.)(?<!tokenizer\.)(?<!index\.)\bjsonl?\b"
+    ),
     broad=True,
     code=(
         r"(?i)(?:example|sample|feature|batch|inputs?|row|item|record|line|data|entry|datum|json\w{0,10}|df"

@@ -47,14 +47,14 @@ _FLOOR = (
 )
 _OF_A_STEP = re.compile(f"{_LOSS}|{_NORM[4:]}")
 _BAD = (
-    r"^(?!.{0,400}\b(?:columns?|csv|data ?frames?|pandas|missing values?|nan to int\w{0,4}|(?:np"
+    r"^(?!.{0,400}\b(?:columns?|rows?|merge|csv|data ?frames?|pandas|missing values?|nan to int\w{0,4}|(?:np"
     r"|numpy)\.nan|fillna"
     r"|dropna)\b)"
     r"(?=.{0,400}(?:(?<![\w.])nans?(?![\w(]|\.\w)|\bnon-?finite\b|\binfinite\b|\bnot finite\b"
     r"|(?<![\w.])-?inf(?:inity)?\b))"
     r"(?=.{0,400}(?:loss|grad|train|param|weight|output|logit|predict|prob|epoch|\bstep|iter|batch|learning"
     r"|norm"
-    r"|activation|attention|soft ?max|tensor|values|encounter|detect|found|diverg|backward|forward|layer"
+    r"|activation|attention|soft ?max|tensor|encounter|detect|found|diverg|backward|forward|layer"
     r"|sampl|\bloc\b"
     r"|reward|scale|fp16|half|amp\b|errors?\b|\bnan (?:or|and|/) ?inf))"
 )

@@ -28,27 +28,36 @@ from __future__ import annotations
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
+from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import CRASH, Pattern
 
 CAUSE = Cause(__name__)
+_OF_JOB = (
+    r"(?:world[_ ]?size|parallel|ranks?\b|gpus?\b|devices?\b|nodes?\b|process(?:es)?\b|workers?\b|stages?\b|shards?\b"
+    r"|nproc|\b[tpcdes]p\b|\b[tpcdes]p_|replicas?\b|batch[_ ]?size)"
+)
+"""A model's own sizes must fit each other, too. Only with one of these it is about the layout of a job."""
 _DIVIDES = (
-    r"(?i)^[\w.]{1,80}(?:error|exception): .{0,200}(?:world[_ ]?size|heads|query[_ ]groups|experts"
-    r"|batch[_ ]?size"
-    r"|hidden_size|(?:tensor|pipeline|context)[\w -]{0,20}parallel\w{0,10}|layers|nproc|ranks)"
-    r".{0,200}(?:not|be) divisible by"
+    rf"(?i)^[\w.]{{1,80}}(?:error|exception): (?:(?=.{{0,400}}{_OF_JOB}).{{0,200}}|.{{0,200}}(?:heads"
+    r"|query[_ ]groups|experts|hidden_size|layers).{0,200}(?=(?:not|be) divisible by \(?\d))(?:not|be) divisible by"
 )
 CLAIM = Claim(
     frame=r"/parallel_(?:state|dims)\.py in|/torch/distributed/device_mesh\.py in|/deepspeed/utils/groups\.py in",
     subject=(
-        r"(?i)divisible|% ?\w{1,40} ?(?:!=|==) ?0\b|\bequal chunks?\b|\bevenly\b|\bmultiple of|(?:tensor"
-        r"|pipeline|context|sequence|expert"
+        r"(?i)(?:tensor|pipeline|context|sequence|expert"
         r"|data)[-_ ](?:model[-_ ])?parallel|\b(?:tp|pp|cp|ep|dp)(?:_size| size| degree)"
         r"|world[_ ]size|num(?:ber)?[_ ](?:of[_ ])?(?:gpus|devices|ranks)"
-        r"|\b(?:tp|pp|cp|ep|dp|sp) ?(?:[>=]=|>|= ?\d{1,4} (?:and|but|does|is|>|\*|x)\b)|\bmesh\b"
-        r"|device_?mesh|\w{1,20} parallelism"
+        r"|\b(?:tp|pp|cp|ep|dp|sp) ?(?:[>=]=|>|= ?\d{1,4} (?:and|but|does|is|>|\*|x)\b)|device_?mesh"
+        r"|\w{1,20} parallelism"
+    ),
+    loose=(
+        rf"(?i)^(?=.{{0,400}}(?:{_OF_JOB}|experts?\b|layers?\b|chunks?\b|seq|vocab|micro|accumul))"
+        r".{0,400}?(?:divisible|\bequal chunks?\b|\bevenly\b|\bmultiple of)|% ?\w{1,40} ?(?:!=|==) ?0\b|\bmesh\b"
     ),
     settings=True,
 )
+COMPLAINT = Complaint(subject=r"(?!)", needs=rf"(?i){_OF_JOB}")
+"""It claims no line that complains. An exception that only reads like this cause needs one of those words."""
 PATTERNS = (
     Pattern(
         "is not divisible by",

@@ -34,11 +34,7 @@ CLAIM = Claim(
         r"(?i)(?:requires?|needs?|at least|minimum|upgrade|update|downgrade|install|older|newer"
         r"|version).{0,80}(?:version|[<>=]=|\bv?\d{1,3}\.\d)|pip install (?:-U|--upgrade)"
         r"|\b(?:must|should|has to) be [<>=]= ?v?\d{1,3}\.\d{1,3}\.\d|\b(?:api|arguments?|class|function"
-        r"|module) (?:has|have|was|were) (?:been "
-        r")?(?:changed|moved|removed|renamed)|\b(?:unknown|unsupported"
-        r"|unrecogni[sz]ed) (?:model[ _]?)?(?:architectures?|model[ _]type)\b"
-        r"|\b(?:model[ _]types?|architectures?)\b.{0,80}\bnot (?:yet )?(?:supported|recogni[sz]ed|known"
-        r"|implemented)"
+        r"|module) (?:has|have|was|were) (?:been )?(?:changed|moved|removed|renamed)"
         r"|(?:module|type object) '[\w.]{1,120}' has no attribute"
         r"|^(?:(?:\w{1,60}\.){0,8}AttributeError: )?'\w{0,60}(?:Trainer|Config|Model|Tokenizer|Processor|Engine"
         r"|Accelerator|LM|Optimizer|Module|Arguments|Plugin|Cache|State|Strategy|Callback)\w{0,20}' obj"
@@ -46,6 +42,10 @@ CLAIM = Claim(
         r"|Baichuan|OPT|Whisper"
         r"|CLIP|ViT)\w{1,60}' object has no attribute"
         r"|^TypeError: .{1,160}(?:missing \d{1,2} required|takes .{1,40} positional arguments?)"
+    ),
+    loose=(
+        r"(?i)\b(?:unknown|unsupported|unrecogni[sz]ed) (?:model[ _]?)?(?:architectures?|model[ _]type)\b"
+        r"|\b(?:model[ _]types?|architectures?)\b.{0,80}\bnot (?:yet )?(?:supported|recogni[sz]ed|known|implemented)"
     ),
     settings=True,
     settles=(

@@ -35,6 +35,10 @@ from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import CRASH, ECHO, WEAK, Case, Hit, Pattern
 
 CAUSE = Cause(__name__)
+_REFUSES = (
+    r"^(?:\w{1,60}\.){0,8}(?:Value|Assertion|NotImplemented|\w{0,40}(?:Config|Argument|Validation)\w{0,20})"
+    r"?(?:Error|Exception): (?!.{0,300}\b(?:tensors?|shapes?|dtypes?|dims?|dimensions?|numel|targets?)\b).{0,300}"
+)
 CLAIM = Claim(
     frame=(
         r"^(?!.{0,300}/(?:lightgbm|sklearn|xgboost|catboost|scipy)/).{0,400} in "  # which check data
@@ -86,14 +90,11 @@ CLAIM = Claim(
         r"|^.{0,200}(?<![\w-])--[a-z][a-z-]{2,60}(?![\w/.])"
         r"|^(?:\w{1,60}\.){0,8}\w{0,20}(?:onfiguration|Argument|Validation)(?:Error|Exception):"
         r"|\bMisconfigurationException\b|"
-        r"^(?:\w{1,60}\.){0,8}(?:Value|Assertion|NotImplemented|\w{0,40}(?:Config|Argument"
-        r"|Validation)\w{0,20})"
-        r"?(?:Error|Exception): (?!.{0,300}\b(?:tensors?|shapes?|dtypes?|dims?|dimensions?|numel|targets?)\b)"
-        r".{0,300}(?:`\w{3,60}`|(?<![\w-])--[a-z][\w-]{2,60}|\b[a-z][a-z0-9]{1,30}_[a-z0-9_]{2,60}\b"
-        r"|\b\w{3,60}=\w"
+        rf"{_REFUSES}(?:(?<![\w-])--[a-z][\w-]{{2,60}}"
         r"|(?i:\b(?:argument|option|config(?:uration)?(?!\.json)|setting|flag|strategy|accelerator|optimizer"
         r"|scheduler)s?\b))"
     ),
+    loose=rf"{_REFUSES}(?:`\w{{3,60}}`|\b[a-z][a-z0-9]{{1,30}}_[a-z0-9_]{{2,60}}\b|\b\w{{3,60}}=\w)",
     general=True,
     code=(
         r"(?i)(?:cfg|conf|config\w{0,10}|(?<!kw)args|opts?|options?|hparams?|hyper\w{0,12}|params|settings?"
