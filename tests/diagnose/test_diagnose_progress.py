@@ -62,6 +62,10 @@ STEPS = {
     "MaxText": "completed step: 12, seconds: 1.241, TFLOP/s/device: 201.4, Tokens/s/device: 5012.1, loss: 8.512",
     "MXNet": "2021-10-13 10:12:33,135 Node[0] Epoch[8] Batch [240-260]\tSpeed: 26521.11 samples/sec\taccuracy=nan",
     "MLPerf": ':::MLLOG {"namespace": "", "time_ms": 7, "event_type": "INTERVAL_END", "key": "block_stop", "value": 7}',
+    "Ultralytics": "     12/100      3.41G     0.6431     0.4119     1.2036        119       1024:  12%|█▏        "
+    "| 16/137 [00:06<00:44,  2.71it/s]",
+    "Ultralytics 8.4": "     12/100      3.41G     0.6431     0.4119        119       1024: 100% ━━━━━━━━━━━━ 137/137 "
+    "3.1it/s 44s",
     "a script": "step 7 loss 2.85 lr 1e-4",
 }
 

@@ -69,6 +69,13 @@ _OF_KERNELS = re.compile(
 
 _OF_OBJECT = re.compile(r"AttributeError: '(?!NoneType)[\w.]{1,80}' object has no attribute '")
 
+SAVES = re.compile(
+    r"(?i)\bsave\w{0,20}\("
+    r"| in _?(?:save|write|dump|to_(?:csv|file|parquet|json|pickle|excel|hdf|disk|netcdf))\w{0,20}\s{0,8}$"
+    r"|\b(?:makedirs|imwrite|to_csv|to_parquet|to_pickle|to_json|to_excel)\(|\bopen\(.{1,200}['\"][wax]b?\+?['\"]"
+)
+"""Frames and statements of a program that writes a file."""
+
 _LINK = re.compile(
     r"\bhttps?://(?:[\w-]{1,40}\.){0,3}(?:github|githubusercontent|gitlab|gitee|stackoverflow|readthedocs"
     r"|pytorch|nvidia"
@@ -252,7 +259,9 @@ def _about(claims: Dict[str, Claim], message: str, is_own: bool) -> List[Tuple[b
             told = message if one.general else short
             sure = compiled(one.settles).search(told) if one.settles else None
             subjects = (one.subject,) if is_own else (one.subject, one.loose)
-            matches = [m for m in (compiled(words).search(told) for words in subjects if words) if m is not None]
+            matches = [
+                m for m in (compiled(words).search(told) for words in subjects if words) if m is not None
+            ]
             if sure is not None:
                 found.append((one.general, sure.start() - _LONGEST, name))
             elif matches:

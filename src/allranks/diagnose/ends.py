@@ -94,7 +94,8 @@ def _missing_of(seen: Store, line: Line, match: Any) -> None:
 def _spawned_exit(seen: Store, line: Line, match: Any) -> None:
     """A process of torch.multiprocessing.spawn, whose number is its rank on one node, of Composer's or Horovod's."""
     told = match.groupdict()
-    value = int(told["code"]) if told.get("code") else -int(getattr(signal, told["signal"], 0))
+    ended = int(told.get("number") or getattr(signal, told.get("signal") or "", 0))
+    value = int(told["code"]) if told.get("code") else -ended
     _exit(seen, line, value, int(match.group("rank")), None, None)
 
 
@@ -182,7 +183,7 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
         _agent_exit,
     ),
     (
-        Pattern("terminated with", r"Process (\d{1,7}) terminated with(?: the following error|$)"),
+        Pattern("terminated with", r"Process (\d{1,7}) terminated with(?: the\b|$)"),
         _raised_of,
     ),
     (Pattern("Root Cause (first"), _row_root),
@@ -229,10 +230,15 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
     ),
     (
         Pattern(
-            "exited with code", r"rank (?P<rank>\d{1,7}) \(PID \d{1,9}\) exited with code (?P<code>-?\d{1,3})"
+            "exited with code",
+            r"rank (?P<rank>\d{1,7})(?: \(PID \d{1,9}\))? exited with code (?P<code>-?\d{1,3})",
         ),
         _spawned_exit,
     ),
+    (
+        Pattern("died from signal", r"rank (?P<rank>\d{1,7}) died from signal (?P<number>\d{1,2})"),
+        _spawned_exit,
+    ),  # PALS
     (Pattern("exit with status", r"Process (?P<rank>\d{1,6}) exit\D{1,24}(?P<code>\d{1,3})"), _spawned_exit),
     (Pattern("Traceback (most recent call last", r"\(RANK (\d{1,7})\)"), _raised_of),
     (

@@ -20,6 +20,7 @@ from allranks.diagnose.store import CHANGES, RANKS_KEPT
 from allranks.diagnose.streams import (
     CHAINED,
     CLOSED,
+    ENDED_BADLY,
     EXCEPTION,
     FRAMES_KEPT,
     HEADED,
@@ -222,8 +223,8 @@ class Evidence(Survival):
     def _keep(self, line: Line, seen: Seen, shape: Shape, found: List[str]) -> None:
         """Keeps a line outside of tracebacks that may say that something failed."""
         says = shape.patterns or shape.quotes or shape.complains or shape.exception
-        if says and not is_warning_class(line.text):
-            repeats.note(seen.repeats, line.text, seen.lines, self.count)
+        if says and not (is_warning_class(line.text) or repeats.is_warned_code(seen.last_plain, line)):
+            repeats.note(seen.repeats, line.text, seen.lines, self.count, self.now(line))
         if shape.quotes >= STATED:
             streams.keep_statement(seen, line, self.count, self._source.steps, shape.quotes == LOGGED)
         elif shape.exception or shape.quotes:
@@ -355,10 +356,10 @@ class Evidence(Survival):
     def _raise(
         self, kind: str, line: Line, seen: Seen, found: List[str], communication: "bool | None"
     ) -> None:
-        if kind in WRAPPERS or kind.endswith("Warning"):
+        if kind in WRAPPERS or kind.endswith("Warning") or (kind == "Error" and ENDED_BADLY in line.text):
             return
         if kind == "KeyboardInterrupt" and seen.chained and seen.raised:
-            seen.raised.pop()  # it was being handled when the user ended the program
+            self.handled.add(seen.raised.pop().order)  # it was being handled when the user ended the program
         caught = streams.CAUGHT.match(seen.raised[-1].line.text) if seen.raised else None
         if caught is not None and caught.group(1) == kind:
             found = [*found, *seen.raised.pop().known]

@@ -23,7 +23,7 @@ def last_words(seen: Evidence, crashed: str) -> Optional[Case]:
         one
         for stream in (*seen.ranks.values(), *seen.streams.values())
         for one in stream.stated
-        if not was_survived(stream.repeats, one.raised.line.text)
+        if not was_survived(stream.repeats, one.raised.line.text, stream.lines)
         and seen.sources[one.raised.line.source].last - one.raised.order < LAST_LINES
         and says_failed(one.raised.line.text, one.sure)
         and not (is_source(one.raised.line.text) or of_others(one.raised.line.text))

@@ -42,6 +42,9 @@ _BAR = re.compile(
 )
 """A progress bar of steps: bars of loading, mapping and downloading have another title."""
 
+_ROW = re.compile(r"\s{0,12}\d{1,6}/\d{1,6}\s{1,12}\d[\d.]{0,12}[GM]\s[\s\d.:naif-]{8,160}\d{1,3}%")
+"""A row of Ultralytics' table of losses, with its epoch's bar: `    7/500   3.4G   0.64   0.31   119   1024: 12%|`."""
+
 _HEADING = re.compile(
     r"\[(?:step|batch|iter|iteration|global_step)=\d{1,9}/\d{1,9}(?:,[ ]?epoch=\d{1,9})?\]:?\s{0,8}$"
     r"|Epoch\[\d{1,6}\] Batch \[[\d-]{1,24}\]\s{1,4}Speed: \d"
@@ -62,7 +65,7 @@ HEADING_WORDS = (
 
 def is_progress(text: str, words: List[bytes]) -> bool:
     """Whether a line reports a training step. `words` are its runs of letters. No digit's value matters."""
-    if "%|" in text and _BAR.match(text) is not None:
+    if "%" in text and ("%|" in text or "\u2501" in text) and (_BAR.match(text) or _ROW.match(text)):
         return True
     if QUANTITIES.isdisjoint(words):
         return ("]" in text or "MLLOG" in text) and _HEADING.search(text) is not None

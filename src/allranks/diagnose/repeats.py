@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, NamedTuple, Tuple
+from typing import Dict, NamedTuple, Optional, Tuple
+
+from allranks.diagnose.lines import Line
 
 TIMES = 3
 """How often a statement is made, with other lines in between, if it is about single items."""
@@ -14,6 +16,12 @@ MANY_TIMES = 50
 LEAST = 5
 """Lines after the last one that show at least that the program went on."""
 
+SECONDS_APART = 2.0
+"""Processes that fail together say so at nearly the same time."""
+
+MOST, LISTED = 0.8, 5
+"""A stream with this share of such statements, each made so often, is a list of errors."""
+
 FORMS_KEPT = 64
 WORDS_ALIKE = 4
 """So many first words are equal in two statements of one form. The words after them name the item."""
@@ -22,6 +30,7 @@ _WORD = re.compile(r"(?<!\S)\W{0,8}([^\W\d_]{2,40})\W{0,8}(?!\S)")
 """A word of letters alone: paths, numbers and most names of items are none."""
 
 _LOOKED_AT = 200
+_NO_LETTERS = {n: None for n in range(0x80) if not chr(n).isalpha()}
 
 
 def form_of(text: str) -> Tuple[str, ...]:
@@ -30,12 +39,22 @@ def form_of(text: str) -> Tuple[str, ...]:
 
 
 class Statement(NamedTuple):
-    """How often it is made, its last line in its stream and over all sources, the fewest lines from one to the next."""
+    """How often it is made with other lines in between, its last line in its stream and over all sources, the fewest
+    lines from one to the next; how often it follows itself at once, but names another item, or comes later; the time of
+    the last one, in seconds, and its letters."""
 
     times: int = 0
     number: int = 0
     order: int = 0
     fewest: int = 0
+    others: int = 0
+    later: int = 0
+    at: Optional[float] = None
+    letters: str = ""
+
+    @property
+    def items(self) -> int:
+        return self.times + self.others
 
 
 Said = Dict[Tuple[str, ...], Statement]
@@ -44,34 +63,59 @@ Said = Dict[Tuple[str, ...], Statement]
 _NONE = Statement()
 
 
-def note(said: Said, text: str, number: int, order: int) -> None:
-    """Notes a line of the stream that may say that something failed. Lines that follow each other count once."""
-    form = form_of(text)
+def note(said: Said, text: str, number: int, order: int, at: Optional[float] = None) -> None:
+    """Notes a line of the stream that may say that something failed, at this time (`at`, in seconds)."""
+    form, letters = form_of(text), text[:_LOOKED_AT].translate(_NO_LETTERS)
     known = said.get(form)
     if known is None:
         if len(said) < FORMS_KEPT:
-            said[form] = Statement(1, number, order)
+            said[form] = Statement(1, number, order, 0, 0, 0, at, letters)
         return
     apart = number - known.number
-    if apart <= 1:
-        said[form] = known._replace(number=number, order=order)
-    else:
-        said[form] = Statement(known.times + 1, number, order, min(known.fewest or apart, apart))
+    if apart > 1:
+        known = known._replace(times=known.times + 1, fewest=min(known.fewest or apart, apart))
+    elif letters != known.letters:
+        known = known._replace(others=known.others + 1)
+    elif at is not None and known.at is not None and at - known.at >= SECONDS_APART:
+        known = known._replace(later=known.later + 1)
+    said[form] = known._replace(number=number, order=order, at=at, letters=letters)
 
 
 def are_of_items(said: Said, text: str, lines: int, closed: bool) -> bool:
     """Whether a stream of so many lines makes this statement about single items: after the last one it went on for
-    longer than it did at least once between two of them, or it closed, or it made it MANY_TIMES."""
+    longer than it did at least once between two of them, or it closed, or it made it MANY_TIMES, or it hardly has any
+    other lines."""
     known = said.get(form_of(text), _NONE)
     went_on = closed or lines - known.number >= max(LEAST, known.fewest)
-    return known.times >= MANY_TIMES or (known.times >= TIMES and went_on)
+    if known.times >= MANY_TIMES or _is_listed(said, known, lines):
+        return True
+    return known.items + known.later >= TIMES and went_on
 
 
-def was_survived(said: Said, text: str) -> bool:
+def _is_listed(said: Said, known: Statement, lines: int) -> bool:
+    """Whether a stream of so many lines hardly has any but a few such statements, and ends with one of them."""
+    if known.items < LISTED or known is said.get(()):
+        return False
+    listed = [one for form, one in said.items() if form and one.items >= LISTED]
+    return sum(one.items for one in listed) >= MOST * lines and max(one.number for one in listed) == lines
+
+
+def was_survived(said: Said, text: str, lines: int) -> bool:
     """Whether the stream made this statement so often before that it is about single items, and went on each time."""
-    return said.get(form_of(text), _NONE).times > TIMES
+    known = said.get(form_of(text), _NONE)
+    return known.times > TIMES or _is_listed(said, known, lines)
 
 
 def last_said(said: Said) -> int:
     """The last line over all sources in which the stream says that something failed; 0 if it never does."""
     return max((known.order for known in said.values()), default=0)
+
+
+_WARNED = re.compile(r"\.py:\d{1,7}: \w{0,60}Warning: ")
+
+
+def is_warned_code(before: Optional[Line], line: Line) -> bool:
+    """Whether this line is the statement that Python shows below a warning, which is the line before it."""
+    if before is None or line.text[:2] != "  " or before.number != line.number - 1:
+        return False
+    return _WARNED.search(before.text) is not None

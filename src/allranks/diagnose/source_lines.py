@@ -55,7 +55,8 @@ class Mark:
     _FORM = re.compile(
         r"#{1,6} \S|```|.{0,400}\]\((?:https?:|#|\.{0,2}/)|\.\. [\w-]{1,40}::"
         r"|(?:import|from) [\w.]{1,80}(?:$| import | as )|(?:async )?(?:def|class) \w{1,80}.{0,200}:$"
-        r"|.{0,300}[;{][ \t]{0,8}$|#(?:include|define|if|endif|pragma)\b|export \w{1,60}="
+        r"|(?!\s{0,40}(?!else|try|do|finally)[a-z_]{1,40} \{).{0,300}[;{][ \t]{0,8}$"  # not Caffe's `layer {`
+        r"|#(?:include|define|if|endif|pragma)\b|export \w{1,60}="
     )
 
     def find(self, text: str) -> "Optional[re.Match[str]]":

@@ -103,6 +103,8 @@ class Store:
         """Nodes whose /dev/shm was seen to have room before the end."""
         self.preprocessing: Optional[Tuple[int, Line]] = None
         self.preprocessing_last: Optional[Tuple[int, Line]] = None
+        self.handled: Set[int] = set()
+        """The lines over all sources of exceptions that a program was handling when its user ended it."""
         self.ctrl_c: Optional[Tuple[int, Line]] = None
         """The last line in which a terminal shows Ctrl-C, with its number over all sources."""
         self.words: Set[str] = set()

@@ -66,8 +66,15 @@ _OF_MACHINE = re.compile(r"(?:^|/)(?:messages|syslog|dmesg|kern(?:el)?)[\w.-]{0,
 """The names of a machine's own logs."""
 
 
+_WAITS = re.compile(r"in _{0,2}(?:\w{1,20}_)?(?:wait|join|acquire|select|poll|sleep|get|barrier)\w{0,20}$")
+"""The functions in which a program waits for its own threads and processes."""
+
+
 def _is_echo(one: Raised) -> bool:
-    """Whether a program may have raised this because it lost another one, or was told to end."""
+    """Whether a program may have raised this because it lost another one, or was told to end. Who interrupts it while
+    it works does not do so because it hangs."""
+    if one.kind == "KeyboardInterrupt" and one.frames and _WAITS.search(one.frames[-1].rstrip()) is None:
+        return False
     return one.communication or ECHOES.search(one.kind) is not None
 
 
@@ -98,7 +105,7 @@ class Survival(Alone):
         them."""
         if self.later_steps(hit) >= LATER_STEPS or self.sources[hit.line.source].quotes(hit.order):
             return True
-        if self.at_shutdown(hit) or self._serves_on(hit):
+        if self.at_shutdown(hit) or self._serves_on(hit) or hit.order in self.handled:
             return True
         if self._was_reported(hit) or self._was_told_to_end(hit):
             return True

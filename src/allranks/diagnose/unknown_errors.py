@@ -9,6 +9,7 @@ from typing import Dict, Iterable, Iterator, List, Optional, Tuple
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, nearest, shares
 from allranks.diagnose.claims import (
+    SAVES,
     claimants,
     compiled,
     message_of,
@@ -39,6 +40,7 @@ from allranks.diagnose.survival import LATER_STEPS
 from allranks.diagnose.symptom import WORDS, Case, Hit
 from allranks.diagnose.symptoms.checkpoint_corrupt_resume_fail import CAUSE as CHECKPOINT
 from allranks.diagnose.symptoms.tokenizer_or_model_file_missing import CAUSE as MODEL_FILE
+from allranks.diagnose.symptoms.version_drift_transformers_peft import OWN
 from allranks.diagnose.wordings import words
 
 _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
@@ -74,7 +76,10 @@ NOTHING = 0.5
 def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
     """The causes that an exception without a pattern may belong to, the likeliest first. The code that raised it comes
     before its subject, which the other words may overrule, and these before the words alone."""
-    if raised.kind in PROGRAMS_MISTAKES or _OF_TYPES.search(raised.line.text) is not None:
+    said = message_of(raised.line.text)
+    if raised.kind in PROGRAMS_MISTAKES or any(
+        one.search(said) for one in (_OF_TYPES, _OF_ACCOUNT, _OF_VALUES)
+    ):
         return
     told, is_own = raised.line.text, says_what(raised)
     frames = () if is_own else raised.frames
@@ -124,9 +129,6 @@ def says_what(raised: Raised) -> bool:
     return raised.code.startswith(("raise ", "assert ")) and ": " in raised.line.text
 
 
-_SAVES = re.compile(
-    r"(?i)\bsave\w{0,20}\(| in _?save\w{0,20}$|\bmakedirs\(|\bopen\(.{1,200}['\"][wax]b?\+?['\"]"
-)
 _RESUMES = re.compile(r"(?i)resum|latest|checkpoint-\d|global_?step|epoch|\brestor")
 
 
@@ -134,7 +136,7 @@ def _of_missing_file(raised: Raised, claimed: Iterable[str]) -> Iterator[str]:
     """The causes that claim an exception about a missing file. None of them applies if the program wanted to write the
     file. A checkpoint that is missing is a model's file that is missing, unless a run is resumed."""
     shown = (raised.line.text, raised.code, *raised.frames)
-    if any(map(_SAVES.search, shown)):
+    if any(map(SAVES.search, shown)):
         return
     resumes = any(map(_RESUMES.search, shown))
     for name in claimed:
@@ -178,10 +180,23 @@ PROGRAMS_MISTAKES = ("UnboundLocalError", "IndentationError", "TabError", "FileE
 """Exceptions that say nothing but that a program is wrong, whatever it was about."""
 
 _OF_TYPES = re.compile(
-    r"(?:got|received|but|found):? `?<class '"
+    rf"TypeError: {OWN}|(?:got|received|but|found):? `?<class '"
     r"|: Sample larger than population|: (?:not enough|too many) values to unpack"
 )
 """Messages of Python's own functions, and of checks of a value's type: a program passed something else."""
+
+_OF_ACCOUNT = re.compile(
+    r"^(?:openai|anthropic|groq|cohere|litellm|mistralai|google\.[\w.]{1,60}|gcsfs|azure\.[\w.]{1,60})\.(?:\w{1,40}\.){0,4}"
+    r"(?:Authentication|PermissionDenied|RateLimit|BadRequest|NotFound|Forbidden|Unauthori[sz]ed|ResourceExhausted"
+    r"|InvalidArgument|Http)Error\b"
+)
+"""A service of another company refused what a program asked of it: a crash, whatever it was."""
+
+_OF_VALUES = re.compile(
+    r"(?i)\bvalidation errors? for (?!\w{0,60}(?:conf|setting|args|argument|params|option|cli|command|schema|spec"
+    r"|hparams|plugin|engine))"
+)
+"""pydantic refused a value of a program's own that does not belong to its settings."""
 
 ABSENT_PLUGIN = "libnccl-net.so"
 """NCCL has its own network and goes on without it."""

@@ -61,6 +61,13 @@ CLAIM = Claim(
 )
 COMPLAINT = Complaint(subject=_OTHERS, settles=_OTHERS)
 PATTERNS = (
+    Pattern(  # an operator of another library than torch, which was built without this backend
+        "Could not run '",
+        r"Could not run '(?!aten::|prim::|quantized::|c10d)\w{1,40}::",
+        weight=90,
+        raised=True,
+    ),
+    Pattern("wrong ELF class", weight=90),  # glibc's dynamic linker
     Pattern("undefined symbol", r"\.cpython-\w{1,40}(?:-\w{1,20}){0,3}\.so: undefined symbol", weight=98),
     Pattern("undefined symbol", r"undefined symbol: _Z(?:N|TI|TV|St)", without=("/Ascend/",)),
     Pattern(

@@ -52,6 +52,7 @@ PATTERNS = (
     Pattern("^CTraceback", weight=ENDED - 4),  # the terminal shows Ctrl-C as ^C
     Pattern("KeyboardInterrupt", r"^KeyboardInterrupt", weight=ENDED - 4),
     Pattern("SIGINT", told_to_end("SIGINT"), weight=ENDED - 4),
+    Pattern("Optimization stopped early.", weight=ENDED - 4),  # Caffe, after SIGINT
     Pattern("Detected KeyboardInterrupt", weight=ENDED - 4),  # Lightning
     Pattern("Main process received SIGINT", weight=WEAK + 22),  # DeepSpeed's launcher
     Pattern("killing job", r"mpirun: killing job", weight=42),

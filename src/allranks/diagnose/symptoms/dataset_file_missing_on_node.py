@@ -29,7 +29,7 @@ from __future__ import annotations
 from typing import Optional
 
 from allranks.core.causes import Cause
-from allranks.diagnose.claims import Claim
+from allranks.diagnose.claims import SAVES, Claim
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import CRASH, STRONG, Case, Pattern
 
@@ -92,9 +92,16 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """A path of an unknown kind of file counts as data only if several nodes run and it is missing on just one."""
+    """A path of an unknown kind of file counts as data only if several nodes run and it is missing on just one. A file
+    that the program wanted to write is none."""
     case = seen.case("dataset-file-missing-on-node")
-    if case is None or case.weight >= STRONG:
+    if case is None:
+        return None
+    wrote = {one.order for _, one in seen.raised() if any(map(SAVES.search, (one.code, *one.frames)))}
+    case = case._replace(hits=tuple(hit for hit in case.hits if hit.order not in wrote))
+    if not case.hits:
+        return None
+    if case.weight >= STRONG:
         return case
     nodes = {seen.node_of(h.line) for h in case.hits}
     if case.weight == CRASH + 4:

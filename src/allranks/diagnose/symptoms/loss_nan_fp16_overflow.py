@@ -40,6 +40,8 @@ OF_MANY = WEAK - 1
 
 _LOSS = r"(?i)(?:\b|_)loss(?:es|_\w{1,12})?['\"]?\s{0,12}[:=]?\s{0,12}['\"]?-?(?:nan|inf)\b"
 _NORM = r"(?i)\bgrad[_ ]norm(?:['\"]?\s{0,3}[:=]| is)\s{0,3}['\"]?nan\b"
+_ROW = r"^\s{1,12}\d{1,6}/\d{1,6}\s{1,12}\d[\d.]{0,12}[GM]?\s(?=.{0,200}\bnan\b)[\s\d.:na]{8,200}"
+"""A row of Ultralytics' table, in which each loss has a column."""
 # Below 1 in 256 nothing is left to halve.
 _FLOOR = (
     r"(?i)loss scale to:? {0,3}(?:0\.00|[\d.]{1,20}e-)|loss scale: [01](?:\.0)?, reducing to [01](?:\.0)?\b"
@@ -91,6 +93,7 @@ PATTERNS = (
     ),
     Pattern("nan", _LOSS, weight=OF_MANY),
     Pattern("nan", _NORM, weight=OF_MANY),
+    Pattern("nan", _ROW, weight=OF_MANY),
     Pattern("NaN", _LOSS, weight=OF_MANY),
     Pattern("inf", _LOSS, weight=OF_MANY),
     *(
@@ -124,9 +127,11 @@ def judge(seen: Evidence) -> Optional[Case]:
         )
     if floor:
         return Case("loss-nan-fp16-overflow", WEAK, tuple(floor), "likely")
-    losses = [h for h in hits if re.search(_LOSS, h.line.text)]
+    losses = [h for h in hits if re.search(f"{_LOSS}|{_ROW}", h.line.text)]
     last = seen.last_step[1].text if seen.last_step is not None else ""
-    if re.search(_LOSS, last) and re.search(_NORM, last):  # both, in the last step of all
+    if (re.search(_LOSS, last) and re.search(_NORM, last)) or (
+        hits and re.match(_ROW, last)
+    ):  # the last step of all
         return Case("loss-nan-fp16-overflow", WEAK, tuple(hits), "likely")
     is_bare = (
         last.rstrip().endswith("]") and "%|" in last and any(seen.later_steps(h) < LATER_STEPS for h in hits)

@@ -23,10 +23,13 @@ Topic: software
 
 from __future__ import annotations
 
+from typing import Optional
+
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
-from allranks.diagnose.symptom import WEAK, Pattern
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import CRASH, WEAK, Case, Hit, Pattern
 
 CAUSE = Cause(__name__)
 _OTHERS = ("'ssh'", "'pdsh'", "orted", "prted", "/ssh'", "/pdsh'")
@@ -102,3 +105,19 @@ PATTERNS = (
     Pattern("executable file not found in $PATH", weight=90, without=_OTHERS),
     Pattern("No such file or directory", r"execve|exec format|env: ", weight=WEAK, without=_OTHERS),
 )
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """Also: Python could not start a program that it knows by its name alone."""
+    case = seen.case("missing-system-tool")
+    if case is not None:
+        return case
+    raised = (one for _, one in seen.raised() if one.kind == "FileNotFoundError" and one.frames)
+    hits = tuple(
+        Hit("missing-system-tool", CRASH + 2, one.line, one.order, one.at, one.steps)
+        for one in raised
+        if one.frames[-1].rstrip().endswith("in _execute_child")
+        and "/" not in one.line.text
+        and not seen.survived(one)
+    )
+    return Case("missing-system-tool", CRASH + 2, hits, "likely") if hits else None

@@ -48,6 +48,9 @@ COMPLAINT = Complaint(
     ),
 )
 PATTERNS = (
+    Pattern(
+        "Aborting RingReduce with", r"Unavailable|[Ss]ocket closed|reset by peer", weight=ECHO
+    ),  # TensorFlow
     Pattern("ncclRemoteError", weight=ECHO),
     Pattern("remote process exited or there was a network error", weight=ECHO),
     Pattern("Connection closed by remote peer", weight=ECHO),

@@ -51,6 +51,7 @@ CLAIM = Claim(
     ),
 )
 PATTERNS = (
+    Pattern("CompilationError", r"CompilationError(?:\(['\"]|: )at \d{1,6}:\d{1,6}:", weight=90),  # Triton
     Pattern("ackend compile failed", weight=88),
     Pattern("ptxas exited with", weight=94),
     Pattern("LLVM ERROR", weight=88),

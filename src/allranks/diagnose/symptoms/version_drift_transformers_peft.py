@@ -28,6 +28,8 @@ from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import CRASH, Pattern
 from allranks.diagnose.symptoms.missing_python_module import CAUSE as MISSING_PYTHON_MODULE
 
+OWN = r"(?:main|run|train|test|worker|evaluate|predict|<lambda>)\(\)"
+"""Functions that a program's own code has, which fit each other in all versions of the libraries."""
 CAUSE = Cause(__name__, explains=(MISSING_PYTHON_MODULE,))
 CLAIM = Claim(
     subject=(
@@ -41,7 +43,7 @@ CLAIM = Claim(
         r"|'(?:Llama|Qwen|Mi[sx]tral|Gemma|Bert|Roberta|GPT|T5|Phi|Bloom|Falcon|ChatGLM|Deep[Ss]eek|InternLM"
         r"|Baichuan|OPT|Whisper"
         r"|CLIP|ViT)\w{1,60}' object has no attribute"
-        r"|^TypeError: .{1,160}(?:missing \d{1,2} required|takes .{1,40} positional arguments?)"
+        rf"|^TypeError: (?!{OWN}).{{1,160}}(?:missing \d{{1,2}} required|takes .{{1,40}} positional arguments?)"
     ),
     loose=(
         r"(?i)\b(?:unknown|unsupported|unrecogni[sz]ed) (?:model[ _]?)?(?:architectures?|model[ _]type)\b"
@@ -67,7 +69,7 @@ PATTERNS = (
         weight=CRASH + 2,
         frame=("__getitem__", "configuration_auto.py"),
     ),
-    Pattern("unexpected keyword argument", weight=CRASH + 4, raised=True),
+    Pattern("unexpected keyword argument", rf"^(?!.{{0,80}}TypeError: {OWN})", weight=CRASH + 4, raised=True),
     Pattern(
         "has no attribute",
         r"AttributeError: module '(?:transformers|peft|torch|accelerate|datasets|deepspeed|trl|numpy"

@@ -42,7 +42,7 @@ _REFUSES = (
 CLAIM = Claim(
     frame=(
         r"^(?!.{0,300}/(?:lightgbm|sklearn|xgboost|catboost|scipy)/).{0,400} in "  # which check data
-        r"(?:__post_init__|_{0,2}(?:validate|check|verify|parse)_?\w{0,60})$|/(?:argparse"
+        r"(?:__post_init__|_{0,2}(?:validate|check|verify|parse)_?(?!\w{0,20}(?:response|result|output|reply))\w{0,60})$|/(?:argparse"
         r"|hf_argparser|training_args\w{0,20}|arguments|parser)\.py in|/(?:omegaconf|hydra|pydantic"
         r"|pydantic_core|jsonargparse|yaml|yacs|tomli?|tomlkit|absl|click|fire|typer|tyro|ml_collections)/"
         r"|/(?:configparser|tomllib/_parser)\.py in|/\w{0,30}(?:args|config|schema"
@@ -120,7 +120,8 @@ PATTERNS = (
     Pattern("ConfigKeyError", raised=True, weight=94),
     Pattern(
         "validation error",
-        r"(?:^|ValidationError: )\d{1,3} validation errors? for (?!DeepSpeed)",
+        r"(?i)(?:^|ValidationError: )\d{1,3} validation errors? for (?!DeepSpeed)"
+        r"\w{0,60}(?:conf|setting|args|arg(?:ument)?s?\b|param|option|cli|command|schema|spec|hparams|plugin|engine)",
         weight=80,
     ),
     Pattern("for help", r"^Try '.{1,200} (?:--help|-h)' for help", weight=94),  # click

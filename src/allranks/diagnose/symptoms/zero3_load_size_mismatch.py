@@ -45,6 +45,9 @@ CLAIM = Claim(
     ),
 )
 PATTERNS = (
+    Pattern(
+        "load weight (torch.Size", r"load weight \(torch\.Size\(\[0\]\)\)", weight=96
+    ),  # vLLM got an empty shard
     # An exception that names a weight without elements, which is most often one that ZeRO-3 has not gathered.
     Pattern("cannot be multiplied", r"[ (]\d{1,9}x0\b|\b0x\d|\b1x0\b", weight=CRASH + 8, raised=True),
     Pattern("for tensor with fewer than", r"Fan in and fan out", weight=CRASH + 8, raised=True),
