@@ -9,11 +9,11 @@ these as `texts/ID`, and `threads.jsonl` (failures: also `label`, `accept`, `ran
 decided from each thread, not from the answer.
 
 `half` says when a case was drawn: `seen` while patterns were written; `apart` then too, and kept apart until a later
-round looked at it; `fresh` to `twenty-fifth` after the patterns were written, so their first run is the figure that
+round looked at it; `fresh` to `twenty-sixth` after the patterns were written, so their first run is the figure that
 counts; `ranks` as `ninth`, of texts alone that show which rank failed first; `culprits`, `nineteenth` and
 `twenty-fourth` too, retold in other words; `twelfth` to `fourteenth`, `sixteenth` to `eighteenth`, `twentieth` to
-`twenty-second` and `twenty-fifth` are whole files; `raised` has the messages of `raise` and `assert` statements of
-public programs, under a traceback that we made.
+`twenty-second`, `twenty-fifth` and `twenty-sixth` are whole files; `raised` and `raised by libraries` have messages of
+`raise` and `assert` statements in public code, those of libraries half of them under a traceback that we made.
 `--record` keeps what was said then in `benchmarks/results/diagnose.jsonl`; without it, the second form prints what is
 wrong in that half now. The first tries need no texts; a half whose texts are in no folder has no line for `now`.
 """
@@ -36,6 +36,8 @@ FIRST = Path(__file__).resolve().parent / "results" / "diagnose.jsonl"
 POINTERS = Path(__file__).resolve().parent / "corpora" / "diagnose.jsonl"
 HALVES = {
     "raised": "messages that programs raise",
+    "raised by libraries": "messages that libraries raise",
+    "twenty-sixth": "files as repositories have them",
     "twenty-fifth": "files as repositories have them",
     "twenty-fourth": "excerpts that show a culprit",
     "twenty-third": "excerpts",
@@ -165,7 +167,7 @@ def measure() -> str:
     if again:
         parts += ["### Now, after these cases were looked at", "", *HEAD]
         parts += [*(row(half, told) for half, told in again.items()), ""]
-    drawn = [told for half, told in first.items() if half != "raised"]
+    drawn = [told for half, told in first.items() if not half.startswith("raised")]
     failed = [one for told in drawn for one in told if one.case["kind"] == "failure"]
     return "\n".join([*parts, "### The first tries by cause", "", *table(failed)])
 

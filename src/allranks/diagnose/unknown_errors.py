@@ -81,8 +81,8 @@ def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
         one.search(said) for one in (_OF_TYPES, _OF_ACCOUNT, _OF_VALUES)
     ):
         return
-    told, is_own = raised.line.text, says_what(raised)
-    frames = () if is_own else raised.frames
+    told, stated = raised.line.text, says_what(raised)
+    is_own, frames = stated and is_users(raised), () if stated else raised.frames
     if not frames and raised.order == seen.title:  # the traceback below may be cut off
         frames = next((one.frames for one in cut_off(seen)), ())
     context = raised.context if raised.kind else f"failed: {raised.context}"
@@ -121,12 +121,16 @@ _FRAMEWORKS = re.compile(
 
 
 def says_what(raised: Raised) -> bool:
-    """Whether the user's own code raised this exception on purpose and with a message. Then the message is about what
-    went wrong, and the names of the file and the function say less."""
-    frame = raised.frames[-1] if raised.frames else ""
-    if not is_own_frame(frame) or _FRAMEWORKS.search(frame) is not None:
-        return False
-    return raised.code.startswith(("raise ", "assert ")) and ": " in raised.line.text
+    """Whether a program raised this exception on purpose and with a message. Then the message is about what went wrong,
+    and the names of the file and the function say less."""
+    message = raised.line.text.partition(": ")[2]
+    stated = bool(raised.frames) and raised.code.startswith(("raise ", "assert "))
+    return stated and len(message.split()) >= MESSAGE_WORDS
+
+
+def is_users(raised: Raised) -> bool:
+    """Whether the innermost frame is code of the user, and not of a framework."""
+    return is_own_frame(raised.frames[-1]) and _FRAMEWORKS.search(raised.frames[-1]) is None
 
 
 _RESUMES = re.compile(r"(?i)resum|latest|checkpoint-\d|global_?step|epoch|\brestor")

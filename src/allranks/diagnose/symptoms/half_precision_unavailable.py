@@ -32,7 +32,7 @@ CAUSE = Cause(__name__)
 CLAIM = Claim(
     subject=(
         r"(?i)\b(?:bf16|fp16|bfloat16|fp8|tf32|_?scaled_mm|half precision|mixed[_ ]precision)\b.{0,120}(?:gpu"
-        r"|cuda|cpu|device|support|available|hardware|data type)|\b(?:gpu|device|hardware"
+        r"|cuda|cpu|device|hardware|(?:supported|available)\W{0,3}$)|\b(?:gpu|device|hardware"
         r"|accelerator)\b.{0,80}\b(?:bf16|fp16"
         r"|bfloat16|float16|fp8|tf32)\b|\bnot support .{0,20}\b(?:bf16|bfloat16|fp8|tf32)\b|\bonly "
         r"supports? .{0,30}\b(?:fp16|float16|bf16|bfloat16)\b"

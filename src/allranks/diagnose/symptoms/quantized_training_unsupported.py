@@ -34,9 +34,10 @@ CAUSE = Cause(__name__)
 CLAIM = Claim(
     frame=r"/(?:bitsandbytes|auto_gptq|gptqmodel|awq|hqq|transformers/quantizers)/.{0,200} in (?!<module>)",
     subject=(
-        r"(?i)quanti[sz](?!ed(?:cpu|cuda|meta|xpu|privateuse))|(?<![\w/-])bitsandbytes\b"
-        r"|(?<![\w/-])bnb\b(?!')|\b[48][- ]?bit\b"
-        r"|(?<![\w/-])(?:auto_?)?(?:gptq|awq)\b|load_in_[48]bit"
+        r"(?i)^(?=.{0,400}(?:\btrain|fine-?tun|\bgrad|backward|lora\b|adapter|peft|\bmerg))"
+        r".{0,400}?(?:quanti[sz](?!ed(?:cpu|cuda|meta|xpu|privateuse))|(?<![\w/-])bitsandbytes\b|(?<![\w/-])bnb\b(?!')"
+        r"|\b[48][- ]?bit\b|load_in_[48]bit)"
+        r"|(?<![\w/-])(?:auto_?)?(?:gptq|awq)\b"
     ),
 )
 PATTERNS = (
