@@ -145,3 +145,39 @@ def test_a_network_that_caffe_prints_makes_no_document() -> None:
         told(layers + failed + "".join(f"    @     0x7fa7721b{n:04x}  owl()\n" for n in range(16))).cause
         != UNPROVEN
     )
+
+
+# ---- what a library or another program tells ----
+
+
+def test_jax_goes_on_without_a_plugin_that_it_could_not_start() -> None:
+    head = (
+        "ERROR:2026-01-21 02:34:37,763:jax._src.xla_bridge:477: Jax plugin configuration error: Exception\n"
+    )
+    plugin = head + raised("RuntimeError: jaxlib/cuda/versions_helpers.cc:113: operation cuInit(0) failed")
+    assert told(f"{plugin}starting\n" + raised("ValueError: a parameter of the wings is missing")).cause == (
+        "rank-crashed-first"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("train_loss: tensor(nan, device='cuda:0')\n" * 3, "loss-nan-fp16-overflow"),
+        ("fairseq.nan_detector | Inf detected in output of layers.3, input max: 6.0\n", "loss-nan-fp16-overflow"),
+        ("pydantic.errors.PydanticUserError: `@root_validator` needs an option\n", "version-drift-transformers-peft"),
+        ("pymysql.err.OperationalError: (2003, \"Can't connect to MySQL server\")\n", "rank-crashed-first"),
+        (f"{WORK}======== 1 failed, 159 passed, 5 skipped in 57.91s ========\n", "rank-crashed-first"),
+        (f"{WORK}======== 160 passed, 5 skipped in 57.91s ========\n", UNPROVEN),
+        ("RuntimeError: no PyTorch package was found for the export\n", "missing-python-module"),
+    ],
+)  # fmt: skip
+def test_words_that_tell_a_cause(text: str, cause: str) -> None:
+    assert told(text).cause == cause
+
+
+def test_a_function_with_other_arguments_is_the_programs_if_no_library_is_seen() -> None:
+    error = "TypeError: custom_loss() takes from 5 to 10 positional arguments but 12 were given"
+    assert told(raised(error)).cause == "rank-crashed-first"
+    library = 'File "/v/lib/python3.11/site-packages/owls/wings.py", line 7, in fly'
+    assert told(raised(error, library)).cause == "version-drift-transformers-peft"

@@ -43,7 +43,7 @@ CLOSING = (
     ("Total training time", r"\bTotal training time\b"),
     ("Results saved", r"^\W{0,8}Results saved\b"),
     ("log", r"(?i)\b(?:full|final|complete) (?:run )?log (?:has been |was )?(?:saved|written)\b"),
-    ("BUILD SUCCESS", r"\bBUILD SUCCESS\b"),
+    ("BUILD SUCCESS", r"\bBUILD SUCCESS\b"), ("BUILD SUCCESSFUL", None),
 )  # fmt: skip
 """(text, expression) pairs."""
 

@@ -20,6 +20,7 @@ HEADINGS = (
     ("Error in callback <", _IGNORED),  # of IPython, which goes on
     ("Examining the path of ", _IGNORED),  # of Streamlit's watcher, which goes on
     ("Ignoring exception in ", _IGNORED),  # of discord.py, which goes on
+    ("Jax plugin configuration error", _IGNORED),  # of JAX, which goes on without it
     ("During handling of the above exception", CHAINED),
     ("The above exception was the direct cause", CHAINED),
 )

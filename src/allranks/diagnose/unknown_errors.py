@@ -81,6 +81,8 @@ def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
         one.search(said) for one in (_OF_TYPES, _OF_ACCOUNT, _OF_VALUES)
     ):
         return
+    if _OF_CALL.search(said) is not None and raised.frames and all(map(is_own_frame, raised.frames)):
+        return
     told, stated = raised.line.text, says_what(raised)
     is_own, frames = stated and is_users(raised), () if stated else raised.frames
     if not frames and raised.order == seen.title:  # the traceback below may be cut off
@@ -196,11 +198,21 @@ _OF_ACCOUNT = re.compile(
 )
 """A service of another company refused what a program asked of it: a crash, whatever it was."""
 
+_OF_DATABASE = re.compile(
+    r"^(?:pymysql|psycopg2?|sqlalchemy|mysql|MySQLdb|aiomysql|asyncpg|pymongo|redis|sqlite3)\.(?:\w{1,40}\.){0,4}\w{1,60}:"
+)
+"""A client of a database, which does not belong to a training."""
+
 _OF_VALUES = re.compile(
     r"(?i)\bvalidation errors? for (?!\w{0,60}(?:conf|setting|args|argument|params|option|cli|command|schema|spec"
     r"|hparams|plugin|engine))"
 )
 """pydantic refused a value of a program's own that does not belong to its settings."""
+
+_OF_OTHERS = (_OF_TYPES, _OF_ACCOUNT, _OF_DATABASE, _OF_VALUES)
+
+_OF_CALL = re.compile(r"TypeError: (?!__)[a-z_]\w{0,60}\(\) (?:takes|missing) ")
+"""A function got another number of arguments. If no library is seen in the traceback, it is the program's own."""
 
 ABSENT_PLUGIN = "libnccl-net.so"
 """NCCL has its own network and goes on without it."""

@@ -38,7 +38,7 @@ BAD_STEPS = 3
 OF_MANY = WEAK - 1
 """A line that proves nothing alone, apart from all that only mention such a number."""
 
-_LOSS = r"(?i)(?:\b|_)loss(?:es|_\w{1,12})?['\"]?\s{0,12}[:=]?\s{0,12}['\"]?-?(?:nan|inf)\b"
+_LOSS = r"(?i)(?:\b|_)loss(?:es|_\w{1,12})?['\"]?\s{0,12}[:=]?\s{0,12}(?:['\"]|tensor\()?-?(?:nan|inf)\b"
 _NORM = r"(?i)\bgrad[_ ]norm(?:['\"]?\s{0,3}[:=]| is)\s{0,3}['\"]?nan\b"
 _ROW = r"^\s{1,12}\d{1,6}/\d{1,6}\s{1,12}\d[\d.]{0,12}[GM]?\s(?=.{0,200}\bnan\b)[\s\d.:na]{8,200}"
 """A row of Ultralytics' table, in which each loss has a column."""
@@ -104,6 +104,7 @@ PATTERNS = (
     Pattern("NanLossDuringTrainingError", weight=CRASH + 8),  # TensorFlow
     Pattern("found in input tensor", r"\bNaN or Inf", weight=OF_MANY),  # TensorBoard's writer
     Pattern("loss scale", _FLOOR, weight=OF_MANY),
+    Pattern("detected in output of", r"(?:NaN|Inf) detected in", weight=STRONG - 2),  # fairseq, before it raises
     Pattern("Invalid loss, terminating training", weight=STRONG - 2),  # Keras
     Pattern("Model diverged with loss", weight=STRONG - 2),  # TensorFlow
     Pattern("FoundNan", weight=OF_MANY),

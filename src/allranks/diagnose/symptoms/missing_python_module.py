@@ -50,7 +50,9 @@ CLAIM = Claim(
         r"|(?<!kernel )\b(?:python )?modules? (?:is |are |was |were )?(?:not (?:be )?found|missing)\b"
         r"|\bis needed for .{1,60}\bnot found|\b(?:unable to|cannot|can't|could not) (?:find|import) (?:the "
         r")?(?:python )?(?:modules?|packages?)\b"
-        r"|\bno \w{2,30} package was found\b|\bnot seem (?:to be )?installed\b|\bno matching distribution|\bnot available\b\W{1,3}(?:please |make sure |ensure ).{0,20}\binstall"
+        r"|\bno \w{2,30} package was found\b|\bnot seem (?:to be )?installed\b"
+        r"|\bno matching distribution"
+        r"|\bnot available\b\W{1,3}(?:please |make sure |ensure ).{0,20}\binstall"
     ),
     settles=_ABSENT,
 )

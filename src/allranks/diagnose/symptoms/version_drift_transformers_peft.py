@@ -63,6 +63,8 @@ PATTERNS = (
     Pattern("is required for a normal functioning of this module"),
     Pattern("does not recognize this architecture"),
     Pattern("VersionConflict", raised=True),
+    Pattern("PydanticUserError", raised=True, weight=88),  # code for pydantic 1 with pydantic 2
+    Pattern("PydanticImportError", raised=True, weight=88),
     Pattern(  # the model's type is in no table of this transformers
         "configuration_auto.py",
         r"configuration_auto\.py\W{1,3}line \d{1,6},? in __getitem__",
