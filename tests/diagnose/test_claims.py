@@ -255,6 +255,13 @@ def test_what_the_users_code_raises_on_purpose_is_about_its_message_and_not_abou
     ("error", "path", "cause"),
     [
         ("ValueError: CSV must contain column: label", "/home/u/prepare.py", "dataset-format-error"),
+        (
+            "ValueError: the checkpoint is damaged and cannot be loaded",
+            "/h/u/a.py",
+            "checkpoint-corrupt-resume-fail",
+        ),
+        ("ValueError: the dataset is empty after filtering", "/home/u/prepare.py", "dataset-format-error"),
+        ("RuntimeError: the GPU does not have enough memory for this batch", "/home/u/a.py", "cuda-oom"),
         ("ValueError: Unknown option --fast, choose from slow, slower", "/home/u/run.py", "wrong-arguments"),
         (
             "AssertionError: 10 rows are not divisible by world_size (4)",

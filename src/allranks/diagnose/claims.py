@@ -70,9 +70,10 @@ _OF_KERNELS = re.compile(
 _OF_OBJECT = re.compile(r"AttributeError: '(?!NoneType)[\w.]{1,80}' object has no attribute '")
 
 SAVES = re.compile(
-    r"(?i)\bsave\w{0,20}\("
-    r"| in _?(?:save|write|dump|to_(?:csv|file|parquet|json|pickle|excel|hdf|disk|netcdf))\w{0,20}\s{0,8}$"
-    r"|\b(?:makedirs|imwrite|to_csv|to_parquet|to_pickle|to_json|to_excel)\(|\bopen\(.{1,200}['\"][wax]b?\+?['\"]"
+    r"(?i) in _?(?:save|savetxt|savez(?:_compressed)?|savefig|imsave|imwrite|to_(?:csv|file|filename|file_map|parquet"
+    r"|json|pickle|excel|hdf|disk|netcdf))\s{0,8}$"
+    r"|\b(?:save|savetxt|savez|savefig|imsave|imwrite|makedirs|to_csv|to_parquet|to_pickle|to_json|to_excel)\("
+    r"|\bopen\(.{1,200},\s{0,4}(?:mode=)?['\"][wax]b?\+?['\"]"
 )
 """Frames and statements of a program that writes a file."""
 

@@ -22,8 +22,6 @@ _OF_JOB = (
     r".{0,60}\b(?:completed?|finished|succeeded|ended (?:normally|successfully))\b"
 )
 _WELL = r"(?i)\b(?:completed|finished|exits|exited|ended) successfully\b"
-_COUNTED = r"(?<![\d/.])(?P<all>\d{1,9})/(?P=all) (?:\w{1,20} ){0,2}(?:completed|done|finished|processed)\b"
-"""`1198/1198 completed`."""
 CLOSING = (
     ("done", _ALONE), ("Done", _ALONE), ("DONE", _ALONE), ("finished", _ALONE), ("Finished", _ALONE),
     ("FINISHED", _ALONE), ("complete", _ALONE), ("Complete", _ALONE), ("COMPLETE", _ALONE), ("completed", _ALONE),
@@ -32,7 +30,6 @@ CLOSING = (
     ("Completed", _OF_JOB), ("Finished", _OF_JOB),
     ("complete!", _OF_JOB), ("FINISHED", _OF_JOB), ("COMPLETE", _OF_JOB), ("succeeded", _OF_JOB),
     ("successfully", _WELL), ("Successfully", _WELL),
-    ("completed", _COUNTED), ("done", _COUNTED), ("finished", _COUNTED), ("processed", _COUNTED),
     ("execution time", r"(?i)^\W{0,8}total execution time\b.{0,20}\d"),
     ("FINAL SUMMARY", r"^\W{0,80}FINAL SUMMARY\W{0,80}$"),
     ("Finished server process", r"Finished server process \[\d"),

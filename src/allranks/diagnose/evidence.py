@@ -20,7 +20,6 @@ from allranks.diagnose.store import CHANGES, RANKS_KEPT
 from allranks.diagnose.streams import (
     CHAINED,
     CLOSED,
-    ENDED_BADLY,
     EXCEPTION,
     FRAMES_KEPT,
     HEADED,
@@ -356,10 +355,12 @@ class Evidence(Survival):
     def _raise(
         self, kind: str, line: Line, seen: Seen, found: List[str], communication: "bool | None"
     ) -> None:
-        if kind in WRAPPERS or kind.endswith("Warning") or (kind == "Error" and ENDED_BADLY in line.text):
+        if kind in WRAPPERS or kind.endswith("Warning"):
             return
         if kind == "KeyboardInterrupt" and seen.chained and seen.raised:
-            self.handled.add(seen.raised.pop().order)  # it was being handled when the user ended the program
+            handled = seen.raised.pop().order  # when the user ended the program
+            if len(self.handled) < RANKS_KEPT and not (seen.frames and repeats.waits(seen.frames[-1])):
+                self.handled.add(handled)
         caught = streams.CAUGHT.match(seen.raised[-1].line.text) if seen.raised else None
         if caught is not None and caught.group(1) == kind:
             found = [*found, *seen.raised.pop().known]

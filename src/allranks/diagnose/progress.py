@@ -42,7 +42,7 @@ _BAR = re.compile(
 )
 """A progress bar of steps: bars of loading, mapping and downloading have another title."""
 
-_ROW = re.compile(r"\s{0,12}\d{1,6}/\d{1,6}\s{1,12}\d[\d.]{0,12}[GM]\s[\s\d.:naif-]{8,160}\d{1,3}%")
+ROW = re.compile(r"\s{0,12}\d{1,6}/\d{1,6}\s{1,12}\d[\d.]{0,12}[GM]\s[\s\d.:naife+-]{8,160}\d{1,3}%")
 """A row of Ultralytics' table of losses, with its epoch's bar: `    7/500   3.4G   0.64   0.31   119   1024: 12%|`."""
 
 _HEADING = re.compile(
@@ -65,7 +65,7 @@ HEADING_WORDS = (
 
 def is_progress(text: str, words: List[bytes]) -> bool:
     """Whether a line reports a training step. `words` are its runs of letters. No digit's value matters."""
-    if "%" in text and ("%|" in text or "\u2501" in text) and (_BAR.match(text) or _ROW.match(text)):
+    if "%" in text and ("%|" in text or "\u2501" in text) and (_BAR.match(text) or ROW.match(text)):
         return True
     if QUANTITIES.isdisjoint(words):
         return ("]" in text or "MLLOG" in text) and _HEADING.search(text) is not None

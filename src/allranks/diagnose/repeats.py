@@ -19,7 +19,10 @@ LEAST = 5
 SECONDS_APART = 2.0
 """Processes that fail together say so at nearly the same time."""
 
-MOST, LISTED = 0.8, 5
+TRIES = 2.0
+"""So many times the longest time between two tries must pass, if the tries are to have ended nothing."""
+
+MOST, LISTED = 0.8, 20
 """A stream with this share of such statements, each made so often, is a list of errors."""
 
 FORMS_KEPT = 64
@@ -39,18 +42,24 @@ def form_of(text: str) -> Tuple[str, ...]:
 
 
 class Statement(NamedTuple):
-    """How often it is made with other lines in between, its last line in its stream and over all sources, the fewest
-    lines from one to the next; how often it follows itself at once, but names another item, or comes later; the time of
-    the last one, in seconds, and its letters."""
-
     times: int = 0
+    """How often it is made with other lines in between."""
     number: int = 0
+    """Its last line in its stream."""
     order: int = 0
+    """Its last line over all sources."""
     fewest: int = 0
+    """The fewest lines from one to the next."""
     others: int = 0
+    """How often it follows itself at once and names another item."""
     later: int = 0
+    """How often it follows itself at once, with the same item, some time later."""
     at: Optional[float] = None
+    """The time of the last one, in seconds."""
+    widest: float = 0.0
+    """The longest time from one to the next, in seconds."""
     letters: str = ""
+    """The letters of the last one."""
 
     @property
     def items(self) -> int:
@@ -69,7 +78,7 @@ def note(said: Said, text: str, number: int, order: int, at: Optional[float] = N
     known = said.get(form)
     if known is None:
         if len(said) < FORMS_KEPT:
-            said[form] = Statement(1, number, order, 0, 0, 0, at, letters)
+            said[form] = Statement(1, number, order, at=at, letters=letters)
         return
     apart = number - known.number
     if apart > 1:
@@ -77,23 +86,32 @@ def note(said: Said, text: str, number: int, order: int, at: Optional[float] = N
     elif letters != known.letters:
         known = known._replace(others=known.others + 1)
     elif at is not None and known.at is not None and at - known.at >= SECONDS_APART:
-        known = known._replace(later=known.later + 1)
+        known = known._replace(later=known.later + 1, widest=max(known.widest, at - known.at))
     said[form] = known._replace(number=number, order=order, at=at, letters=letters)
 
 
-def are_of_items(said: Said, text: str, lines: int, closed: bool) -> bool:
+def are_of_items(said: Said, text: str, lines: int, closed: bool, now: Optional[float] = None) -> bool:
     """Whether a stream of so many lines makes this statement about single items: after the last one it went on for
-    longer than it did at least once between two of them, or it closed, or it made it MANY_TIMES, or it hardly has any
-    other lines."""
+    longer than it did at least once between two of them, or it closed, or it made it MANY_TIMES. `now`: the time of
+    the stream's last line, in seconds."""
     known = said.get(form_of(text), _NONE)
     went_on = closed or lines - known.number >= max(LEAST, known.fewest)
-    if known.times >= MANY_TIMES or _is_listed(said, known, lines):
+    if known.times >= MANY_TIMES or (known.items >= TIMES and went_on):
         return True
-    return known.items + known.later >= TIMES and went_on
+    return (
+        known.items + known.later >= TIMES and lines - known.number >= LEAST and _outlived(said, known, now)
+    )
+
+
+def _outlived(said: Said, known: Statement, now: Optional[float]) -> bool:
+    """Whether the stream went on for much longer than between two tries, and said nothing else that failed."""
+    if now is None or known.at is None or last_said(said) > known.order:
+        return False
+    return now - known.at >= TRIES * known.widest
 
 
 def _is_listed(said: Said, known: Statement, lines: int) -> bool:
-    """Whether a stream of so many lines hardly has any but a few such statements, and ends with one of them."""
+    """Whether nearly all of so many lines of a stream are such statements, the last one too."""
     if known.items < LISTED or known is said.get(()):
         return False
     listed = [one for form, one in said.items() if form and one.items >= LISTED]
@@ -119,3 +137,16 @@ def is_warned_code(before: Optional[Line], line: Line) -> bool:
     if before is None or line.text[:2] != "  " or before.number != line.number - 1:
         return False
     return _WARNED.search(before.text) is not None
+
+
+_WAITS = re.compile(
+    r" in _{0,2}(?:\w{1,20}_)?(?:wait|join|acquire|select|poll|sleep|get(?!item|_batch|attr)|barrier|synchronize"
+    r"|all_?reduce|all_?gather|reduce_scatter|broadcast|all_to_all|recv|accept|connect|readinto|readline|communicate|run_backward"
+    r"|run_until_complete|run_forever|destroy_process_group|finish|close|shutdown)\w{0,20}\s{0,8}$"
+    r"|/asyncio/\w{1,20}\.py\""
+)
+
+
+def waits(frame: str) -> bool:
+    """Whether a program waits in this frame: for its threads, its processes, other ranks or a peer."""
+    return _WAITS.search(frame) is not None

@@ -74,7 +74,6 @@ WRAPPERS = frozenset((
     "ProcessExitedException", "SignalException",
 ))  # fmt: skip
 """Exceptions of launchers: they repeat that another process failed."""
-ENDED_BADLY = "returned non-zero exit status"
 
 CAUGHT = re.compile(r"\w{1,60}: Caught (\w{1,60}) in (?:DataLoader worker|pin memory thread|replica) ")
 """torch raises an exception of another process or thread again; its own traceback follows."""

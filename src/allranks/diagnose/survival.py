@@ -10,9 +10,9 @@ from allranks.diagnose.alone import STEPS_PRINTED_LATE, Alone
 from allranks.diagnose.catalogue import cause
 from allranks.diagnose.closings import says_failed
 from allranks.diagnose.complaints import Heard
-from allranks.diagnose.repeats import are_of_items, last_said
+from allranks.diagnose.repeats import are_of_items, last_said, waits
 from allranks.diagnose.streams import EXCEPTION, RUNS_APART, Raised, Seen
-from allranks.diagnose.symptom import ECHO, Hit, is_warning
+from allranks.diagnose.symptom import ECHO, STRONG, Hit, is_warning
 from allranks.diagnose.usual import GOES_ON
 
 LATER_STEPS = 10
@@ -66,14 +66,10 @@ _OF_MACHINE = re.compile(r"(?:^|/)(?:messages|syslog|dmesg|kern(?:el)?)[\w.-]{0,
 """The names of a machine's own logs."""
 
 
-_WAITS = re.compile(r"in _{0,2}(?:\w{1,20}_)?(?:wait|join|acquire|select|poll|sleep|get|barrier)\w{0,20}$")
-"""The functions in which a program waits for its own threads and processes."""
-
-
 def _is_echo(one: Raised) -> bool:
-    """Whether a program may have raised this because it lost another one, or was told to end. Who interrupts it while
-    it works does not do so because it hangs."""
-    if one.kind == "KeyboardInterrupt" and one.frames and _WAITS.search(one.frames[-1].rstrip()) is None:
+    """Whether a program may have raised this because it lost another one, or was told to end. A user who interrupts it
+    while it computes does not do so because it hangs."""
+    if one.kind == "KeyboardInterrupt" and one.frames and not waits(one.frames[-1]):
         return False
     return one.communication or ECHOES.search(one.kind) is not None
 
@@ -105,7 +101,7 @@ class Survival(Alone):
         them."""
         if self.later_steps(hit) >= LATER_STEPS or self.sources[hit.line.source].quotes(hit.order):
             return True
-        if self.at_shutdown(hit) or self._serves_on(hit) or hit.order in self.handled:
+        if self.at_shutdown(hit) or self._serves_on(hit) or self._was_handled(hit):
             return True
         if self._was_reported(hit) or self._was_told_to_end(hit):
             return True
@@ -128,6 +124,10 @@ class Survival(Alone):
             return True
         may_be_of_others = is_warning(hit.weight) or self._is_beside(hit)
         return may_be_of_others and not cause(hit.symptom).holds_after_the_end
+
+    def _was_handled(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether a program was handling this when its user ended it, and this alone proves no cause."""
+        return hit.order in self.handled and not (isinstance(hit, Hit) and hit.weight >= STRONG)
 
     def _was_reported(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a single program only reported this: it went on for many lines, and the log ends with a line that
@@ -340,7 +340,8 @@ class Survival(Alone):
         closed = source.closes and source.closing > hit.order
         if self._goes_on_as_before(hit):
             return 0
-        return 0 if are_of_items(seen.repeats, hit.line.text, seen.lines, closed) else WENT_ON
+        now = self.moment(source.time)
+        return 0 if are_of_items(seen.repeats, hit.line.text, seen.lines, closed, now) else WENT_ON
 
     def goes_on_after(self, hits: Sequence[Hit]) -> bool:
         """Whether the training, or at least the log, goes on after these lines, and no process and no traceback says

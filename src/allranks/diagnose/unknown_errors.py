@@ -9,7 +9,6 @@ from typing import Dict, Iterable, Iterator, List, Optional, Tuple
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, nearest, shares
 from allranks.diagnose.claims import (
-    SAVES,
     claimants,
     compiled,
     message_of,
@@ -41,6 +40,7 @@ from allranks.diagnose.symptom import WORDS, Case, Hit
 from allranks.diagnose.symptoms.checkpoint_corrupt_resume_fail import CAUSE as CHECKPOINT
 from allranks.diagnose.symptoms.tokenizer_or_model_file_missing import CAUSE as MODEL_FILE
 from allranks.diagnose.symptoms.version_drift_transformers_peft import OWN
+from allranks.diagnose.symptoms.wrong_arguments import OF_SETTINGS
 from allranks.diagnose.wordings import words
 
 _NAMED = re.compile(r"[A-Za-z](?:Error|Exception)(?![A-Za-z])")
@@ -77,11 +77,11 @@ def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
     """The causes that an exception without a pattern may belong to, the likeliest first. The code that raised it comes
     before its subject, which the other words may overrule, and these before the words alone."""
     said = message_of(raised.line.text)
-    if raised.kind in PROGRAMS_MISTAKES or any(
-        one.search(said) for one in (_OF_TYPES, _OF_ACCOUNT, _OF_VALUES)
+    if (
+        raised.kind in PROGRAMS_MISTAKES
+        or any(one.search(said) for one in _OF_OTHERS)
+        or _is_own_call(said, raised)
     ):
-        return
-    if _OF_CALL.search(said) is not None and raised.frames and all(map(is_own_frame, raised.frames)):
         return
     told, stated = raised.line.text, says_what(raised)
     is_own, frames = stated and is_users(raised), () if stated else raised.frames
@@ -103,14 +103,15 @@ def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
     yield from claimed
     yield from of_title(seen, raised.kind)
     said = told if raised.kind else raised.context
-    of_runtimes = [] if is_own else list(of_exception(complaints(), raised.kind, said))
+    vague = is_own and _OF_JOB.search(said) is None
+    of_runtimes = [] if vague else list(of_exception(complaints(), raised.kind, said))
     if of_runtimes and not (placed or by_words) and told:
         of_runtimes[0] = reworded(of_runtimes[0], f"{message_of(told)} {raised.context}", crashed)
-    of_web = any(map(_OF_WEB.search, frames))
+    of_web = any(map(_OF_WEB.search, raised.frames))
     of_runtimes = [name for name in of_runtimes if not (of_web and cause(name).is_blame)]
     texts = (told, raised.context, raised.code, *frames)
     near = [name for name in of_runtimes if name not in (UNPROVEN, crashed)]
-    near += _likeliest(raised, crashed, PLAIN if is_own else OF_EXCEPTION)
+    near += _likeliest(raised, crashed, PLAIN if vague else OF_EXCEPTION)
     yield from (name for name in near if has_needs(complaints(), name, texts))
 
 
@@ -135,6 +136,9 @@ def is_users(raised: Raised) -> bool:
     return is_own_frame(raised.frames[-1]) and _FRAMEWORKS.search(raised.frames[-1]) is None
 
 
+_SAVES = re.compile(
+    r"(?i)\bsave\w{0,20}\(| in _?save\w{0,20}$|\bmakedirs\(|\bopen\(.{1,200}['\"][wax]b?\+?['\"]"
+)
 _RESUMES = re.compile(r"(?i)resum|latest|checkpoint-\d|global_?step|epoch|\brestor")
 
 
@@ -142,7 +146,7 @@ def _of_missing_file(raised: Raised, claimed: Iterable[str]) -> Iterator[str]:
     """The causes that claim an exception about a missing file. None of them applies if the program wanted to write the
     file. A checkpoint that is missing is a model's file that is missing, unless a run is resumed."""
     shown = (raised.line.text, raised.code, *raised.frames)
-    if any(map(SAVES.search, shown)):
+    if any(map(_SAVES.search, shown)):
         return
     resumes = any(map(_RESUMES.search, shown))
     for name in claimed:
@@ -203,16 +207,25 @@ _OF_DATABASE = re.compile(
 )
 """A client of a database, which does not belong to a training."""
 
-_OF_VALUES = re.compile(
-    r"(?i)\bvalidation errors? for (?!\w{0,60}(?:conf|setting|args|argument|params|option|cli|command|schema|spec"
-    r"|hparams|plugin|engine))"
-)
+_OF_VALUES = re.compile(rf"\bvalidation errors? for (?!{OF_SETTINGS})")
 """pydantic refused a value of a program's own that does not belong to its settings."""
 
 _OF_OTHERS = (_OF_TYPES, _OF_ACCOUNT, _OF_DATABASE, _OF_VALUES)
 
-_OF_CALL = re.compile(r"TypeError: (?!__)[a-z_]\w{0,60}\(\) (?:takes|missing) ")
-"""A function got another number of arguments. If no library is seen in the traceback, it is the program's own."""
+_OF_CALL = re.compile(r"TypeError: (?!__)([a-z_]\w{0,60})\(\) (?:takes|missing) ")
+
+
+def _is_own_call(said: str, raised: Raised) -> bool:
+    """Whether a program called its own function with other arguments: it calls it by its bare name, and no library is
+    seen in the traceback."""
+    called = _OF_CALL.search(said)
+    if called is None or not raised.frames or not all(map(is_own_frame, raised.frames)):
+        return False
+    return re.search(rf"(?<![\w.]){called.group(1)}\(", raised.code) is not None
+
+
+_OF_JOB = re.compile(r"(?i)(?<![a-z])(?:ranks?|gpus?|cuda|barrier|nccl|hccl|world[_ ]size)(?![a-z])")
+"""With these words a user's own code speaks of the job's machines."""
 
 ABSENT_PLUGIN = "libnccl-net.so"
 """NCCL has its own network and goes on without it."""

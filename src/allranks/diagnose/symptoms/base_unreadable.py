@@ -62,7 +62,7 @@ OF_SAFETENSORS = (
 )
 """How safetensors refuses a file (`safetensors/src/tensor.rs`). It does not name the file."""
 PATTERNS = (
-    Pattern("is not a safetensors file", weight=90),
+    Pattern("is not a safetensors file", weight=90, raised=True),
     Pattern(
         "cannot read the base model:",
         r"Rank \d{1,8} \(\S{0,80}\) cannot read the base model:",

@@ -67,7 +67,8 @@ PATTERNS = (
         weight=90,
         raised=True,
     ),
-    Pattern("wrong ELF class", weight=90),  # glibc's dynamic linker
+    Pattern("wrong ELF class", weight=90, without=("cannot be preloaded",)),  # glibc's dynamic linker
+    Pattern("build with CUDA support", r"xFormers wasn't build with CUDA", weight=90),
     Pattern("undefined symbol", r"\.cpython-\w{1,40}(?:-\w{1,20}){0,3}\.so: undefined symbol", weight=98),
     Pattern("undefined symbol", r"undefined symbol: _Z(?:N|TI|TV|St)", without=("/Ascend/",)),
     Pattern(

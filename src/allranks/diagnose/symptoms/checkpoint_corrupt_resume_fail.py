@@ -51,6 +51,7 @@ CLAIM = Claim(
     r"|\u68c0\u67e5\u70b9|\u65ad\u70b9"
     r"|state[_ ]?dict|\boptimizer (?:states?|shards?)\b"
     r"|\bparam(?:eter)? groups?\b.{0,60}\b(?:size|missing|saved|match)|\bresum(?:e|ing)|\btorch\.load\b"
+    r"|\bcheckpoint\b.{0,60}\b(?:damaged|corrupt\w{0,3}|truncated|incomplete|cannot be loaded)\b"
     r"|\bweights[_ ]only\b|\bunpickl",
     loose=r"(?i)checkpoint(?!ing)",
     code=(

@@ -55,9 +55,6 @@ CLAIM = Claim(
     settings=True,
 )
 PATTERNS = (
-    Pattern(
-        "No operator found for", r"No operator found for `memory_efficient_attention", weight=90
-    ),  # xformers
     Pattern("no kernel image is available", weight=99),
     Pattern("is not compatible with the current PyTorch installation", weight=60),
     Pattern("ptxas fatal", r"ptxas fatal.{0,40}Value 'sm_\w{2,8}'"),

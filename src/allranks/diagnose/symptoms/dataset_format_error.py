@@ -48,7 +48,7 @@ CLAIM = Claim(
         r"|\blabels? (?:must|should|contains?|out of)\b|\bparquet\b|\btfrecords?\b|\bfield names?\b"
         r"|\b(?:image|video|audio|visual|vision|media)s? (?:features?|tokens?|placeholders?)\b"
         r"|\b(?:chosen|rejected|completion|messages?)\b.{0,40}\bkeys?\b|\bkeys? in (?:the )?examples?\b"
-        r"|\bannotation files?\b"
+        r"|\bannotation files?\b|\bdata ?set\b.{0,60}\b(?:empty|malformed|corrupt\w{0,3})\b"
     ),
     loose=(
         r"(?i)\bdata ?sets?\b|\bsamples?\b(?! rate)"

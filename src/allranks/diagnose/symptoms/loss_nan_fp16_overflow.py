@@ -30,6 +30,7 @@ from typing import Optional
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.progress import ROW
 from allranks.diagnose.survival import LATER_STEPS
 from allranks.diagnose.symptom import CRASH, STRONG, WEAK, Case, Pattern
 
@@ -40,8 +41,7 @@ OF_MANY = WEAK - 1
 
 _LOSS = r"(?i)(?:\b|_)loss(?:es|_\w{1,12})?['\"]?\s{0,12}[:=]?\s{0,12}(?:['\"]|tensor\()?-?(?:nan|inf)\b"
 _NORM = r"(?i)\bgrad[_ ]norm(?:['\"]?\s{0,3}[:=]| is)\s{0,3}['\"]?nan\b"
-_ROW = r"^\s{1,12}\d{1,6}/\d{1,6}\s{1,12}\d[\d.]{0,12}[GM]?\s(?=.{0,200}\bnan\b)[\s\d.:na]{8,200}"
-"""A row of Ultralytics' table, in which each loss has a column."""
+_ROW = rf"^(?=.{{0,200}}\bnan\b){ROW.pattern}"
 # Below 1 in 256 nothing is left to halve.
 _FLOOR = (
     r"(?i)loss scale to:? {0,3}(?:0\.00|[\d.]{1,20}e-)|loss scale: [01](?:\.0)?, reducing to [01](?:\.0)?\b"
@@ -104,7 +104,9 @@ PATTERNS = (
     Pattern("NanLossDuringTrainingError", weight=CRASH + 8),  # TensorFlow
     Pattern("found in input tensor", r"\bNaN or Inf", weight=OF_MANY),  # TensorBoard's writer
     Pattern("loss scale", _FLOOR, weight=OF_MANY),
-    Pattern("detected in output of", r"(?:NaN|Inf) detected in", weight=STRONG - 2),  # fairseq, before it raises
+    Pattern(
+        "detected in output of", r"(?:NaN|Inf) detected in", weight=CRASH - 10
+    ),  # fairseq, before it raises
     Pattern("Invalid loss, terminating training", weight=STRONG - 2),  # Keras
     Pattern("Model diverged with loss", weight=STRONG - 2),  # TensorFlow
     Pattern("FoundNan", weight=OF_MANY),

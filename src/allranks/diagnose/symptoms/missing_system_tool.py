@@ -23,13 +23,14 @@ Topic: software
 
 from __future__ import annotations
 
+import re
 from typing import Optional
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import CRASH, WEAK, Case, Hit, Pattern
+from allranks.diagnose.symptom import CRASH, STALE, WEAK, Case, Hit, Pattern
 
 CAUSE = Cause(__name__)
 _OTHERS = ("'ssh'", "'pdsh'", "orted", "prted", "/ssh'", "/pdsh'")
@@ -106,18 +107,20 @@ PATTERNS = (
     Pattern("No such file or directory", r"execve|exec format|env: ", weight=WEAK, without=_OTHERS),
 )
 
+_BY_NAME = re.compile(r"directory: '[\w.+-]{1,60}'")
+
 
 def judge(seen: Evidence) -> Optional[Case]:
     """Also: Python could not start a program that it knows by its name alone."""
     case = seen.case("missing-system-tool")
-    if case is not None:
+    if case is not None and case.weight > STALE:
         return case
     raised = (one for _, one in seen.raised() if one.kind == "FileNotFoundError" and one.frames)
     hits = tuple(
         Hit("missing-system-tool", CRASH + 2, one.line, one.order, one.at, one.steps)
         for one in raised
         if one.frames[-1].rstrip().endswith("in _execute_child")
-        and "/" not in one.line.text
+        and _BY_NAME.search(one.line.text)
         and not seen.survived(one)
     )
-    return Case("missing-system-tool", CRASH + 2, hits, "likely") if hits else None
+    return Case("missing-system-tool", CRASH + 2, hits, "likely") if hits else case

@@ -57,7 +57,7 @@ CLAIM = Claim(
     settings=True,
 )
 COMPLAINT = Complaint(subject=r"(?!)", needs=rf"(?i){_OF_JOB}")
-"""It claims no line that complains. An exception that only reads like this cause needs one of those words."""
+"""It claims no line that complains. The words of `wordings.py` alone place an exception here only with one of those."""
 PATTERNS = (
     Pattern(
         "is not divisible by",

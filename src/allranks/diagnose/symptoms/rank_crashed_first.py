@@ -92,7 +92,9 @@ PATTERNS = (
     Pattern(
         "Process name: ", r"Process name: \[\[\d{1,9},\d{1,6}\],(?P<rank>\d{1,6})\]", weight=ECHO - 1
     ),  # Open MPI
-    Pattern("failed", r"^={3,90} (?:\d{1,6} \w{1,12}, ){0,6}\d{1,6} failed\b.{0,200} in \d", weight=ECHO - 1),  # pytest
+    Pattern(
+        "failed", r"^={3,90} (?:\d{1,6} \w{1,12}, ){0,6}\d{1,6} failed\b.{0,200} in \d", weight=ECHO - 1
+    ),  # pytest
     # pip says so last; the compiler's own message, if there is one, is heavier.
     Pattern("building wheel for", r"(?i)\bfailed building wheel for", weight=ECHO - 1),
     Pattern("not build wheels for", weight=ECHO - 1),

@@ -28,8 +28,8 @@ from allranks.diagnose.claims import Claim
 from allranks.diagnose.symptom import CRASH, Pattern
 from allranks.diagnose.symptoms.missing_python_module import CAUSE as MISSING_PYTHON_MODULE
 
-OWN = r"(?:main|run|train|test|worker|evaluate|predict|<lambda>)\(\)"
-"""Functions that a program's own code has, which fit each other in all versions of the libraries."""
+OWN = r"(?:main|<lambda>)\(\)"
+"""Functions that programs have and libraries do not offer."""
 CAUSE = Cause(__name__, explains=(MISSING_PYTHON_MODULE,))
 CLAIM = Claim(
     subject=(

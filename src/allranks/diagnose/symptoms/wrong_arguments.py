@@ -35,6 +35,11 @@ from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import CRASH, ECHO, WEAK, Case, Hit, Pattern
 
 CAUSE = Cause(__name__)
+OF_SETTINGS = (
+    r"\w{0,60}?(?:Conf(?:ig(?:uration)?)?|Settings?|Args|Arguments?|Param(?:eter)?s?|Options?|CLI|Command|Spec|Schema|H[Pp]arams"
+    r"|Plugin|Engine|Trainer|(?:^|\b|_)(?:conf|config|settings|args|params|options|hparams))(?![a-z])"
+)
+"""The names that programs give to their classes of settings."""
 _REFUSES = (
     r"^(?:\w{1,60}\.){0,8}(?:Value|Assertion|NotImplemented|\w{0,40}(?:Config|Argument|Validation)\w{0,20})"
     r"?(?:Error|Exception): (?!.{0,300}\b(?:tensors?|shapes?|dtypes?|dims?|dimensions?|numel|targets?)\b).{0,300}"
@@ -120,8 +125,7 @@ PATTERNS = (
     Pattern("ConfigKeyError", raised=True, weight=94),
     Pattern(
         "validation error",
-        r"(?i)(?:^|ValidationError: )\d{1,3} validation errors? for (?!DeepSpeed)"
-        r"\w{0,60}(?:conf|setting|args|arg(?:ument)?s?\b|param|option|cli|command|schema|spec|hparams|plugin|engine)",
+        rf"(?:^|ValidationError: )\d{{1,3}} validation errors? for (?!DeepSpeed){OF_SETTINGS}",
         weight=80,
     ),
     Pattern("for help", r"^Try '.{1,200} (?:--help|-h)' for help", weight=94),  # click
