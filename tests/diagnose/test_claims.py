@@ -241,14 +241,18 @@ OWN = [
 ]
 
 
+def cause_of(error: str, path: str, function: str, code: str) -> str:
+    """The cause of an exception that this statement raised."""
+    frame = f'  File "{path}", line 7, in {function}\n    {code}\n'
+    return diagnose(parse(f"Traceback (most recent call last):\n{frame}{error}\n", "x.log")).cause
+
+
 @pytest.mark.parametrize(("error", "path", "function"), OWN)
 @pytest.mark.parametrize("word", ["raise", "assert"])
 def test_what_the_users_code_raises_on_purpose_is_about_its_message_and_not_about_its_place(
     error, path, function, word
 ):
-    frame = f'  File "{path}", line 7, in {function}\n    {word} something(x)\n'
-    text = f"Traceback (most recent call last):\n{frame}{error}\n"
-    assert diagnose(parse(text, "x.log")).cause == "rank-crashed-first"
+    assert cause_of(error, path, function, f"{word} something(x)") == "rank-crashed-first"
 
 
 @pytest.mark.parametrize(
@@ -271,14 +275,12 @@ def test_what_the_users_code_raises_on_purpose_is_about_its_message_and_not_abou
     ],
 )
 def test_a_clear_message_of_the_users_code_tells_the_cause(error, path, cause):
-    text = f'Traceback (most recent call last):\n  File "{path}", line 7, in check\n    raise ValueError(\n{error}\n'
-    assert diagnose(parse(text, "x.log")).cause == cause
+    assert cause_of(error, path, "check", "raise ValueError(") == cause
 
 
 @pytest.mark.parametrize(
     ("code", "cause"), [("raise ValueError(", "rank-crashed-first"), ("x = y / z", "dataset-format-error")]
 )
 def test_in_a_library_the_place_counts_less_than_what_it_raised_on_purpose(code, cause):
-    frame = f'  File "/v/site-packages/axolotl/utils/data/sft.py", line 7, in check\n    {code}\n'
-    text = f"Traceback (most recent call last):\n{frame}ValueError: the sizes of a and b differ\n"
-    assert diagnose(parse(text, "x.log")).cause == cause
+    path = "/v/site-packages/axolotl/utils/data/sft.py"
+    assert cause_of("ValueError: the sizes of a and b differ", path, "check", code) == cause

@@ -153,12 +153,12 @@ NEAR_THE_END = 40
 
 
 class Complaint(NamedTuple):
-    """`subject` is searched in a line that complains. `general`: a complaint on a special subject wins. `hints`: more
-    subjects, which are general even if `subject` is not. `settles`: words that say what happened, which win over all
-    subjects that only say of what. `needs`: if an exception only comes near to the cause, one of these must be in its
-    text or in its frames."""
+    """`subject` is searched in a line that complains; without one the cause claims no such line. `general`: a complaint
+    on a special subject wins. `hints`: more subjects, which are general even if `subject` is not. `settles`: words that
+    say what happened, which win over all subjects that only say of what. `needs`: if an exception only comes near to
+    the cause, one of these must be in its text or in its frames."""
 
-    subject: str
+    subject: str = ""
     general: bool = False
     hints: str = ""
     settles: str = ""
@@ -237,7 +237,7 @@ def _about(subjects: Dict[str, Complaint], text: str) -> List[Tuple[bool, int, s
     found: List[Tuple[bool, int, str]] = []
     for name, one in subjects.items():
         sure = compiled(one.settles).search(text) if one.settles else None
-        match = sure or compiled(one.subject).search(text)
+        match = sure or (compiled(one.subject).search(text) if one.subject else None)
         if match is not None:
             found.append((one.general, match.start() if sure is None else match.start() - _LONGEST, name))
         hint = compiled(one.hints).search(text) if one.hints else None

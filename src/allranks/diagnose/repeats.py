@@ -42,6 +42,8 @@ def form_of(text: str) -> Tuple[str, ...]:
 
 
 class Statement(NamedTuple):
+    """All statements of one form in a stream so far."""
+
     times: int = 0
     """How often it is made with other lines in between."""
     number: int = 0

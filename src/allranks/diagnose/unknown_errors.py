@@ -9,6 +9,7 @@ from typing import Dict, Iterable, Iterator, List, Optional, Tuple
 from allranks.core.causes import UNPROVEN
 from allranks.diagnose.catalogue import cause, claims, complaints, nearest, shares
 from allranks.diagnose.claims import (
+    SAVES,
     claimants,
     compiled,
     message_of,
@@ -136,9 +137,6 @@ def is_users(raised: Raised) -> bool:
     return is_own_frame(raised.frames[-1]) and _FRAMEWORKS.search(raised.frames[-1]) is None
 
 
-_SAVES = re.compile(
-    r"(?i)\bsave\w{0,20}\(| in _?save\w{0,20}$|\bmakedirs\(|\bopen\(.{1,200}['\"][wax]b?\+?['\"]"
-)
 _RESUMES = re.compile(r"(?i)resum|latest|checkpoint-\d|global_?step|epoch|\brestor")
 
 
@@ -146,7 +144,7 @@ def _of_missing_file(raised: Raised, claimed: Iterable[str]) -> Iterator[str]:
     """The causes that claim an exception about a missing file. None of them applies if the program wanted to write the
     file. A checkpoint that is missing is a model's file that is missing, unless a run is resumed."""
     shown = (raised.line.text, raised.code, *raised.frames)
-    if any(map(_SAVES.search, shown)):
+    if any(map(SAVES.search, shown)):
         return
     resumes = any(map(_RESUMES.search, shown))
     for name in claimed:

@@ -56,8 +56,7 @@ CLAIM = Claim(
     ),
     settings=True,
 )
-COMPLAINT = Complaint(subject=r"(?!)", needs=rf"(?i){_OF_JOB}")
-"""It claims no line that complains. The words of `wordings.py` alone place an exception here only with one of those."""
+COMPLAINT = Complaint(needs=rf"(?i){_OF_JOB}")
 PATTERNS = (
     Pattern(
         "is not divisible by",
