@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from allranks.cli.log_arrays import cutter
 from allranks.cli.log_matcher import suspects
 from allranks.diagnose import Evidence, blocks, conclude, parse, read, recognizer
 from allranks.diagnose import kinds as kinds_module
@@ -86,8 +87,9 @@ def slowly(logs):
 ADD = {Line: Evidence.add, Stretch: Evidence.add_stretch, Frames: Evidence.add_frames}
 
 
-def quickly(logs, matcher):
-    seen, kinds, counted = Evidence(), Kinds(matcher), 0
+def quickly(logs, matcher, better=None):
+    seen, kinds, counted = Evidence(), Kinds(matcher, better), 0
+    kinds.make_cutter()
     for name, data in logs:
         for one in scan(whole_lines(io.BytesIO(data).read), name, None, kinds, len(logs) == 1):
             counted += one.lines if isinstance(one, Stretch) else 0
@@ -101,8 +103,8 @@ def same(logs):
         kept(slow, is_single),
         conclude(slow),
     )  # in this order: to conclude asks for times, which are kept too
-    for matcher in (None, suspects):
-        quick, counted = quickly(logs, matcher)
+    for matcher, better in ((None, None), (suspects, None), (suspects, cutter)):
+        quick, counted = quickly(logs, matcher, better)
         assert kept(quick, is_single) == of_slow
         assert conclude(quick) == told
     return counted
@@ -366,6 +368,21 @@ def test_a_log_that_names_ever_new_places_is_counted_in_bounded_memory(monkeypat
     found = [one for at in range(0, len(text), 4096) for one in whole.block(logs[0][1][at : at + 4096])]
     assert found and len(whole.sums) <= 16 < max(waiting) < 1000
     assert kept(quickly(logs, None)[0]) == expected
+
+
+def test_a_quicker_cutter_is_loaded_once_if_the_logs_are_large(monkeypatch):
+    monkeypatch.setattr(kinds_module, "LARGE", 1000)
+    loaded, better = [], cutter()
+
+    def load():
+        loaded.append(True)
+        return better
+
+    kinds = Kinds(None, load)
+    for lines, expected in ((100, 0), (100, 1), (1000, 1)):
+        data = io.BytesIO(b"a line \n" * lines)
+        assert sum(part.lines for part in scan(whole_lines(data.read), "a.log", None, kinds)) == lines
+        assert len(loaded) == expected and (kinds.cutter is better) == bool(expected)
 
 
 def test_headings_with_ever_new_names_are_taken_up_to_a_limit(monkeypatch):

@@ -8,7 +8,8 @@ import pickle
 import pytest
 
 from allranks import cli
-from allranks.monitor.flight_dumps import is_dump, judge, read
+from allranks.core.file_kinds import is_dump
+from allranks.monitor.flight_dumps import judge, read
 
 
 def entry(number, operation="nccl:all_reduce", state="completed", group=("0", "default_pg"), **more):

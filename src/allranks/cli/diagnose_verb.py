@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from allranks.cli import log_workers
 from allranks.cli.common import print_json
+from allranks.cli.log_arrays import cutter
 from allranks.cli.log_files import (
     Log,
     is_dump_file,
@@ -288,14 +289,16 @@ on its dynamic threshold). Before that it would give back the memory of each blo
 
 def scanner(logs: Sequence[Log] = ()) -> log_workers.Scan:
     """Returns a function that scans logs one after the other. It remembers the kinds of lines, also for the next
-    log. If several processes scan these logs, the matcher is made before they part."""
+    log. If several processes scan these logs, the matcher and the cutter are
+    made before they part."""
     from allranks.diagnose.kinds import Kinds
     from allranks.diagnose.scan import scan
 
-    kinds = Kinds(suspects)
+    kinds = Kinds(suspects, cutter)
     _ = bytes(FREED_BYTES)
     if log_workers.are_shared(list(logs)):
         kinds.make_matcher()
+        kinds.make_cutter()
     is_single = sum(not all(map(is_empty, log.files)) for log in logs) == 1
     return lambda log, host, notes: scan(blocks(log, notes), log.name, host, kinds, is_single)
 

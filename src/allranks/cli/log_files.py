@@ -16,7 +16,7 @@ from typing import IO, NamedTuple, cast
 
 from allranks.cli.packed_logs import BROKEN, DAMAGED, PEEK, UNREAD, unpacked
 from allranks.core import Problem
-from allranks.core.file_kinds import is_file, mode_of
+from allranks.core.file_kinds import is_dump, is_file, mode_of
 
 SUFFIXES = (".log", ".txt", ".out", ".err", ".json", ".jsonl", ".stdout", ".stderr")
 NAMES = ("stdout", "stderr", "messages", "syslog", "dmesg")
@@ -122,14 +122,9 @@ def is_dump_file(file: str) -> bool:
         return False  # reading a pipe would consume its content
     try:
         with open(file, "rb") as raw:
-            head = raw.read(PEEK)
+            return is_dump(raw.read(PEEK))
     except OSError:
         return False
-    if head.lstrip()[:1] not in (b"\x80", b"{", b"["):
-        return False  # avoids the cost of importing the reader of dumps
-    from allranks.monitor.flight_dumps import is_dump
-
-    return is_dump(head)
 
 
 def _is_log(file: str) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from operator import itemgetter
 from typing import Any, Callable, Iterable, Iterator, List, Sequence, Set, Tuple
+
+from allranks.diagnose.digits import ALIKE
 
 BLOCK_BYTES = (1 << 18) - 4096
 """Small enough for a core's own cache with the lines that are cut from it."""
@@ -91,6 +94,23 @@ class Lines(Sequence[bytes]):
         if self._width:
             return self._data[number :: self._width]
         return bytes(map(itemgetter(number), self.cut()))
+
+
+class Cutter:
+    """The work on every byte of a block. A room above passes in an object that does the same in less time."""
+
+    def alike(self, data: bytes) -> bytes:
+        """The block with every digit as 0."""
+        return data.translate(ALIKE)
+
+    def lines(self, data: bytes, length: int) -> Lines:
+        return Lines(data, length)
+
+    def without(self, text: bytes, head: bytes) -> Tuple[int, bytes]:
+        """(how many lines there are, all without this beginning or with tabs in its place); (0, b"") if one of them
+        does not have it."""
+        count, texts = text.count(b"\n") + 1, re.sub(b"\n" + re.escape(head), b"\n", b"\n" + text)
+        return (count, texts[1:]) if len(text) + 1 - len(texts) == count * len(head) else (0, b"")
 
 
 def lines_of(places: Iterable[int], text: bytes) -> Set[int]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import compress
+from itertools import chain, compress
 from operator import itemgetter
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from allranks.diagnose.blocks import Lines
+from allranks.diagnose.blocks import Cutter, Lines
 from allranks.diagnose.lines import LINE_LIMIT
 from allranks.diagnose.prefixes import Spans
 from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
@@ -19,6 +19,9 @@ from allranks.diagnose.suspects import Suspects
 KINDS_BYTES = 1 << 24
 UNLIKE = 50_000
 """Bytes of lines like none before, from which on a matcher is made."""
+
+LARGE = 1 << 24
+"""Bytes of logs from which on a quicker cutter is loaded: for a few logs it would take longer to load than it saves."""
 
 STEP, PLAIN, MUTE, SPEAKS = range(4)
 NOTHING, OPENS, GOES_ON, CLOSES, MAY_CLOSE = range(5)
@@ -54,6 +57,11 @@ class Kind:
         self.between = self.frame or (layout.role == PLAIN and effect == NOTHING)
 
 
+def is_odd(kind: Optional[Kind]) -> bool:
+    """Whether lines of this kind may have to be read one by one."""
+    return kind is None or kind.speaks or kind.ends
+
+
 Origin = Tuple[Optional[int], Optional[str], Optional[int], Optional[int]]
 SPEAKING = Kind(Layout(SPEAKS), NOTHING, True, -1, PLAIN_SHAPE)
 
@@ -86,10 +94,19 @@ class Kinds:
     """The kinds of raw lines, for logs that are read one after another. If the name of a log gives the rank, its lines
     are not searched for one, so such logs have separate kinds."""
 
-    def __init__(self, matcher: "Optional[Callable[[], Optional[Suspects]]]" = None) -> None:
+    def __init__(
+        self,
+        matcher: "Optional[Callable[[], Optional[Suspects]]]" = None,
+        cutter: "Optional[Callable[[], Optional[Cutter]]]" = None,
+    ) -> None:
         self.shapes = Shapes()
         self.matcher = matcher
+        self.cutter = Cutter()
+        self._better = cutter
+        self._read = 0
         self._suspects: Optional[Suspects] = None
+        self.are_unlike = False
+        """Most lines of the last block were like none before. The next log of a job is often the same."""
         self._unlike = 0
         self.layouts: Dict[Any, Layout] = {}
         self._of: Dict[Any, Dict[bytes, Kind]] = {}
@@ -106,6 +123,16 @@ class Kinds:
         if self._suspects is None and self._unlike > UNLIKE:
             self.make_matcher()
         return self._suspects
+
+    def read(self, size: int) -> None:
+        """Takes the quicker cutter once so many bytes are read that it saves more time than it takes to load."""
+        self._read += size
+        if self._read > LARGE:
+            self.make_cutter()
+
+    def make_cutter(self) -> None:
+        if self._better is not None:
+            self.cutter, self._better = self._better() or self.cutter, None
 
     def make_matcher(self) -> None:
         if self.matcher is not None and self._suspects is None:
@@ -136,11 +163,11 @@ class Kinds:
         """The rest of each line after its known prefixes, joined again, and each line's kind if it is plain text. First
         the prefix is tried that most of the last lines had: if all have it, nothing else must be looked at."""
         heads = self.heads(ranked)
-        usual, count = self._usual.get(ranked, b""), forms.count(b"\n") + 1
+        usual = self._usual.get(ranked, b"")
         if usual in heads and usual:
-            texts = re.sub(b"\n" + re.escape(usual), b"\n", b"\n" + forms)  # quicker than `replace`
-            if len(forms) + 1 - len(texts) == count * len(usual):
-                return [heads[usual]] * count, texts[1:]
+            count, texts = self.cutter.without(forms, usual)
+            if count:
+                return [heads[usual]] * count, texts
         known = b"|".join(map(re.escape, sorted(heads, key=len, reverse=True)))
         _, *parts = re.split(b"\n(" + known + b")", b"\n" + forms)
         self._usual[ranked] = Counter(parts[::2]).most_common(1)[0][0]
@@ -193,7 +220,10 @@ class Sum:
             self.plain = last, raws[run.last]
 
 
-SAMPLED = 16
+TOGETHER = 128
+"""Lines among which it is first asked whether there is any of another layout."""
+
+SAMPLED = 64
 """One line of so many is looked at to find the layout that most lines have."""
 
 
@@ -211,19 +241,23 @@ def runs(
     largest = Counter(kind.layout for kind in among[::SAMPLED]).most_common(1)[0][0]
     others = {kind for kind in different if kind.layout is not largest}
     rows: Dict[Layout, List[int]] = {}
-    for number in compress(whole, map(others.__contains__, among)):
-        rows.setdefault(among[number - begun].layout, []).append(number)
-    left = len(among) - sum(map(len, rows.values()))
-    for layout, numbers in rows.items():
-        yield from _of_layout(layout, numbers, [raws[n] for n in numbers] if layout.columns else [])
-    if largest.cut is None:
+    for start in range(0, len(among), TOGETHER):
+        part = among[start : start + TOGETHER]
+        if not others.isdisjoint(part):
+            for number in compress(whole[start:], map(others.__contains__, part)):
+                rows.setdefault(among[number - begun].layout, []).append(number)
+    if largest.cut is None:  # the first to be given out: so the last line of the others is seldom needed
         first = next(n for n, kind in zip(whole, among) if kind not in others)
         last = next(n for n, kind in zip(reversed(whole), reversed(among)) if kind not in others)
-        yield largest, None, Run(left, first, last)
-        return
-    chosen = [kind not in others for kind in among]
-    lines = list(compress(raws[begun : whole.stop], chosen))
-    yield from _of_layout(largest, list(compress(whole, chosen)), lines)
+        yield largest, None, Run(len(among) - sum(map(len, rows.values())), first, last)
+    else:
+        chosen = [kind not in others for kind in among]
+        lines = list(compress(raws[begun : whole.stop], chosen))
+        yield from _of_layout(largest, list(compress(whole, chosen)), lines)
+    placed = sorted(chain.from_iterable(numbers for layout, numbers in rows.items() if layout.columns))
+    found = {number: raws[number] for number in placed}
+    for layout, numbers in rows.items():
+        yield from _of_layout(layout, numbers, [found[n] for n in numbers] if layout.columns else [])
 
 
 def _of_layout(

@@ -12,7 +12,6 @@ from itertools import chain, compress
 from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from allranks.diagnose.blocks import Lines, same_lines, with_last
-from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.kinds import (
     CLOSES,
     GOES_ON,
@@ -27,6 +26,7 @@ from allranks.diagnose.kinds import (
     Origin,
     Sum,
     effect_of,
+    is_odd,
     runs,
     stream_of,
 )
@@ -71,9 +71,6 @@ class _Scanner(Recognizer):
         self.following = 0
         """The number of the first line of the block that was neither read nor counted."""
 
-        self.unlike = False
-        """Most lines of the last block were like none before."""
-
         self.lines, self.time = 0, None
         self.sums: Dict[Origin, Sum] = {}
         """The stretch that waits to be given out."""
@@ -84,6 +81,8 @@ class _Scanner(Recognizer):
         self.headless: Set[Any] = set()
         """Those in a traceback whose heading is missing."""
         self.headed: Set[Any] = set()
+        self.timed = True
+        """Whether a line of the block may have a time stamp."""
         self.kept: List[int] = []
         """The numbers of the lines of the block that are read in any case."""
 
@@ -96,23 +95,27 @@ class _Scanner(Recognizer):
             self.kept = sorted({*last, *(number - start for number in kept_in(start, start + length))})
 
     def block(self, data: bytes) -> Iterator[Told]:
-        text = data.translate(ALIKE)
+        self.kinds.read(len(data))
+        text = self.kinds.cutter.alike(data)
         counted = self._count_same(data, text)
         if counted:
             data, text = data[counted:], text[counted:]
-        kinds = self._plain(text) if self.unlike else []
+        kinds = self._plain(text) if self.kinds.are_unlike else []
         if kinds:
             forms: Sequence[bytes] = Lines(text, len(kinds))
             suspected = [n for n, kind in enumerate(kinds) if kind is None] if None in set(kinds) else []
-            self.unlike = 2 * len(suspected) < len(kinds)
+            self.kinds.are_unlike = 2 * len(suspected) < len(kinds)
             for number in suspected:
                 kinds[number] = self.known.get(forms[number])
         else:
             forms = text.split(b"\n")
             kinds = list(map(self.known.get, forms))
-        raws = Lines(data, len(kinds))
+        raws = self.kinds.cutter.lines(data, len(kinds))
+        different = set(kinds)
+        self.timed = any(kind is None or kind.timed for kind in different)
+        speaks = self.kept or self.reader.before[0] or any(map(is_odd, different))
         begun = 0
-        for number in self._speaking(raws, forms, kinds):
+        for number in self._speaking(raws, forms, kinds) if speaks else ():
             if number > begun or self.lines:
                 yield from self._between(raws, kinds, begun, number)
             kind, begun, frames = kinds[number], number + 1, []
@@ -125,7 +128,7 @@ class _Scanner(Recognizer):
                 yield self._read_quickly(raws[number], kind)
             else:
                 yield from self._read(raws[number])
-        self._count(raws, kinds, begun, len(raws))
+        self._count(raws, kinds, begun, len(raws), None if speaks else different)
         if len(self.sums) > PLACES_KEPT:
             yield from self.waiting()
 
@@ -170,19 +173,19 @@ class _Scanner(Recognizer):
                 plain.update(self._plain_ones(left[NEW:]))
                 left = [form for form in left[NEW:] if form not in plain]
             found.update((form, self._found(form, raws[new[form]])) for form in left)
-            self.unlike = 2 * len(plain) > len(kinds)
+            self.kinds.are_unlike = 2 * len(plain) > len(kinds)
             self.kinds.keep(self.known, found)
             found.update(plain)  # which are not kept: lines like them seldom come again
             kinds[start:] = map(found.get, forms[start:], kinds[start:])
             different = set(kinds)
-        odd = {kind for kind in different if kind is not None and (kind.speaks or kind.ends)}
+        odd = set(filter(is_odd, different))
         asked = [n for n in range(start, len(kinds)) if kinds[n] in odd] if odd else []
         return sorted({*asked, *(n for n in self.kept if n >= start)}) if self.kept else asked
 
     def _forget(self) -> None:
         """From here on lines of this log are read in another way: a prefix was learned, or a heading named a place."""
         self.learned, self.place = len(self.reader.learned.shapes), self.reader.place
-        self.known, self.cases = {}, {}
+        self.known, self.cases, self.timed = {}, {}, True
 
     def _may_be_open(self, kind: Kind, raw: bytes) -> bool:
         return self._case_of(kind, raw).stream not in self.closed
@@ -200,7 +203,7 @@ class _Scanner(Recognizer):
             if kind is None or kind.speaks or kind.ends:
                 break
             raws = Lines(data[at : at + count * width - 1], count, width)
-            self._count(raws, [kind] * count, 0, count)
+            self._count(raws, [kind] * count, 0, count, {kind})
             at, lines = at + count * width, lines + count
         self.kept = [number - lines for number in self.kept]
         return at
@@ -210,17 +213,17 @@ class _Scanner(Recognizer):
         lines, place = raws.cut(), self._case_of(kinds[number], raws[number]).place
         last, frames = number, [number]
         said: Dict[Layout, Any] = {}
-        until = next((n for n in self.kept if n >= number), len(kinds))
+        until = next((n for n in self.kept if n >= number), len(kinds)) if self.kept else len(kinds)
         for end in range(number + 1, until):
             kind = kinds[end]
             if kind is None or not kind.between or end - last >= FEW:
                 return end, frames
             layout = kind.layout
             value = layout.cut(lines[end]) if layout.cut is not None else None
-            if layout not in said and self._case_of(kind, lines[end]).place == place:
-                said[layout] = value
             if said.get(layout, self) != value:
-                return end, frames
+                if layout in said or self._case_of(kind, lines[end]).place != place:
+                    return end, frames
+                said[layout] = value
             if kind.frame:
                 last = end
                 frames.append(end)
@@ -245,22 +248,20 @@ class _Scanner(Recognizer):
         self._follow(case.stream, GOES_ON)
         self.number += end - begun
         rank, node, local, task = case.place
-        time = self._time(raws, kinds, begun, end)
+        time = self._time(raws, kinds, begun, end) if self.timed else None
         return Frames(
             Line("", rank, node, self.reader.source, time, local, task),
             end - begun,
             last - begun + 1,
-            self._quick(lines[last], kinds[last], told + last),
+            self._quick(lines[last], kinds[last], told + last, case),
             tuple(texts),
             own,
-            None if plain is None else self._quick(lines[plain], kinds[plain], told + plain),
+            None if plain is None else self._quick(lines[plain], kinds[plain], told + plain, case),
         )
 
-    def _quick(self, raw: bytes, kind: Kind, number: int) -> Line:
-        """A line of a known kind."""
-        if not kind.quick:
-            return self._line(raw, number)
-        return self._placed(raw, kind, self._case_of(kind, raw), number)
+    def _quick(self, raw: bytes, kind: Kind, number: int, case: Case) -> Line:
+        """A line of a known kind and place."""
+        return self._placed(raw, kind, case, number) if kind.quick else self._line(raw, number)
 
     def _placed(self, raw: bytes, kind: Kind, case: Case, number: int) -> Line:
         """A line of a known kind and place: so the start of its text is."""
@@ -330,12 +331,14 @@ class _Scanner(Recognizer):
                 else:
                     yield from self._read(raw)
 
-    def _count(self, raws: Lines, kinds: List[Any], begun: int, end: int) -> None:
+    def _count(
+        self, raws: Lines, kinds: List[Any], begun: int, end: int, different: Optional[Set[Any]] = None
+    ) -> None:
         """Adds lines to the stretch that waits."""
         if begun == end:
             return
-        among, before = kinds[begun:end], self.lines - begun + 1
-        different = set(among)
+        among = kinds if end - begun == len(kinds) else kinds[begun:end]
+        before, different = self.lines - begun + 1, different or set(among)
         for layout, said, run in runs(raws, among, different, begun):
             case = self.cases.get((layout, said)) or self._case(layout, said, raws[run.last])
             one = self.sums.get(case.place)

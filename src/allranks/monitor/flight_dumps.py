@@ -62,15 +62,6 @@ class Dump(NamedTuple):
     sends: Tuple[Tuple[int, bool, int, str], ...]
 
 
-def is_dump(head: bytes) -> bool:
-    """Whether a file is a dump, by its first 4 KB: a pickle or JSON with the recorder's field names."""
-    if head[:1] == b"\x80":
-        return b"record_id" in head or b"entries" in head or b"pg_config" in head
-    return head.lstrip()[:1] in (b"{", b"[") and any(
-        word in head for word in (b'"collective_seq_id"', b'"pg_config"', b'"record_id"')
-    )
-
-
 def read(name: str, data: bytes) -> Dump:
     """Reads one dump. Raises ValueError if it is not a dump or has no rank."""
     try:
