@@ -218,6 +218,25 @@ def test_the_same_is_kept_of_tracebacks_that_are_cut_and_mixed(prefixes, pieces,
         same([("x.log", (text + "\n").encode() * 2)])
 
 
+HEADING, FRAME = "Traceback (most recent call last):\n", '  File "/srv/a.py", line 3, in f\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"[rank0]: {HEADING}[rank1]: {FRAME}",
+        f"KeyError              {HEADING}{FRAME}",
+        f"KeyError              {HEADING}{HEADING}{FRAME}",
+        f"KeyError: x\n{HEADING}{FRAME}    f(x)\n",
+        f"Exception ignored in: <f>\n{HEADING}{FRAME}KeyError: x\n",
+    ],
+)
+def test_a_heading_that_is_counted_with_its_frames(text):
+    """It is another rank's, IPython's, after IPython's, after an exception, of one that is ignored. The second time
+    the lines are known."""
+    same([("x.log", (text + "plain text\n" * 9 + text).encode()), ("y.log", (text * 3).encode())])
+
+
 def test_a_class_without_a_colon_does_not_end_a_traceback_without_a_heading():
     same([("x.log", f"{OWN}\nqueue.Empty\nFutureWarning: old\n".encode() * 2)])
 

@@ -156,12 +156,12 @@ def _unpacked(path: Path) -> Iterator[Any]:
     with path.open("rb") as file:
         while file.tell() < size:
             for one in marshal.load(file):  # a worker wrote it, in a folder that only this user can write to
-                if len(one) == len(Line._fields):
-                    yield Line._make(one)
-                elif len(one) == len(Frames._fields):
-                    place, lines, number, last, texts, own, plain = one
+                if type(one[0]) is tuple:
+                    place, lines, number, last, texts, own, plain, headed = one
                     told_plain = None if plain is None else Line(*plain)
-                    yield Frames(Line(*place), lines, number, Line(*last), texts, own, told_plain)
+                    yield Frames(Line(*place), lines, number, Line(*last), texts, own, told_plain, headed)
+                elif len(one) == len(Line._fields):
+                    yield Line._make(one)
                 else:
                     parts = (
                         Part(Line(*place), lines, first, last, told(plain), steps, told(step))

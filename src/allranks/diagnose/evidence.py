@@ -79,7 +79,6 @@ class Evidence(Survival):
             line, shape = self._titled(line, shape)
         if shape is PLAIN:
             self.usual.note(line, self.count)
-        if shape is PLAIN:
             if seen.traceback != OPEN:
                 seen.last_plain = line
             elif LOOSE.match(text) is not None:
@@ -147,7 +146,8 @@ class Evidence(Survival):
 
     def add_frames(self, run: Frames) -> None:
         """The same as `add` with each of its lines."""
-        self._turn_to(run.place.source)
+        if run.place.source is not self._source_name or not self.count:
+            self._turn_to(run.place.source)
         order, self.count = self.count + run.number, self.count + run.lines
         self._source.last = self.count
         if run.place.time is not None:

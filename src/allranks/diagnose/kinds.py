@@ -43,10 +43,12 @@ class Layout:
 class Kind:
     """The common properties of raw lines that differ only in digits. `effect`: the effect on a traceback; `timed`: such
     a line may have a time stamp; `start`: the index at which its text begins, -1 if it is not known; `quick`: so
-    all of it but its place is known; `frame`: it is nothing but a frame of a traceback; `between`: it may be between
-    two frames."""
+    all of it but its place is known; `frame`: it is nothing but a frame of a traceback, `heading`: but its heading;
+    `between`: it may be between two frames."""
 
-    __slots__ = ("between", "effect", "ends", "frame", "layout", "quick", "shape", "speaks", "start", "timed")
+    __slots__ = (
+        "between", "effect", "ends", "frame", "heading", "layout", "quick", "shape", "speaks", "start", "timed",
+    )  # fmt: skip
 
     def __init__(self, layout: Layout, effect: int, timed: bool, start: int, shape: Shape) -> None:
         self.layout, self.effect, self.timed, self.start, self.shape = layout, effect, timed, start, shape
@@ -54,6 +56,7 @@ class Kind:
         self.ends = layout.role != STEP and effect != NOTHING
         self.quick = start >= 0 and not timed
         self.frame = start >= 0 and shape.is_frame
+        self.heading = self.quick and shape.is_heading
         self.between = self.frame or (layout.role == PLAIN and effect == NOTHING)
 
 

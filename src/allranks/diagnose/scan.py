@@ -119,11 +119,14 @@ class _Scanner(Recognizer):
             if number > begun or self.lines:
                 yield from self._between(raws, kinds, begun, number)
             kind, begun, frames = kinds[number], number + 1, []
-            if kind is not None and kind.frame and not self.reader.before[0]:
-                begun, frames = self._end_of_frames(raws, kinds, number)
+            if kind is not None and not self.reader.before[0]:
+                if kind.frame:
+                    begun, frames = self._end_of_frames(raws, kinds, number)
+                elif kind.heading and self._goes_on(raws, kinds, number):
+                    begun, frames = self._end_of_frames(raws, kinds, number + 1)
             self.following = begun
             if begun - number > 1:
-                yield self._frames(raws, kinds, frames, begun)
+                yield self._frames(raws, kinds, number, frames, begun)
             elif kind is not None and kind.quick and not self.reader.before[0]:
                 yield self._read_quickly(raws[number], kind)
             else:
@@ -185,7 +188,7 @@ class _Scanner(Recognizer):
     def _forget(self) -> None:
         """From here on lines of this log are read in another way: a prefix was learned, or a heading named a place."""
         self.learned, self.place = len(self.reader.learned.shapes), self.reader.place
-        self.known, self.cases, self.timed = {}, {}, True
+        self.known, self.cases = {}, {}
 
     def _may_be_open(self, kind: Kind, raw: bytes) -> bool:
         return self._case_of(kind, raw).stream not in self.closed
@@ -208,6 +211,14 @@ class _Scanner(Recognizer):
         self.kept = [number - lines for number in self.kept]
         return at
 
+    def _goes_on(self, raws: Lines, kinds: List[Any], number: int) -> bool:
+        """Whether frames of the same place follow a traceback's heading."""
+        kind = kinds[number + 1] if number + 1 < len(kinds) else None
+        if kind is None or not kind.frame:
+            return False
+        place = self._case_of(kinds[number], raws[number]).place
+        return self._case_of(kind, raws[number + 1]).place == place
+
     def _end_of_frames(self, raws: Lines, kinds: List[Any], number: int) -> Tuple[int, List[int]]:
         """The number after the last line that belongs to the frames which begin with this line, and theirs."""
         lines, place = raws.cut(), self._case_of(kinds[number], raws[number]).place
@@ -229,9 +240,9 @@ class _Scanner(Recognizer):
                 frames.append(end)
         return max(until, number + 1), frames
 
-    def _frames(self, raws: Lines, kinds: List[Any], numbers: List[int], end: int) -> Frames:
-        """The lines up to `end`, of which these are frames, the first one too."""
-        begun, last, lines = numbers[0], numbers[-1], raws.cut()
+    def _frames(self, raws: Lines, kinds: List[Any], begun: int, numbers: List[int], end: int) -> Frames:
+        """The lines from `begun` up to `end`, of which these are frames, all from the first or the second one on."""
+        last, lines, is_headed = numbers[-1], raws.cut(), begun < numbers[0]
         plain = None
         for number in range(end - 1, begun, -1):
             if not kinds[number].frame:
@@ -245,7 +256,7 @@ class _Scanner(Recognizer):
         )
         own = next((text for text in chain(reversed(texts), earlier) if is_own_frame(text)), "")
         case, told = self._case_of(kinds[begun], raws[begun]), self.number + 1 - begun
-        self._follow(case.stream, GOES_ON)
+        self._follow(case.stream, OPENS if is_headed else GOES_ON)
         self.number += end - begun
         rank, node, local, task = case.place
         time = self._time(raws, kinds, begun, end) if self.timed else None
@@ -257,6 +268,7 @@ class _Scanner(Recognizer):
             tuple(texts),
             own,
             None if plain is None else self._quick(lines[plain], kinds[plain], told + plain, case),
+            is_headed,
         )
 
     def _quick(self, raw: bytes, kind: Kind, number: int, case: Case) -> Line:

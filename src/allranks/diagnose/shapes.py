@@ -11,7 +11,7 @@ from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.progress import behind_bar, is_progress
 from allranks.diagnose.quotes import NO, inside
 from allranks.diagnose.set_aside import is_prose, is_set_aside, warns
-from allranks.diagnose.streams import A_FRAME, CODE, EXCEPTION, TITLE, heading_of
+from allranks.diagnose.streams import A_FRAME, CODE, EXCEPTION, HEADINGS, TITLE, heading_of
 from allranks.diagnose.symptom import Pattern
 
 SHAPES_KEPT = 32768
@@ -54,8 +54,14 @@ class Shape(NamedTuple):
         """Whether such a line is a frame of a traceback and nothing else."""
         return self == _FRAME
 
+    @property
+    def is_heading(self) -> bool:
+        """Whether such a line heads a traceback and is nothing else."""
+        return self == _HEADING
+
 
 _FRAME = Shape(False, False, A_FRAME, (), ())
+_HEADING = Shape(False, False, HEADINGS[0][1], (), ())
 PLAIN = Shape(False, False, "", (), ())
 STEP = Shape(True, False, "", (), ())
 

@@ -294,8 +294,7 @@ def head(seen: Seen, heading: str, text: str) -> None:
         seen.ignored = NOT_IGNORED
     seen.traceback = CLOSED if heading == CHAINED else OPEN
     seen.chained = seen.chained or heading == CHAINED
-    seen.frames, seen.own, seen.code = (), "", ""
-    seen.headed = seen.lines
+    seen.frames, seen.own, seen.code, seen.headed = (), "", "", seen.lines
 
 
 _POINTED = re.compile(r"(?:[-❱]{2,8}>|❱)[ ]{0,4}\d{1,7}[ ]")
@@ -314,11 +313,14 @@ def note_code(seen: Seen, text: str) -> None:
 
 def take_frames(seen: Seen, run: Frames, order: int, steps: int) -> None:
     """The same as reading the lines one by one; `order` is the number of the last frame over all sources."""
-    if seen.traceback == CLOSED:
+    before = seen.lines
+    if run.headed:
+        seen.lines, seen.cut = before + 1, None
+        head(seen, _TRACEBACK, "")
+    elif seen.traceback == CLOSED:
         seen.frames, seen.own = (), ""
     seen.frames = (*seen.frames, *run.texts)[-FRAMES_KEPT:]
-    seen.own, seen.code = run.own or seen.own, ""
-    before, seen.lines = seen.lines, seen.lines + run.number
+    seen.own, seen.code, seen.lines = run.own or seen.own, "", before + run.number
     if seen.traceback != OPEN:
         seen.traceback, seen.headed = HEADLESS, seen.lines
         seen.last_plain = run.plain or seen.last_plain
