@@ -31,8 +31,9 @@ class ArrayLines(Lines):
         return self._starts
 
     def __getitem__(self, number: Any) -> Any:
-        is_near = self._starts is None and isinstance(number, int) and number > self._length - LAST
-        if self._lines or is_near or not isinstance(number, int):
+        if self._lines:
+            return self._lines[number]
+        if not isinstance(number, int) or (self._starts is None and number > self._length - LAST):
             return super().__getitem__(number)
         start, end = self.starts()[number : number + 2].tolist()
         return self._data[start : end - 1]

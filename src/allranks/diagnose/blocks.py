@@ -80,7 +80,9 @@ class Lines(Sequence[bytes]):
         return iter(self.cut())
 
     def __getitem__(self, number: Any) -> Any:
-        if not self._lines and isinstance(number, int) and number > self._length - LAST:
+        if self._lines:
+            return self._lines[number]
+        if isinstance(number, int) and number > self._length - LAST:
             self._last = self._last or self._data.rsplit(b"\n", LAST)
             return self._last[number - self._length]
         return self.cut()[number]

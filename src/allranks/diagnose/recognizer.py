@@ -25,6 +25,9 @@ from allranks.diagnose.shapes import PLAIN as PLAIN_SHAPE
 from allranks.diagnose.streams import is_warning_class
 from allranks.diagnose.wrapped import looks_wrapped
 
+BEGINNING = 4096
+"""Bytes at the beginning of a log that show whether its lines are like those of the log before it."""
+
 HEADS_KEPT = 64
 NEW = 32
 """Lines of new kinds in a block from which on they are looked through with a matcher."""
@@ -47,6 +50,11 @@ class Recognizer:
     def _plain_ones(self, forms: Collection[bytes]) -> Dict[bytes, Kind]:
         kinds = self._plain(b"\n".join(forms)) if len(forms) >= NEW else []
         return {form: kind for form, kind in zip(forms, kinds) if kind is not None}
+
+    def _begins_unlike(self, forms: bytes) -> bool:
+        """Whether most of the first lines of a log are plain text, as in the log before it."""
+        kinds = self._plain(forms[: forms.find(b"\n", BEGINNING)])
+        return 2 * sum(kind is not None for kind in kinds) > len(kinds)
 
     def _plain(self, forms: bytes) -> List[Optional[Kind]]:
         """The kind of each line, found without reading it: plain text after a known prefix. It is None for a line in

@@ -100,7 +100,8 @@ class _Scanner(Recognizer):
         counted = self._count_same(data, text)
         if counted:
             data, text = data[counted:], text[counted:]
-        kinds = self._plain(text) if self.kinds.are_unlike else []
+        is_unlike = self.kinds.are_unlike and (self.number + self.lines or self._begins_unlike(text))
+        kinds = self._plain(text) if is_unlike else []
         if kinds:
             forms: Sequence[bytes] = Lines(text, len(kinds))
             suspected = [n for n, kind in enumerate(kinds) if kind is None] if None in set(kinds) else []
