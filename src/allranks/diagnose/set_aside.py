@@ -7,13 +7,13 @@ import re
 
 _LOOKED_AT = 600
 _GOES_ON = re.compile(
-    r"^\W{0,8}(?:Ignor(?:e|ed|ing)|Skipp(?:ed|ing))\b"
-    r"|^Failed to load generation config for "  # SGLang, which then takes its own
-    r"|\bconsider installing\b.{0,80}\b(?:for (?:better|faster|improved)|if you want)\b"
-    r"|^\[nltk_data\] "  # NLTK, which returns False
-    r"|\bredzone_allocator\.cc\b.{0,40}\bptxas exited with "  # TensorFlow, which then asks the driver
-    r"|^Using the latest cached version of the dataset since "
-    r"|\b(?:[Dd]isabling (?:its|their) usage|will be (?:ignored|skipped|disabled)|(?:is|are) ignored)\b"
+    r"^(?:\W{0,8}(?:Ignor(?:e|ed|ing)|Skipp(?:ed|ing))\b"
+    r"|Failed to load generation config for "  # SGLang, which then takes its own
+    r"|\[nltk_data\] "  # NLTK, which returns False
+    r"|Using the latest cached version of the dataset since )"
+    r"|\b(?:consider installing\b.{0,80}\b(?:for (?:better|faster|improved)|if you want)\b"
+    r"|redzone_allocator\.cc\b.{0,40}\bptxas exited with "  # TensorFlow, which then asks the driver
+    r"|[Dd]isabling (?:its|their) usage\b|will be (?:ignored|skipped|disabled)\b|(?:is|are) ignored\b)"
 )
 """The program says that it ignores what failed, or goes on without it."""
 
@@ -33,7 +33,7 @@ OF_DAEMON = r"(?:" + "|".join(_DAEMONS) + r")\[\d{1,9}\]:"
 _OF_DAEMON = re.compile(r"^(?:[\w.-]{1,80} )?" + OF_DAEMON)
 
 _OF_SCREEN = re.compile(
-    r"(?i)\bpipewire\b|\bgrab modeset ownership\b|^(?:\[[^\]]{1,20}\] )?thermal thermal_zone\d"
+    r"\b(?:[Pp]ipe[Ww]ire\b|grab modeset ownership\b)|^(?:\[[^\]]{1,20}\] )?thermal thermal_zone\d"
 )
 """The kernel and a desktop on a screen, its sound, and a sensor that does not answer."""
 

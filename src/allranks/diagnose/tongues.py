@@ -114,8 +114,12 @@ WORDS = (
 _KEYS: FrozenSet[bytes] = frozenset(form.encode() for word in WORDS for form in (word, word.capitalize()))
 
 
+_LETTERS = frozenset(chr(int(code, 16)) for code in re.findall(r"\\u([0-9a-f]{4})", _ANY.pattern))
+"""Each of these texts that is not ASCII has one of them."""
+
+
 def may_be_foreign(text: str, words: Iterable[bytes]) -> bool:
-    return not text.isascii() or not _KEYS.isdisjoint(words)
+    return not _KEYS.isdisjoint(words) or not (text.isascii() or _LETTERS.isdisjoint(text))
 
 
 def english(text: str) -> str:
