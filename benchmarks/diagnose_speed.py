@@ -2,11 +2,15 @@
 
     python -m benchmarks diagnose_speed
     DIAGNOSE_MB=50 python -m benchmarks diagnose_speed      # smaller
+    ALLRANKS_LOGS=FOLDER[:FOLDER…] python -m benchmarks diagnose_speed
 
 Writes logs of several kinds into a temporary folder: 24 files of each, 500 MB together, a hundredth of them
 tracebacks. CPU time is that of the process and of its children, start included; the least of RUNS runs (3), the two
-programs in turn. Both are held on one core. The last row is without that: then we use a process on each core, and they
+programs in turn. Both are held on one core. One row is without that: then we use a process on each core, and they
 slow each other down. Our modules are compiled beforehand, as in an installed program.
+
+With ALLRANKS_LOGS (`diagnose_corpus`), the files in `texts/` of these folders are one more kind: each log is another
+program's, so hardly two of them have a line in common.
 """
 
 from __future__ import annotations
@@ -85,6 +89,16 @@ def written(folder: Path, make: Callable[[random.Random, int], str], size: int) 
                 file.write(part[: size - file.tell()])
 
 
+def public(folder: Path) -> bool:
+    """Copies the public logs into this folder, as `.log`. Returns whether there are any."""
+    named = [Path(one) for one in os.environ.get("ALLRANKS_LOGS", "").split(":") if one]
+    files = [file for one in named for file in sorted((one / "texts").iterdir())]
+    folder.mkdir()
+    for number, file in enumerate(files):
+        shutil.copyfile(file, folder / f"{number}.log")
+    return bool(files)
+
+
 def cost(command: list[str], alone: bool = True) -> tuple[float, float]:
     """(seconds of CPU, MiB at most) of a command with all its children, on one core or on all."""
     code = (
@@ -130,8 +144,10 @@ def measure() -> str:
             share = 0.01 if make is failure else 0.99 / (len(KINDS) - 1)
             written(folder, make, int(share * MB * 1_000_000 / FILES))
             rows.append(row(name, folder, texts))
-        rows.append(row("all of them together", root / "all", texts))
-        rows.append(row("all of them, on all cores", root / "all", texts, alone=False))
+        rows.append(row("these six together", root / "all", texts))
+        rows.append(row("these six, on all cores", root / "all", texts, alone=False))
+        if public(root / "public"):
+            rows.append(row("logs as public repositories have them", root / "public", texts))
     version = subprocess.run(["rg", "--version"], capture_output=True, text=True).stdout.split("\n")[0]
-    rows.append(f"\n{version}, one thread, {len(literals())} texts. MiB: the largest of our processes.")
+    rows.append(f"\n{version}, one thread, {len(literals()):,} texts. MiB: the largest of our processes.")
     return "\n".join(rows)

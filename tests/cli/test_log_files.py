@@ -216,9 +216,9 @@ def test_a_log_that_is_removed_while_others_are_read_is_said(tmp_path: Path, cap
     (tmp_path / "b.log").write_text(CRASH)
     scanned = diagnose_verb.scanned
 
-    def removed(logs, notes):
+    def removed(*args):
         (tmp_path / "b.log").unlink()
-        return scanned(logs, notes)
+        return scanned(*args)
 
     monkeypatch.setattr(diagnose_verb, "scanned", removed)
     found = named(tmp_path, capsys)

@@ -36,6 +36,7 @@ from allranks.core import BadInput, Diagnosis, Problem, Where, diagnosis_from_js
 from allranks.core.causes import UNPROVEN
 from allranks.core.file_kinds import is_file, is_folder, mode_of
 from allranks.core.text import printable, spelt_out
+from allranks.diagnose.shapes import Shapes
 
 NOTHING = "nothing is wrong in these logs."
 GAPS = "no line that was read names an error, but not all of these logs could be read (see above)."
@@ -119,8 +120,9 @@ def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) ->
     logs, dumps = resolve(paths, notes)
     empty = [file for log in logs for file in log.files if is_empty(file)]
     notes += [f"empty: {some(empty)}"] if empty else []
-    seen = Evidence()
-    for one in scanned(logs, notes):
+    shapes = Shapes()
+    seen = Evidence(shapes)
+    for one in scanned(logs, notes, shapes):
         if isinstance(one, Stretch):
             seen.add_stretch(one)
         elif isinstance(one, Frames):
@@ -277,9 +279,9 @@ def following(diagnosis: Diagnosis, paths: list[str]) -> str:
     return "allranks diagnose " + " ".join(map(shlex.quote, paths[:3])) + " LOGS-OF-ALL-OTHER-RANKS"
 
 
-def scanned(logs: list[Log], notes: list[str]) -> Iterator:
+def scanned(logs: list[Log], notes: list[str], shapes: Shapes | None = None) -> Iterator:
     """The content of all logs, read when it is needed: lines, and stretches of lines without information."""
-    return log_workers.scanned(logs, machines([log.name for log in logs]), notes, scanner(logs))
+    return log_workers.scanned(logs, machines([log.name for log in logs]), notes, scanner(logs, shapes))
 
 
 FREED_BYTES = 1 << 24
@@ -287,14 +289,13 @@ FREED_BYTES = 1 << 24
 on its dynamic threshold). Before that it would give back the memory of each block of a log, and take it again."""
 
 
-def scanner(logs: Sequence[Log] = ()) -> log_workers.Scan:
+def scanner(logs: Sequence[Log] = (), shapes: Shapes | None = None) -> log_workers.Scan:
     """Returns a function that scans logs one after the other. It remembers the kinds of lines, also for the next
-    log. If several processes scan these logs, the matcher and the cutter are
-    made before they part."""
+    log. If several processes scan these logs, the matcher and the cutter are made before they part."""
     from allranks.diagnose.kinds import Kinds
     from allranks.diagnose.scan import scan
 
-    kinds = Kinds(suspects, cutter)
+    kinds = Kinds(suspects, cutter, shapes)
     _ = bytes(FREED_BYTES)
     if log_workers.are_shared(list(logs)):
         kinds.make_matcher()

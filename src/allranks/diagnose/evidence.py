@@ -58,14 +58,14 @@ QUOTED_KEPT = 3
 
 
 class Evidence(Survival):
-    """Everything that is kept of a log. Feed it with `add`; the rest is read by the symptoms' `judge`."""
+    """Everything that is kept of a log, for the symptoms' `judge`. `shapes`: those that a scanner found already."""
 
-    def __init__(self) -> None:
+    def __init__(self, shapes: Optional[Shapes] = None) -> None:
         super().__init__()
         self._source_name: Optional[str] = None
         self._source = Source()
         self._kept: Dict[Tuple[Any, ...], int] = {}
-        self._shapes = Shapes()
+        self._shapes = shapes or Shapes()
         self._frames = frames()
         self.title_text, self._is_script = "", False
 

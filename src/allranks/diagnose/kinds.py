@@ -101,8 +101,9 @@ class Kinds:
         self,
         matcher: "Optional[Callable[[], Optional[Suspects]]]" = None,
         cutter: "Optional[Callable[[], Optional[Cutter]]]" = None,
+        shapes: "Optional[Shapes]" = None,
     ) -> None:
-        self.shapes = Shapes()
+        self.shapes = shapes or Shapes()
         self.matcher = matcher
         self.cutter = Cutter()
         self._better = cutter
