@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from itertools import product
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from allranks.cli.log_arrays import cutter
+from allranks.cli.log_arrays import THREADS, cutter
 from allranks.diagnose.blocks import Cutter
 
 PLAIN, QUICK = Cutter(), cutter()
@@ -29,15 +32,21 @@ def test_every_digit_is_0(data: bytes) -> None:
 
 
 @given(LINES, st.integers(0, 90))
-@example([b"a"] * 80, 0)
+@example([b"%d" % (n * n) for n in range(80)], 0)
 def test_each_line_is_the_same_in_any_order(rows: list[bytes], first: int) -> None:
     data = b"\n".join(rows)
     expected = data.split(b"\n")
     for number in sorted(range(len(expected)), key=lambda n: (n != first, n)):
         for one in (PLAIN, QUICK):
             assert one is not None and one.lines(data, len(expected))[number] == expected[number]
-    lines = QUICK.lines(data, len(expected)) if QUICK else []
-    assert [lines[number] for number in range(len(lines))] == expected == list(lines)
+    for one in (PLAIN, QUICK):
+        assert one is not None
+        lines = one.lines(data, len(expected))
+        assert [lines[number] for number in range(len(lines))] == expected == list(lines)
+        lines = one.lines(data, len(expected))
+        assert (lines[-1], lines[:2]) == (expected[-1], expected[:2])
+        with pytest.raises(IndexError):
+            _ = one.lines(data, len(expected))[len(expected)]
 
 
 @given(st.lists(st.binary(min_size=3, max_size=9).filter(lambda row: b"\n" not in row), min_size=1))
@@ -69,3 +78,25 @@ def test_a_beginning_is_taken_off_if_all_lines_have_it(rows: list[bytes], whole:
 def test_without_numpy_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "numpy", None)
     assert cutter() is None
+
+
+def test_a_numpy_that_refuses_this_processor_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "numpy.py").write_text("raise RuntimeError('built for another processor')")
+    monkeypatch.delitem(sys.modules, "numpy")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert cutter() is None
+
+
+@pytest.mark.parametrize("before", [None, "3"])
+def test_numpy_is_loaded_without_threads_and_leaves_no_variable(before: str | None) -> None:
+    """In a process of its own: this one may have loaded numpy before."""
+    code = (
+        "import os; from allranks.cli.log_arrays import THREADS, cutter\n"
+        "assert cutter() is not None; print(len(os.listdir('/proc/self/task')), os.environ.get(THREADS))"
+    )
+    environment = {name: value for name, value in os.environ.items() if name != THREADS}
+    environment |= {THREADS: before} if before else {}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["1", str(before)]

@@ -235,6 +235,8 @@ def test_a_heading_that_is_counted_with_its_frames(text):
     """It is another rank's, IPython's, after IPython's, after an exception, of one that is ignored. The second time
     the lines are known."""
     same([("x.log", (text + "plain text\n" * 9 + text).encode()), ("y.log", (text * 3).encode())])
+    for before in range(4):
+        same([("x.log", ("plain text\n" * before + text * 3).encode())])
 
 
 def test_a_class_without_a_colon_does_not_end_a_traceback_without_a_heading():

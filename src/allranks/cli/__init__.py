@@ -6,7 +6,6 @@ import argparse
 import contextlib
 import difflib
 import errno
-import gc
 import importlib
 import io
 import os
@@ -21,10 +20,6 @@ from allranks.core.errors import AllranksError, BadInput, Blocked, Problem
 
 ORDER = ("init", "check", "probe", "plan", "run", "ps", "watch", "logs", "stop", "diagnose", "checkpoints")
 """The order of the verbs in the help: that of a run's life. All other verbs come after them."""
-
-NEW_OBJECTS = 50_000
-"""New objects after which Python looks for cycles among them. By default it is 700, and the modules of a verb alone
-make some ten thousand, none of them garbage."""
 
 EPILOG = """exit codes: 0 fine, 1 an error was found or the run failed, 2 bad input, 3 unknown, 4 a bug in allranks.
 `allranks init` writes a run file; `allranks run FILE` does the rest, or `allranks run -- torchrun train.py`."""
@@ -99,7 +94,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The entry point of the command line. Prints every AllranksError and returns its exit code."""
     if "_ARGCOMPLETE" in os.environ:
         completion.answer(build_parser())
-    gc.set_threshold(NEW_OBJECTS)
     if isinstance(sys.stdout, io.TextIOWrapper):  # a log may hold what this terminal's encoding does not
         sys.stdout.reconfigure(errors="backslashreplace")
     words = sys.argv[1:] if argv is None else list(argv)

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+from collections.abc import Iterator
 from typing import Any
 
-from allranks.diagnose.blocks import LAST, Cutter, Lines
+from allranks.diagnose.blocks import Cutter, Lines
 
 ZERO, DIGITS, END = 0x30, 10, 0x0A
+THREADS = "OPENBLAS_NUM_THREADS"
 
 
 def cutter() -> Cutter | None:
     """None without numpy: then each byte is looked at on its own, with the same results."""
-    try:
-        import numpy
-    except ImportError:
-        return None
+    with without_threads():
+        try:
+            import numpy
+        except Exception:  # not only ImportError: the processor may be too old for it
+            return None
     return ArrayCutter(numpy)
+
+
+@contextlib.contextmanager
+def without_threads() -> Iterator[None]:
+    """Keeps OpenBLAS from starting threads when numpy is loaded: a node may refuse them, and processes are forked
+    later."""
+    before = os.environ.get(THREADS)
+    os.environ[THREADS] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[THREADS]
+        else:
+            os.environ[THREADS] = before
 
 
 class ArrayLines(Lines):
@@ -33,7 +53,8 @@ class ArrayLines(Lines):
     def __getitem__(self, number: Any) -> Any:
         if self._lines:
             return self._lines[number]
-        if not isinstance(number, int) or (self._starts is None and number > self._length - LAST):
+        is_near = self._starts is None and self.is_near(number)
+        if is_near or number not in range(self._length):
             return super().__getitem__(number)
         start, end = self.starts()[number : number + 2].tolist()
         return self._data[start : end - 1]

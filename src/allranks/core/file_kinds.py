@@ -1,5 +1,5 @@
-"""What kind of file it is. Before Python 3.14 `Path.is_file` raises if the name is too long or a folder above may not
-be entered."""
+"""Which names stand for a file or a folder, and which files are a flight recorder's dumps. Before Python 3.14
+`Path.is_file` raises if the name is too long or a folder above may not be entered."""
 
 from __future__ import annotations
 

@@ -82,10 +82,14 @@ class Lines(Sequence[bytes]):
     def __getitem__(self, number: Any) -> Any:
         if self._lines:
             return self._lines[number]
-        if isinstance(number, int) and number > self._length - LAST:
+        if self.is_near(number):
             self._last = self._last or self._data.rsplit(b"\n", LAST)
             return self._last[number - self._length]
         return self.cut()[number]
+
+    def is_near(self, number: Any) -> bool:
+        """Whether it is one of the last lines."""
+        return number in range(max(0, self._length - LAST + 1), self._length)
 
     def cut(self) -> List[bytes]:
         self._lines = self._lines or self._data.split(b"\n")
@@ -109,8 +113,8 @@ class Cutter:
         return Lines(data, length)
 
     def without(self, text: bytes, head: bytes) -> Tuple[int, bytes]:
-        """(how many lines there are, all without this beginning or with tabs in its place); (0, b"") if one of them
-        does not have it."""
+        """(how many lines there are, all without this beginning); (0, b"") if one of them does not have it. Tabs may be
+        left in its place: the matcher skips them (`suspects._START`)."""
         count, texts = text.count(b"\n") + 1, re.sub(b"\n" + re.escape(head), b"\n", b"\n" + text)
         return (count, texts[1:]) if len(text) + 1 - len(texts) == count * len(head) else (0, b"")
 

@@ -43,7 +43,7 @@ class Layout:
 class Kind:
     """The common properties of raw lines that differ only in digits. `effect`: the effect on a traceback; `timed`: such
     a line may have a time stamp; `start`: the index at which its text begins, -1 if it is not known; `quick`: so
-    all of it but its place is known; `frame`: it is nothing but a frame of a traceback, `heading`: but its heading;
+    all of it but its place is known; `frame`: it is only a frame of a traceback; `heading`: it only heads one;
     `between`: it may be between two frames."""
 
     __slots__ = (
@@ -100,14 +100,14 @@ class Kinds:
     def __init__(
         self,
         matcher: "Optional[Callable[[], Optional[Suspects]]]" = None,
-        cutter: "Optional[Callable[[], Optional[Cutter]]]" = None,
+        quicker: "Optional[Callable[[], Optional[Cutter]]]" = None,
         shapes: "Optional[Shapes]" = None,
     ) -> None:
         self.shapes = shapes or Shapes()
         self.matcher = matcher
         self.cutter = Cutter()
-        self._better = cutter
-        self._read = 0
+        self._quicker = quicker
+        self._seen_bytes = 0
         self._suspects: Optional[Suspects] = None
         self.are_unlike = False
         """Most lines of the last block were like none before. The next log of a job is often the same."""
@@ -128,15 +128,15 @@ class Kinds:
             self.make_matcher()
         return self._suspects
 
-    def read(self, size: int) -> None:
+    def note_bytes(self, count: int) -> None:
         """Takes the quicker cutter once so many bytes are read that it saves more time than it takes to load."""
-        self._read += size
-        if self._read > LARGE:
+        self._seen_bytes += count
+        if self._seen_bytes > LARGE:
             self.make_cutter()
 
     def make_cutter(self) -> None:
-        if self._better is not None:
-            self.cutter, self._better = self._better() or self.cutter, None
+        if self._quicker is not None:
+            self.cutter, self._quicker = self._quicker() or self.cutter, None
 
     def make_matcher(self) -> None:
         if self.matcher is not None and self._suspects is None:

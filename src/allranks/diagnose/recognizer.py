@@ -53,7 +53,8 @@ class Recognizer:
 
     def _begins_unlike(self, forms: bytes) -> bool:
         """Whether most of the first lines of a log are plain text, as in the log before it."""
-        kinds = self._plain(forms[: forms.find(b"\n", BEGINNING)])
+        end = forms.find(b"\n", BEGINNING)
+        kinds = self._plain(forms[:end] if end > 0 else forms)
         return 2 * sum(kind is not None for kind in kinds) > len(kinds)
 
     def _plain(self, forms: bytes) -> List[Optional[Kind]]:

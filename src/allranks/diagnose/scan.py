@@ -95,13 +95,13 @@ class _Scanner(Recognizer):
             self.kept = sorted({*last, *(number - start for number in kept_in(start, start + length))})
 
     def block(self, data: bytes) -> Iterator[Told]:
-        self.kinds.read(len(data))
+        self.kinds.note_bytes(len(data))
         text = self.kinds.cutter.alike(data)
         counted = self._count_same(data, text)
         if counted:
             data, text = data[counted:], text[counted:]
-        is_unlike = self.kinds.are_unlike and (self.number + self.lines or self._begins_unlike(text))
-        kinds = self._plain(text) if is_unlike else []
+        guessed = self.kinds.are_unlike and (self.number + self.lines or self._begins_unlike(text))
+        kinds = self._plain(text) if guessed else []
         if kinds:
             forms: Sequence[bytes] = Lines(text, len(kinds))
             suspected = [n for n, kind in enumerate(kinds) if kind is None] if None in set(kinds) else []
@@ -204,7 +204,7 @@ class _Scanner(Recognizer):
             count, width = same_lines(text, at)
             count = min(count, self.kept[0] - lines) if self.kept else count
             kind = self.known.get(text[at : at + width - 1]) if count else None
-            if kind is None or kind.speaks or kind.ends:
+            if is_odd(kind):
                 break
             raws = Lines(data[at : at + count * width - 1], count, width)
             self._count(raws, [kind] * count, 0, count, {kind})
@@ -213,9 +213,9 @@ class _Scanner(Recognizer):
         return at
 
     def _goes_on(self, raws: Lines, kinds: List[Any], number: int) -> bool:
-        """Whether frames of the same place follow a traceback's heading."""
+        """Whether frames of the same place follow a traceback's heading, and need not be read one by one."""
         kind = kinds[number + 1] if number + 1 < len(kinds) else None
-        if kind is None or not kind.frame:
+        if kind is None or not kind.frame or number + 1 in self.kept:
             return False
         place = self._case_of(kinds[number], raws[number]).place
         return self._case_of(kind, raws[number + 1]).place == place

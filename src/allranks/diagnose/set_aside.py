@@ -33,7 +33,7 @@ OF_DAEMON = r"(?:" + "|".join(_DAEMONS) + r")\[\d{1,9}\]:"
 _OF_DAEMON = re.compile(r"^(?:[\w.-]{1,80} )?" + OF_DAEMON)
 
 _OF_SCREEN = re.compile(
-    r"\b(?:[Pp]ipe[Ww]ire\b|grab modeset ownership\b)|^(?:\[[^\]]{1,20}\] )?thermal thermal_zone\d"
+    r"(?i)\b(?:pipewire|grab modeset ownership)\b|^(?:\[[^\]]{1,20}\] )?thermal thermal_zone\d"
 )
 """The kernel and a desktop on a screen, its sound, and a sensor that does not answer."""
 

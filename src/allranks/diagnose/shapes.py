@@ -11,7 +11,7 @@ from allranks.diagnose.digits import ALIKE
 from allranks.diagnose.progress import behind_bar, is_progress
 from allranks.diagnose.quotes import NO, inside
 from allranks.diagnose.set_aside import is_prose, is_set_aside, warns
-from allranks.diagnose.streams import A_FRAME, CODE, EXCEPTION, HEADINGS, TITLE, heading_of
+from allranks.diagnose.streams import A_FRAME, A_TRACEBACK, CODE, EXCEPTION, TITLE, heading_of
 from allranks.diagnose.symptom import Pattern
 
 SHAPES_KEPT = 32768
@@ -61,7 +61,7 @@ class Shape(NamedTuple):
 
 
 _FRAME = Shape(False, False, A_FRAME, (), ())
-_HEADING = Shape(False, False, HEADINGS[0][1], (), ())
+_HEADING = Shape(False, False, A_TRACEBACK, (), ())
 PLAIN = Shape(False, False, "", (), ())
 STEP = Shape(True, False, "", (), ())
 

@@ -10,10 +10,10 @@ from allranks.diagnose.lines import Line
 from allranks.diagnose.repeats import Said
 from allranks.diagnose.stretches import Frames
 
-_TRACEBACK, _IGNORED, CHAINED, A_FRAME, _SHOWN = "traceback", "ignored", "chained", "frame", "shown"
+A_TRACEBACK, _IGNORED, CHAINED, A_FRAME, _SHOWN = "traceback", "ignored", "chained", "frame", "shown"
 FRAMES = (A_FRAME, _SHOWN)
 HEADINGS = (
-    ("Traceback (mo", _TRACEBACK),  # also if it was cut off
+    ("Traceback (mo", A_TRACEBACK),  # also if it was cut off
     ("Exception ignored ", _IGNORED),
     ("Error in atexit._run_exitfuncs", _IGNORED),  # up to Python 3.9
     ("--- Logging error ---", _IGNORED),  # of `logging`, which goes on
@@ -316,7 +316,7 @@ def take_frames(seen: Seen, run: Frames, order: int, steps: int) -> None:
     before = seen.lines
     if run.headed:
         seen.lines, seen.cut = before + 1, None
-        head(seen, _TRACEBACK, "")
+        head(seen, A_TRACEBACK, "")
     elif seen.traceback == CLOSED:
         seen.frames, seen.own = (), ""
     seen.frames = (*seen.frames, *run.texts)[-FRAMES_KEPT:]

@@ -30,10 +30,10 @@ class Stretch(NamedTuple):
 
 
 class Frames(NamedTuple):
-    """Lines of one place that follow each other and hold nothing but frames of a traceback and plain text. `place` is a
+    """Lines of one place that follow each other: a traceback's heading or none, frames, and plain text. `place` is a
     line without its text, with the last time; `number` is that of the last frame, from 1 on; `texts` are the innermost
     frames, the innermost last; `own` is the innermost one of the user's own code; `plain` is the last line of plain
-    text, without those that only mark a part of a statement; `headed`: the first line heads the traceback."""
+    text, without those that only mark a part of a statement; `headed`: the first line is the heading."""
 
     place: Line
     lines: int

@@ -21,7 +21,8 @@ Suspects = Callable[[bytes], Iterable[int]]
 """Takes lines joined by `\\n`; returns the index at which each expression that was found ends."""
 
 _START = r"^[ \t|:>-]*"
-"""Characters that the layer before may leave over."""
+"""Characters that the layer before may leave over, or that replace a prefix (`blocks.Cutter`). Every expression for the
+beginning of a text starts with it."""
 
 _NAME = r"[\w.-]*0[\w.-]*"
 """A machine's name holds a digit."""
