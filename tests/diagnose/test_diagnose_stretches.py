@@ -87,8 +87,8 @@ def slowly(logs):
 ADD = {Line: Evidence.add, Stretch: Evidence.add_stretch, Frames: Evidence.add_frames}
 
 
-def quickly(logs, matcher, better=None):
-    seen, kinds, counted = Evidence(), Kinds(matcher, better), 0
+def quickly(logs, matcher, quicker=None):
+    seen, kinds, counted = Evidence(), Kinds(matcher, quicker), 0
     kinds.make_cutter()
     for name, data in logs:
         for one in scan(whole_lines(io.BytesIO(data).read), name, None, kinds, len(logs) == 1):
@@ -103,8 +103,8 @@ def same(logs):
         kept(slow, is_single),
         conclude(slow),
     )  # in this order: to conclude asks for times, which are kept too
-    for matcher, better in ((None, None), (suspects, None), (suspects, cutter)):
-        quick, counted = quickly(logs, matcher, better)
+    for matcher, quicker in ((None, None), (suspects, None), (suspects, cutter)):
+        quick, counted = quickly(logs, matcher, quicker)
         assert kept(quick, is_single) == of_slow
         assert conclude(quick) == told
     return counted

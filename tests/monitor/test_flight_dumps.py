@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from allranks import cli
-from allranks.core.file_kinds import is_dump
+from allranks.cli.log_files import is_dump
 from allranks.monitor.flight_dumps import judge, read
 
 

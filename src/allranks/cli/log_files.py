@@ -16,7 +16,7 @@ from typing import IO, NamedTuple, cast
 
 from allranks.cli.packed_logs import BROKEN, DAMAGED, PEEK, UNREAD, unpacked
 from allranks.core import Problem
-from allranks.core.file_kinds import is_dump, is_file, mode_of
+from allranks.core.file_kinds import is_file, mode_of
 
 SUFFIXES = (".log", ".txt", ".out", ".err", ".json", ".jsonl", ".stdout", ".stderr")
 NAMES = ("stdout", "stderr", "messages", "syslog", "dmesg")
@@ -125,6 +125,17 @@ def is_dump_file(file: str) -> bool:
             return is_dump(raw.read(PEEK))
     except OSError:
         return False
+
+
+def is_dump(head: bytes) -> bool:
+    """Whether a file is a dump of torch's flight recorder, by its first 4 KB: a pickle or JSON with the recorder's
+    field names. `monitor.flight_dumps` reads them: to
+    load it for every log that begins like JSON takes longer than to read a small one."""
+    if head[:1] == b"\x80":
+        return b"record_id" in head or b"entries" in head or b"pg_config" in head
+    return head.lstrip()[:1] in (b"{", b"[") and any(
+        word in head for word in (b'"collective_seq_id"', b'"pg_config"', b'"record_id"')
+    )
 
 
 def _is_log(file: str) -> bool:

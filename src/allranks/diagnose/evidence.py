@@ -141,13 +141,12 @@ class Evidence(Survival):
 
     def _turn_to(self, source: "Optional[str]") -> None:
         self._source_name = source
-        self._source = self.sources.setdefault(source, Source())
+        self._source = self.sources[source] = self.sources.get(source) or Source()
         self.usual.is_single = len(self.sources) == 1
 
     def add_frames(self, run: Frames) -> None:
         """The same as `add` with each of its lines."""
-        if run.place.source is not self._source_name or not self.count:
-            self._turn_to(run.place.source)
+        self._turn_to(run.place.source)
         order, self.count = self.count + run.number, self.count + run.lines
         self._source.last = self.count
         if run.place.time is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import chain, compress
+from itertools import compress
 from operator import itemgetter
 from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Set, Tuple
 
@@ -258,10 +258,8 @@ def runs(
         chosen = [kind not in others for kind in among]
         lines = list(compress(raws[begun : whole.stop], chosen))
         yield from _of_layout(largest, list(compress(whole, chosen)), lines)
-    placed = sorted(chain.from_iterable(numbers for layout, numbers in rows.items() if layout.columns))
-    found = {number: raws[number] for number in placed}
     for layout, numbers in rows.items():
-        yield from _of_layout(layout, numbers, [found[n] for n in numbers] if layout.columns else [])
+        yield from _of_layout(layout, numbers, [raws[n] for n in numbers] if layout.columns else [])
 
 
 def _of_layout(

@@ -8,8 +8,7 @@ import re
 _KNOWN = re.compile(
     # transformers, tokenizers, peft
     r"attention mask and the pad token id were not set|Setting `pad_token_id` to `eos_token_id`"
-    r"|Using (?:pad|eos|bos|unk|mask)_token\b.{0,10}(?:but )?it is not set yet"
-    r"|Setting (?:pad|eos|bos|unk|mask)_token\b.{0,10}(?:but )?it is not set yet"
+    r"|(?:Using|Setting) (?:pad|eos|bos|unk|mask)_token\b.{0,10}(?:but )?it is not set yet"
     r"|Special tokens have been added in the vocabulary|You should probably TRAIN this model"
     r"|Some weights of .{1,400} were not (?:initiali[sz]ed|used)|longer than the specified maximum sequence length"
     r"|The current process just got forked|`use_cache=True` is incompatible with gradient checkpointing"

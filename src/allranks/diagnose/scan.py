@@ -347,7 +347,7 @@ class _Scanner(Recognizer):
     def _count(
         self, raws: Lines, kinds: List[Any], begun: int, end: int, different: Optional[Set[Any]] = None
     ) -> None:
-        """Adds lines to the stretch that waits."""
+        """Adds lines to the stretch that waits. `different`: the kinds among them, if they are known."""
         if begun == end:
             return
         among = kinds if end - begun == len(kinds) else kinds[begun:end]
