@@ -193,6 +193,35 @@ def test_monitored_barrier_names_the_missing():
     assert (found.cause, found.where.rank) == ("collective-timeout-straggler", 2)
 
 
+def test_a_rank_that_names_the_missing_in_the_barrier_is_not_missing() -> None:
+    text = crash(
+        "[rank1]: ",
+        "RuntimeError: Rank 1 successfully reached monitoredBarrier, but received errors while waiting for send/recv "
+        "from rank 0. Please check rank 0 logs for faulty rank.",
+    )
+    text += crash("[rank0]: ", "RuntimeError: [Rank 0]: Ranks 2 failed to pass monitoredBarrier in 10000 ms")
+    assert of(text).where.rank == 2
+
+
+def test_ranks_that_wait_for_the_data_are_not_to_blame() -> None:
+    text = "Running tokenizer on dataset: 40%\n" + crash(
+        "[rank1]: ", "RuntimeError: [gloo/unbound_buffer.cc:78] Timed out waiting 20000ms for recv operation"
+    )
+    table = "  rank      : {} (local_rank: {})\n  exitcode  : {} (pid: {})\n"
+    both = table.format(0, 0, -15, 11) + table.format(1, 1, 1, 12)
+    assert (of(text + both).cause, of(text + both).where.rank) == ("dataset-preprocessing-timeout", 0)
+    assert of(text).where.rank is None
+
+
+def test_a_rank_in_round_brackets_without_a_colon() -> None:
+    text = "".join(f"(rank {n}) batch 4 loss 0.4\n" for n in range(3)) + "(rank 2) end of data\n"
+    closed = "RuntimeError: [gloo/pair.cc:553] Connection closed by peer [127.0.0.1]:18618."
+    text += crash("[rank0]: ", closed) + crash("[rank1]: ", closed)
+    text += "  rank      : 1 (local_rank: 1)\n  exitcode  : -15 (pid: 12)\n"
+    text += "  rank      : 0 (local_rank: 0)\n  exitcode  : 1 (pid: 11)\n"
+    assert (of(text).cause, of(text).where.rank) == ("rank-exited-early", 2)
+
+
 def test_peer_that_nccl_names():
     text = (
         "node-2:31:90 [0] misc/socket.cc:50 NCCL WARN socketProgress: Connection "

@@ -21,6 +21,17 @@ _OF_JOB = (
     r"(?!.{0,60}\b(?:not|soon|will|un|epochs?|steps?|iter\w{0,7}|stages?|phase|batch\w{0,2}|fold)\b)"
     r".{0,60}\b(?:completed?|finished|succeeded|ended (?:normally|successfully))\b"
 )
+_OF_PART = (
+    r"\b(?:[Rr]ank|[Ww]orker|[Pp]roc(?:ess)?|[Nn]ode)[ _:#-]{0,2}\d{1,6}\W{1,3}(?:has |is |was )?"
+    r"(?:finished|completed|done)(?: (?:all )?\d{1,9} \w{2,12})?\W{0,8}$"
+    r"|\b[Ff]inished (?:all )?\d{1,9} (?:steps|iterations|iters|epochs|updates|batches)\b"
+)
+"""A rank says it, which no shell does."""
+_RETURNED = (
+    r"(?i)\b(?:returned|exit(?:ed)?(?: with)?[ _-](?:status|code)|return[ _-]?code|rc)\W{1,4}0\W{0,8}$"
+)
+"""Of a program that a wrapper started."""
+_UNITTEST = r"^OK \((?:(?:skipped|expected failures)=\d{1,6}(?:, )?){1,2}\)$"
 _WELL = r"(?i)\b(?:completed|finished|exits|exited|ended) successfully\b"
 CLOSING = (
     ("done", _ALONE), ("Done", _ALONE), ("DONE", _ALONE), ("finished", _ALONE), ("Finished", _ALONE),
@@ -30,6 +41,9 @@ CLOSING = (
     ("Completed", _OF_JOB), ("Finished", _OF_JOB),
     ("complete!", _OF_JOB), ("FINISHED", _OF_JOB), ("COMPLETE", _OF_JOB), ("succeeded", _OF_JOB),
     ("successfully", _WELL), ("Successfully", _WELL),
+    *((word, _OF_PART) for word in ("finished", "Finished", "completed", "done")),
+    *((word, _RETURNED) for word in ("returned", "status", "code", "exit")),
+    *((word, _UNITTEST) for word in ("skipped", "failures")),
     ("execution time", r"(?i)^\W{0,8}total execution time\b.{0,20}\d"),
     ("FINAL SUMMARY", r"^\W{0,80}FINAL SUMMARY\W{0,80}$"),
     ("Finished server process", r"Finished server process \[\d"),
@@ -39,7 +53,7 @@ CLOSING = (
     ("Training time", r"\bTraining time:? {0,4}\d{1,4}[:.]\d"),
     ("Total training time", r"\bTotal training time\b"),
     ("Results saved", r"^\W{0,8}Results saved\b"),
-    ("log", r"(?i)\b(?:full|final|complete) (?:run )?log (?:has been |was )?(?:saved|written)\b"),
+    (" log ", r"(?i)\b(?:full|final|complete) (?:run )?log (?:has been |was )?(?:saved|written)\b"),
     ("BUILD SUCCESS", r"\bBUILD SUCCESS\b"), ("BUILD SUCCESSFUL", None),
 )  # fmt: skip
 """(text, expression) pairs."""
@@ -77,7 +91,7 @@ _MEASURED = re.compile(
     r"|\berror (?:rates?|bars?|margins?|analysis|logs?|counts?|handling|messages?)\b"
     r"|\berror (?:cases?|examples?|samples?|types?|reports?|summar(?:y|ies))\b(?!:)"
     r"|(?-i::\s{1,9}-?\d{1,9}\.\d{1,20}\W{1,8}FAILED$)"
-    r"|\b(?:mean|squared|absolute|percentage|relative|average|rms|root|test|train\w{0,3}|val\w{0,7}|median|max\w{0,4}"
+    r"|\b(?:mean|squared|abs(?:olute)?|percentage|relative|average|rms|root|test|train\w{0,3}|val\w{0,7}|median|max\w{0,4}"
     r"|word|character|approximation|reconstruction|prediction|standard|std) errors?\b"
 )
 """Numbers of failures, and errors that are measured."""

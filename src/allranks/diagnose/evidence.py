@@ -16,6 +16,7 @@ from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.quotes import LOGGED, MENTIONED, SAID, STATED, inside
 from allranks.diagnose.shapes import PLAIN, STEP, Shape, Shapes
+from allranks.diagnose.sources import Source
 from allranks.diagnose.store import CHANGES, RANKS_KEPT
 from allranks.diagnose.streams import (
     CHAINED,
@@ -33,7 +34,6 @@ from allranks.diagnose.streams import (
     Quoted,
     Raised,
     Seen,
-    Source,
     Told,
     goes_on_from,
     head,
@@ -178,11 +178,10 @@ class Evidence(Survival):
         for part in sorted(stretch.parts, key=lambda one: one.last):
             self.seen_of(part.place)  # the last line that names a local rank counts
         for seen, plain, steps in said.values():
-            if plain and (steps or seen.traceback != OPEN):
+            if steps or (plain and seen.traceback != OPEN):
                 seen.last_plain = max(plain + steps)[1]
-            elif steps:
-                seen.last_plain = max(steps)[1]
             if steps:
+                seen.last_step = base + max(steps)[0]
                 seen.traceback, seen.ignored = CLOSED, NOT_IGNORED
         last = max((part.step for part in stretch.parts if part.step is not None), default=None)
         if last is not None:
@@ -294,7 +293,7 @@ class Evidence(Survival):
         self.steps += 1
         self._source.step(seen)
         seen.steps += 1
-        seen.last_plain = line
+        seen.last_step, seen.last_plain = self.count, line
         seen.traceback, seen.ignored = CLOSED, NOT_IGNORED
         self.last_step = (self.count, line)
 

@@ -89,7 +89,7 @@ _LAYER = re.compile(
     r"|(?:rank|Rank)[ ]?(?P<bare>\d{1,6})(?:\[\d{1,9}\]\[\w{1,40}\])?:[ ]"
     r"|(?P<pipe>[A-Za-z][\w.-]{0,60})[ ]{0,8}\|{1,2}[ ]"
     r"|(?P<tab>" + _HOST + r")\t"
-    r"|\((?:rank|worker|process|proc)[ _:-]?(?P<paren>\d{1,6})\)[ ]?:[ ]"
+    r"|\((?:rank|worker|process|proc)[ _:-]?(?P<paren>\d{1,6})\)(?:[ ]?:)?[ ]"
     r"|[|][ ](?=\[(?:rank|default)\d{1,6}\])"
     r"|\[(?P<mpich>\d{1,6})\][ ](?=[\w.-]{1,80}:\d{1,9}:\d)"
     r"|(?P<host>" + _HOST + r"):(?:[ ]|(?=\[))"

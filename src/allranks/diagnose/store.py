@@ -6,7 +6,8 @@ import re
 from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from allranks.diagnose.lines import Line, near, seconds
-from allranks.diagnose.streams import Raised, Seen, Source
+from allranks.diagnose.sources import Source
+from allranks.diagnose.streams import Raised, Seen
 from allranks.diagnose.symptom import Hit
 from allranks.diagnose.usual import Usual
 

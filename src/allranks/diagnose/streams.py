@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, List, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.core.library_code import is_own
 from allranks.diagnose.lines import Line
@@ -81,9 +81,6 @@ CAUGHT = re.compile(r"\w{1,60}: Caught (\w{1,60}) in (?:DataLoader worker|pin me
 RUNS_APART = 100
 """Lines between two exceptions of one stream, from which on each ended a run of its own."""
 
-CLOSING_WITHIN = 12
-"""Lines after one that says that something is done, if that is the job."""
-
 FRAMES_KEPT, CODE_KEPT = 6, 200
 FOLLOWS_WITHIN = 8
 """After this number of lines a traceback counts as a new one. In a log of many ranks, lines of other ranks may come in
@@ -153,8 +150,8 @@ class Seen:
 
     __slots__ = (
         "announced", "bare", "chained", "code", "complaints", "cut", "ends", "frames", "headed", "ignored",
-        "last_plain", "lines", "node", "own", "quoted", "raised", "repeats", "source", "stated", "steps", "task",
-        "traceback", "uncaught",
+        "last_plain", "last_step", "lines", "node", "own", "quoted", "raised", "repeats", "source", "stated", "steps",
+        "task", "traceback", "uncaught",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -162,7 +159,8 @@ class Seen:
         self.last_plain: Optional[Line] = None
         self.node, self.source = line.node, line.source
         self.lines = 0
-        self.steps = 0
+        self.steps = self.last_step = 0
+        """How many steps it printed, and the line over all sources of the last one."""
         self.traceback = CLOSED
         self.frames: Tuple[str, ...] = ()
         self.own = self.code = ""
@@ -201,56 +199,6 @@ class Seen:
         if not self.is_cut or self.cut is None:
             return False
         return self.cut[2] > end and self.lines - self.cut[4] <= CUT_WITHIN
-
-
-class Source:
-    """One log file: its last time stamp, its last line, the step lines of the rank that printed most of them, and the
-    last line in which a rank reports that the training ended: the line's number over all sources, and the rank."""
-
-    __slots__ = (
-        "_of", "answered", "closing", "end", "end_rank", "last", "logged", "sample", "samples", "served", "steps",
-        "stopping", "succeeded", "time", "told",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.time: Optional[str] = None
-        self.sample = 0
-        """The line that heads an example of the training's data, until the next part of the example."""
-        self.samples: List[Tuple[int, int]] = []
-        """Lines between which such an example is printed."""
-        self.steps = 0
-        self.last = 0
-        self.closing = 0
-        """The last line that says that something is done: the job, if hardly a line follows."""
-        self.succeeded = False
-        """Whether that line names a success."""
-        self.logged = False
-        """Whether a logger printed that line and named a success: a shell goes on after its program fails, too."""
-        self.stopping = 0
-        """The line in which a server began to shut down as it was told to."""
-        self.served = 0
-        """The last line in which a server logs that it answered a request well."""
-        self.answered = 0
-        """The last line in which it logs any answer but that it failed."""
-        self.told = 0
-        """The last line in which a program says that a signal told it to end."""
-        self.end = 0
-        self.end_rank: Optional[int] = None
-        self._of: Dict[int, int] = {}
-
-    def quotes(self, order: int) -> bool:
-        """Whether this line is a part of an example of the training's data."""
-        return any(begun < order < end for begun, end in self.samples)
-
-    @property
-    def closes(self) -> bool:
-        """Whether the log ends soon after a line that says that something is done. Then that was the job."""
-        return bool(self.closing) and self.last - self.closing <= CLOSING_WITHIN
-
-    def step(self, seen: Seen, count: int = 1) -> None:
-        """In one log of many ranks each of them prints every step: counted over all, one step looks like many."""
-        self._of[id(seen)] = self._of.get(id(seen), 0) + count
-        self.steps = max(self.steps, self._of[id(seen)])
 
 
 def heading_of(text: str) -> str:

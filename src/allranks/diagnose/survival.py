@@ -6,10 +6,11 @@ from __future__ import annotations
 import re
 from typing import List, Optional, Sequence, Tuple, Union
 
-from allranks.diagnose.alone import STEPS_PRINTED_LATE, Alone
+from allranks.diagnose.alone import STEPS_PRINTED_LATE
 from allranks.diagnose.catalogue import cause
 from allranks.diagnose.closings import says_failed
 from allranks.diagnose.complaints import Heard
+from allranks.diagnose.reached import Reached
 from allranks.diagnose.repeats import are_of_items, last_said, waits
 from allranks.diagnose.streams import EXCEPTION, RUNS_APART, Raised, Seen
 from allranks.diagnose.symptom import ECHO, STRONG, Hit, is_warning
@@ -79,7 +80,7 @@ def _echoes(hit: Union[Hit, Raised], later: Sequence[Raised]) -> bool:
     return any(_is_echo(one) and one.order - hit.order < ECHOES_WITHIN for one in later)
 
 
-class Survival(Alone):
+class Survival(Reached):
     """The memory of all logs, with what the training outlived."""
 
     def __init__(self) -> None:
@@ -109,7 +110,7 @@ class Survival(Alone):
             return True
         if isinstance(hit, Hit) and (self._ends_nothing(hit) or self._refused_before(hit)):
             return True
-        if self._gave_way(hit) or self._of_earlier_run(hit):
+        if self._gave_way(hit) or self._of_earlier_run(hit) or self.reached_its_end(hit):
             return True
         if isinstance(hit, Hit) and (self._of_another_time(hit) or self._was_only_told(hit)):
             return True

@@ -8,7 +8,17 @@ FIRES = (
     "Traceback (most recent call last):\n"
     '  File "serve.py", line 8, in load\n    part = safe_open(name, framework="pt")\n'
     "safetensors_rust.SafetensorError: Error while deserializing header: HeaderTooLarge\n",
+    "Traceback (most recent call last):\n"
+    '  File "/e/transformers/tokenization_utils_base.py", line 1906, in _from_pretrained\n'
+    "    handle = json.load(handle)\n"
+    '  File "/usr/lib/python3.11/json/__init__.py", line 293, in load\n    return loads(fp.read(),\n'
+    "json.decoder.JSONDecodeError: Expecting ':' delimiter: line 113 column 10 (char 2048)\n",
     "RuntimeError: the checksum of the model weights is not what the hub says\n",
 )
 
-SILENT = ("The base model is loaded, step 1 loss 2.0\nthe reader cannot read the base model twice\n",)
+SILENT = (
+    "Traceback (most recent call last):\n"
+    '  File "/e/transformers/trainer_callback.py", line 190, in load_from_json\n    text = f.read()\n'
+    "json.decoder.JSONDecodeError: Expecting ':' delimiter: line 113 column 10 (char 2048)\n",
+    "The base model is loaded, step 1 loss 2.0\nthe reader cannot read the base model twice\n",
+)

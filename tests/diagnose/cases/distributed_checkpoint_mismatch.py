@@ -7,6 +7,8 @@ FIRES = (
     "[rank0]: megatron.core.dist_checkpointing.core.CheckpointingException: Global shape "
     "mismatch for loaded (torch.Size([50304, 4096])) and expected ((50432, 4096)) tensor for "
     "key embedding.weight\n",
+    "Traceback (most recent call last):\n"
+    "RuntimeError: You set `ignore_mismatched_sizes` to `False`, thus raising an error. For details look above\n",
     "AssertionError: num_layers value from checkpoint (32) is not equal to the input argument value (16).\n",
     "ValueError: a tensor of shape torch.Size([70, 8]) for embed (which has shape torch.Size([64, 8]))\n",
     ("Rank 1 has different values for step: 5230.0. Other ranks: 5104.0\n", 1),

@@ -1,4 +1,5 @@
 FIRES = (
+    "Error: Local entry not found. [Errno -2] Name or service not known\n",
     "ValueError: Connection error, and we cannot find the requested files in the cached path.\n",
     "Your request to access model org/base is awaiting a review from the repo authors.\n",
     "ConnectionError: Couldn't reach https://files.example.org/set.py\n",

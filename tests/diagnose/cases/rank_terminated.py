@@ -13,9 +13,13 @@ FIRES = (
     "*** SIGTERM (@0x3f4) received by PID 20421 (TID 0x7f) from PID 20418; stack trace: ***\n",
     "[TimeInfo: at 1]\nFatalError: `Termination signal` is detected by the operating system.\n",
     "Process finished with exit code 143\n",
+    "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGTERM\n",
+    "mpirun noticed that process rank 2 with PID 0 on node owl exited on signal 15 (Terminated).\n",
 )
 
 SILENT = (
     _CLOSING.format(7119) + _ROW.format(r=0, c=-15, p=7119),
     _CLOSING.format(7119) + _ROW.format(r=1, c=1, p=7120) + _ROW.format(r=0, c=-15, p=7121),
+    "[rank0]: Traceback (most recent call last):\n[rank0]: KeyError: 'owl'\n"
+    "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGTERM\n",
 )

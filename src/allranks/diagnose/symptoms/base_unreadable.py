@@ -34,7 +34,7 @@ from typing import Optional
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import STRONG, Case, Pattern
+from allranks.diagnose.symptom import STRONG, Case, Hit, Pattern
 from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
 from allranks.diagnose.symptoms.tokenizer_or_model_file_missing import CAUSE as FILE_MISSING
 
@@ -71,6 +71,11 @@ PATTERNS = (
     Pattern("The base model that rank", r"that rank \d{1,8} reads \(", weight=STRONG + 1),
     *(Pattern(words, weight=97) for words in OF_SAFETENSORS),
 )
+_OF_MODEL = re.compile(
+    r"/(?:transformers|tokenizers|diffusers|peft)/(?!trainer)[\w/]{1,80}\.py\", line \d{1,6}, in "
+    r"\w{0,40}(?:from_pretrained|from_json|load|read|config)\w{0,40}$"
+)
+"""A frame of a library that reads a model's own files in JSON: `config.json`, `tokenizer.json`, `vocab.json`."""
 _OF_CHECKPOINTS = re.compile(
     r"(?i)checkpoint-?\d|load_(?:best|from_checkpoint|optimizer|adapter)|resum|global_step"
 )
@@ -78,10 +83,20 @@ _OF_CHECKPOINTS = re.compile(
 
 def judge(seen: Evidence) -> Optional[Case]:
     """A damaged safetensors file belongs to a checkpoint instead if the traceback or a path says so."""
-    case = seen.case("base-unreadable")
+    case = seen.case("base-unreadable") or _broken_json(seen)
     if case is None or case.weight > STRONG:
         return case
     lines = {hit.order for hit in case.hits}
     told = [hit.line.text for hit in case.hits]
     told += [frame for _, raised in seen.raised() if raised.order in lines for frame in raised.frames]
     return None if any(map(_OF_CHECKPOINTS.search, told)) else case
+
+
+def _broken_json(seen: Evidence) -> Optional[Case]:
+    """A model's file in JSON that ends too early or is damaged. The exception does not name it."""
+    told = [
+        Hit("base-unreadable", 90, one.line, one.order, one.at, one.steps)
+        for _, one in seen.raised()
+        if one.kind == "JSONDecodeError" and any(map(_OF_MODEL.search, one.frames)) and not seen.survived(one)
+    ]
+    return Case("base-unreadable", 90, tuple(told[:4]), "likely") if told else None

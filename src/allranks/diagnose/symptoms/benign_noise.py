@@ -30,8 +30,6 @@ from typing import Optional
 from allranks.core.causes import Cause
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import ALONE
-from allranks.diagnose.lines import Line
-from allranks.diagnose.streams import CLOSING_WITHIN
 from allranks.diagnose.symptom import NOISE, Case, Hit, Pattern
 
 _NOT_FINITE = re.compile(r"(?i)(?<![a-z])(?:nans?|inf(?:inity)?)(?![a-z])")
@@ -39,7 +37,6 @@ CAUSE = Cause(__name__, healthy=True, hearsay=True)
 LOGGED = "the job says that it is done, but before that it logged exceptions: "
 ON_THE_WAY = "it logged errors on the way: "
 LAST_OF_ALL = "the log ends with the last of all steps, but no line says that the job ended: "
-_OF_ALL = re.compile(r"(?<![\d/.])(\d{1,9})/(\d{1,9})(?![\d/.])")
 PATTERNS = (
     Pattern("process group ready", weight=NOISE),
     Pattern("Init COMPLETE", weight=NOISE),
@@ -67,15 +64,6 @@ def judge(seen: Evidence) -> Optional[Case]:
         errors = sorted((*stated, *(one for _, one in seen.raised())), key=lambda one: one.order)
         told = "; ".join(dict.fromkeys(one.line.text for one in errors[-3:]))
         notes = (ON_THE_WAY + told,) if told else ()
-    elif not logged and seen.last_step is not None and _is_last(seen, *seen.last_step):
-        notes = (LAST_OF_ALL + seen.last_step[1].text.strip(),)
+    elif not logged and seen.last_of_all:
+        notes = (LAST_OF_ALL + seen.last_of_all.text.strip(),)
     return Case("benign-noise", NOISE, tuple(hits), sure, notes=notes)
-
-
-def _is_last(seen: Evidence, order: int, line: Line) -> bool:
-    """Whether a step is the last of all by each of its counts (`Epoch [3/3], Step [70/70]`), and hardly a line
-    follows."""
-    counts = _OF_ALL.findall(line.text)
-    return (
-        bool(counts) and all(int(n) == int(of) for n, of in counts) and seen.count - order <= CLOSING_WITHIN
-    )

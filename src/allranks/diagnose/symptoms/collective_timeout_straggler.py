@@ -114,8 +114,9 @@ def awaited(seen: Evidence) -> List[int]:
 
 
 def _suspects(seen: Evidence, case: Case) -> Tuple[List[int], str]:
-    if seen.missing_ranks:
-        return sorted(seen.missing_ranks), "missing in the barrier"
+    missing = set(seen.missing_ranks)
+    if missing:  # of those that others waited for, one may itself name the missing rank
+        return sorted(missing - seen.blamers() or missing), "missing in the barrier"
     if awaited(seen):
         return awaited(seen), "which never wrote the NCCL id that the others waited for"
     silent = seen.silent()

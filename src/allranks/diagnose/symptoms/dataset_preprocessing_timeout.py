@@ -75,8 +75,11 @@ def judge(seen: Evidence) -> Optional[Case]:
     rank = seen.rank_of(seen.preprocessing[1])
     if rank is None and "waits-for-main" in seen.words:
         rank = 0
+    if rank is None and len(seen.silent()) == 1:
+        rank = seen.silent()[0]
     notes = () if rank is None else (f"rank {rank} was preparing the data",)
-    return Case("dataset-preprocessing-timeout", ENDED, (bar, *waits[:4]), "likely", rank=rank, notes=notes)
+    case = Case("dataset-preprocessing-timeout", ENDED, (bar, *waits[:4]), "likely", rank=rank, notes=notes)
+    return case._replace(only_suffered=rank is None)
 
 
 def _cut_off(seen: Evidence) -> Optional[Case]:

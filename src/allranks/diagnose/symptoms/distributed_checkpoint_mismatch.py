@@ -66,6 +66,12 @@ PATTERNS = (
     Pattern("Unexpected key", r"Unexpected key\(s\) in checkpoint", weight=92),
     Pattern("loading state_dict for", r"Error\(s\) in loading state_dict for", raised=True, weight=84),
     Pattern(
+        "ignore_mismatched_sizes",
+        r"set `ignore_mismatched_sizes` to `False`, thus raising",
+        raised=True,
+        weight=84,
+    ),  # transformers 5
+    Pattern(
         "size mismatch for",
         r"size mismatch for [\w.]{1,200}: copying a param with shape torch\.Size\(\[[1-9]",
         weight=84,

@@ -64,6 +64,7 @@ COMPLAINT = Complaint(
 PATTERNS = (
     Pattern("connect to", r"couldn't connect to '?https://(?:huggingface\.co|hf-mirror|www\.modelscope)"),
     Pattern("gated repo"),
+    Pattern("Local entry not found", weight=95),  # the program `hf`
     Pattern("requested files in the cached path", weight=95),  # transformers 4
     Pattern("is awaiting a review from the repo", weight=95),
     Pattern(

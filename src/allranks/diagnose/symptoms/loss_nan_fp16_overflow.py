@@ -47,6 +47,8 @@ _FLOOR = (
     r"(?i)loss scale to:? {0,3}(?:0\.00|[\d.]{1,20}e-)|loss scale: [01](?:\.0)?, reducing to [01](?:\.0)?\b"
     r"|loss scale .{0,20}\b(?:reached|hit|at) .{0,12}\bmin"
 )
+_SKIPPED = re.compile(r"(?i)\b(?:skip(?:s|ped|ping)?|dropp(?:ed|ing)|ignor(?:ed|ing))\b")
+"""The training goes on without such a step."""
 _OF_A_STEP = re.compile(f"{_LOSS}|{_NORM[4:]}")
 _BAD = (
     r"^(?!.{0,400}\b(?:columns?|rows?|merge|csv|data ?frames?|pandas|missing values?|nan to int\w{0,4}|(?:np"
@@ -122,7 +124,7 @@ def judge(seen: Evidence) -> Optional[Case]:
     hits = seen.hits.get("loss-nan-fp16-overflow", [])
     strong = [h for h in hits if h.weight > CRASH or (h.weight > WEAK and not seen.survived(h))]
     floor = [h for h in hits if re.search(_FLOOR, h.line.text) and not seen.survived(h)]
-    hits = [h for h in hits if h.weight == OF_MANY]
+    hits = [h for h in hits if h.weight == OF_MANY and not _SKIPPED.search(h.line.text)]
     if strong:
         weight = max(h.weight for h in strong)
         return Case(

@@ -57,7 +57,7 @@ PATTERNS = (
 
 def judge(seen: Evidence) -> Optional[Case]:
     """The first process that ended by a SIGTERM which its own launcher did not send, if nothing else failed."""
-    ended = _terminated(seen)
+    ended = _terminated(seen) or _named_alone(seen)
     if not ended:
         return seen.case("rank-terminated")
     first = min(ended, key=lambda e: (e.at if e.at is not None else float("inf"), e.order))
@@ -72,3 +72,14 @@ def _terminated(seen: Evidence) -> List[Exit]:
         return []
     ours = {pid for _, pid in seen.closed_pids}
     return [e for e in seen.exits if e.code == -15 and e.pid is not None and e.pid not in ours]
+
+
+def _named_alone(seen: Evidence) -> List[Exit]:
+    """The only process that its launcher names, and not in a table of all: it was the first to end. The others at most
+    lost their connections to it."""
+    if any(e.code not in (-15, 0) or (e.code and e.pid is not None) for e in seen.exits):
+        return []
+    if any(not (one.communication or seen.survived(one)) for _, one in seen.raised()):
+        return []
+    named = [e for e in seen.exits if e.code and e.rank is not None]
+    return named if len(named) == 1 else []

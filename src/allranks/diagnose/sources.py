@@ -1,0 +1,69 @@
+"""The memory of one log file while lines are read."""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, List, Optional, Tuple
+
+from allranks.diagnose.streams import Seen
+
+CLOSING_WITHIN = 12
+"""Lines after one that says that something is done, if that is the job."""
+
+_OF_ALL = re.compile(r"(?<![\d/.])(\d{1,9})/(\d{1,9})(?![\d/.])")
+
+
+def is_last_of_all(text: str) -> bool:
+    """Whether a step is the last of all by each of its counts (`Epoch [3/3], Step [70/70]`)."""
+    counts = _OF_ALL.findall(text)
+    return bool(counts) and all(int(n) == int(of) for n, of in counts)
+
+
+class Source:
+    """One log file: its last time stamp, its last line, the step lines of the rank that printed most of them, and the
+    last line in which a rank reports that the training ended: the line's number over all sources, and the rank."""
+
+    __slots__ = (
+        "_of", "answered", "closing", "end", "end_rank", "last", "logged", "sample", "samples", "served", "steps",
+        "stopping", "succeeded", "time", "told",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.time: Optional[str] = None
+        self.sample = 0
+        """The line that heads an example of the training's data, until the next part of the example."""
+        self.samples: List[Tuple[int, int]] = []
+        """Lines between which such an example is printed."""
+        self.steps = 0
+        self.last = 0
+        self.closing = 0
+        """The last line that says that something is done: the job, if hardly a line follows."""
+        self.succeeded = False
+        """Whether that line names a success."""
+        self.logged = False
+        """Whether a logger printed that line and named a success: a shell goes on after its program fails, too."""
+        self.stopping = 0
+        """The line in which a server began to shut down as it was told to."""
+        self.served = 0
+        """The last line in which a server logs that it answered a request well."""
+        self.answered = 0
+        """The last line in which it logs any answer but that it failed."""
+        self.told = 0
+        """The last line in which a program says that a signal told it to end."""
+        self.end = 0
+        self.end_rank: Optional[int] = None
+        self._of: Dict[int, int] = {}
+
+    def quotes(self, order: int) -> bool:
+        """Whether this line is a part of an example of the training's data."""
+        return any(begun < order < end for begun, end in self.samples)
+
+    @property
+    def closes(self) -> bool:
+        """Whether the log ends soon after a line that says that something is done. Then that was the job."""
+        return bool(self.closing) and self.last - self.closing <= CLOSING_WITHIN
+
+    def step(self, seen: Seen, count: int = 1) -> None:
+        """In one log of many ranks each of them prints every step: counted over all, one step looks like many."""
+        self._of[id(seen)] = self._of.get(id(seen), 0) + count
+        self.steps = max(self.steps, self._of[id(seen)])

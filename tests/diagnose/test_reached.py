@@ -1,0 +1,77 @@
+"""Jobs that train on after an error and come to their end, and jobs of which only other ranks, or a shell, go on."""
+
+from __future__ import annotations
+
+import pytest
+
+from allranks.core.causes import UNPROVEN
+from allranks.diagnose import cause
+from tests.diagnose.test_earlier_runs import LOST, of_rank, raised, told
+
+FAILED = raised("ZeroDivisionError: division by zero")
+STEPS = "epoch 1: loss 4.8\nepoch 2: loss 3.3\nepoch 3: loss 2.5\n"
+DONE = "embedding training finished\n"
+NO_ROOM = "batch size 4096 does not fit: DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.\n"
+
+
+def is_healthy(text: str) -> bool:
+    found = told(text)
+    return found.cause == UNPROVEN or cause(found.cause).healthy
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        DONE,
+        "epoch 4/4: loss 2.4\n",
+        "INFO:loader:rank 1: finished all 12 steps\nINFO:loader:rank 0: finished all 12 steps\n",
+        "finished 50 iterations, loss 0.2\n",
+        "rank 0 finished\n",
+        "[run] train.py returned 0\n",
+        "exit status: 0\n",
+    ],
+)
+def test_a_job_that_trains_on_and_ends_got_over_its_error(end: str) -> None:
+    assert is_healthy(FAILED + STEPS + end)
+    assert not is_healthy(FAILED + STEPS)
+    assert "loss" in end or not is_healthy(STEPS + FAILED + end)
+
+
+def test_an_error_that_is_only_told_is_got_over_too() -> None:
+    assert is_healthy(NO_ROOM + STEPS + "done\n")
+    assert told(NO_ROOM + STEPS).cause == "cpu-oom-killed"
+
+
+def test_what_fails_after_the_steps_counts() -> None:
+    assert told(FAILED + STEPS + raised(LOST) + DONE).cause == "tokenizer-or-model-file-missing"
+    assert not is_healthy(FAILED + STEPS + DONE + FAILED)
+
+
+def test_steps_of_other_ranks_prove_nothing() -> None:
+    mine, others = of_rank(1, FAILED), of_rank(0, STEPS)
+    assert not is_healthy(of_rank(1, STEPS) + mine + others + "rank 0 finished\n")
+    assert is_healthy(mine + of_rank(1, STEPS) + others + "rank 0 finished\nrank 1 finished\n")
+
+
+def test_the_end_of_a_bar_is_no_end_of_a_job() -> None:
+    bar = "100%|##########| 36/36 [07:26<00:00, 12.39s/it]\n"
+    assert not is_healthy("safetensors_rust.SafetensorError: HeaderTooLarge\nSaving shard\n" + bar)
+
+
+def test_a_launcher_that_reports_an_exit_code_is_believed() -> None:
+    table = "  rank      : 1 (local_rank: 1)\n  exitcode  : 1 (pid: 4242)\n"
+    assert not is_healthy(FAILED + STEPS + table + DONE)
+
+
+def test_unit_tests_that_expect_errors() -> None:
+    expected = "[rank 1] expected error: RuntimeError: Distributed package doesn't have NCCL built in\n"
+    end = "Ran 7 tests in 11.3s\n\nOK (skipped=1, expected failures=2)\n"
+    assert told(expected + end).confidence == "certain" and is_healthy(expected + end)
+    assert told(expected.replace("expected error: ", "")).cause == "torch-built-without-cuda"
+
+
+def test_a_step_without_a_finite_loss_that_is_skipped() -> None:
+    skipped = "iter {} WARNING: Gradient overflow (grad_norm=nan, loss=nan). Skipping step\n"
+    text = "".join(skipped.format(n) for n in range(4)) + "iter 10 loss 0.9 lr 0.1\n"
+    assert is_healthy(text)
+    assert told(text.replace(". Skipping step", "")).cause == "loss-nan-fp16-overflow"
