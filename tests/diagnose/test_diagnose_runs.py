@@ -222,6 +222,12 @@ def test_a_rank_in_round_brackets_without_a_colon() -> None:
     assert (of(text).cause, of(text).where.rank) == ("rank-exited-early", 2)
 
 
+def test_ranks_in_a_logger_s_own_format() -> None:
+    text = "".join(f"2026-11-30 11:19:14,886 INFO rank={n} | batch 0/25 lr 0.5\n" for n in range(3))
+    assert {line.rank for line in parse(text)} == {0, 1, 2}
+    assert next(iter(parse("lost the connection to rank 3: it is closed"))).rank is None
+
+
 def test_peer_that_nccl_names():
     text = (
         "node-2:31:90 [0] misc/socket.cc:50 NCCL WARN socketProgress: Connection "

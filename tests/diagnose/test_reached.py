@@ -34,7 +34,7 @@ def is_healthy(text: str) -> bool:
 def test_a_job_that_trains_on_and_ends_got_over_its_error(end: str) -> None:
     assert is_healthy(FAILED + STEPS + end)
     assert not is_healthy(FAILED + STEPS)
-    assert "loss" in end or not is_healthy(STEPS + FAILED + end)
+    assert "loss" in end or "INFO" in end or not is_healthy(STEPS + FAILED + end)  # a shell may say it, too
 
 
 def test_an_error_that_is_only_told_is_got_over_too() -> None:
@@ -68,6 +68,16 @@ def test_unit_tests_that_expect_errors() -> None:
     end = "Ran 7 tests in 11.3s\n\nOK (skipped=1, expected failures=2)\n"
     assert told(expected + end).confidence == "certain" and is_healthy(expected + end)
     assert told(expected.replace("expected error: ", "")).cause == "torch-built-without-cuda"
+
+
+def test_a_closing_line_that_names_an_exit_code_is_no_success() -> None:
+    assert told("the owl sleeps\nrun.sh finished, exit code 1\n").cause == UNPROVEN
+
+
+def test_a_training_without_data_is_not_surely_well() -> None:
+    text = "Epoch 3: 0 steps, train loss 0.0000\nmodel saved to sft_model\n"
+    assert told(text).confidence == "likely"
+    assert told(text.replace(" 0 steps", " 9 steps")).confidence == "certain"
 
 
 def test_a_step_without_a_finite_loss_that_is_skipped() -> None:

@@ -31,6 +31,11 @@ _RETURNED = (
     r"(?i)\b(?:returned|exit(?:ed)?(?: with)?[ _-](?:status|code)|return[ _-]?code|rc)\W{1,4}0\W{0,8}$"
 )
 """Of a program that a wrapper started."""
+_WRITTEN = (
+    r"(?i)^(?!.{0,200}\b(?:logs?|dump|core|debug|trace|crash|errors?|partial|checkpoints?)\b).{0,160}"
+    r"\b(?:results?|scores?|metrics|predictions?|reports?|summary|outputs?|model|weights|adapter|embeddings|runs)\b"
+    r".{0,80}?\b(?:written|saved|exported)\b"
+)
 _UNITTEST = r"^OK \((?:(?:skipped|expected failures)=\d{1,6}(?:, )?){1,2}\)$"
 _WELL = r"(?i)\b(?:completed|finished|exits|exited|ended) successfully\b"
 CLOSING = (
@@ -43,6 +48,7 @@ CLOSING = (
     ("successfully", _WELL), ("Successfully", _WELL),
     *((word, _OF_PART) for word in ("finished", "Finished", "completed", "done")),
     *((word, _RETURNED) for word in ("returned", "status", "code", "exit")),
+    *((word, _WRITTEN) for word in ("written", "saved", "exported")),
     *((word, _UNITTEST) for word in ("skipped", "failures")),
     ("execution time", r"(?i)^\W{0,8}total execution time\b.{0,20}\d"),
     ("FINAL SUMMARY", r"^\W{0,80}FINAL SUMMARY\W{0,80}$"),
@@ -65,19 +71,27 @@ _LONGEST = 80
 """Characters of such a line in Chinese."""
 
 
-_LOGGED = re.compile(r"\bINFO\b(?!:  ).{0,400}\b(?i:success(?:fully)?|succeeded)\b")
-"""A logger's level and a success. uvicorn, which a failed server shuts down too, puts spaces behind its own level."""
+_LOGGED = re.compile(
+    r"\bINFO\b(?!:  )(?:.{0,400}\b(?i:success(?:fully)?|succeeded|written)\b|.{0,400}?(?:" + _OF_PART + "))"
+)
+"""A logger's level and a success, or the end of a rank. uvicorn, which a failed server shuts down too, puts spaces
+behind its own level."""
 
 
 _SUCCESS = re.compile(r"(?i)\bsucce(?:ss(?:ful(?:ly)?)?|eded)\b")
 
 
+_FAILED_WITH = re.compile(r"(?i)\bexit(?:ed|s)?(?: with)?[ _-](?:code|status)\W{0,4}[1-9]")
+
+
 def _closes(seen: Store, line: Line, match: Any) -> None:
-    if is_set_aside(line.text):
+    if is_set_aside(line.text) or _FAILED_WITH.search(line.text):
         return  # such as a debug line, which a program also prints if it failed
     source = seen.sources[line.source]
-    source.closing, source.logged = seen.count, _LOGGED.search(line.text) is not None
-    source.succeeded = _SUCCESS.search(line.text) is not None
+    closed = source.closes  # by a line shortly before: what that one says holds on
+    source.logged = _LOGGED.search(line.text) is not None or (closed and source.logged)
+    source.succeeded = _SUCCESS.search(line.text) is not None or (closed and source.succeeded)
+    source.closing = seen.count
 
 
 _FAILS = re.compile(
@@ -99,7 +113,12 @@ _MEASURED = re.compile(
 
 def says_failed(text: str, logged: bool) -> bool:
     """Whether a statement that something failed is about the program. `logged`: a logger wrote it as an error."""
-    return (logged or _FAILS.search(text) is not None) and _MEASURED.search(text) is None
+    return (logged or _FAILS.search(text) is not None) and not is_measured(text)
+
+
+def is_measured(text: str) -> bool:
+    """Whether a line tells a number of failures, or an error that is measured."""
+    return _MEASURED.search(text) is not None and not text.startswith("make")
 
 
 class AtTerminal:

@@ -11,6 +11,7 @@ from typing import Any, Dict, List, Optional, Set, Tuple
 from allranks.core.communication import is_communication
 from allranks.diagnose import facts, repeats, streams
 from allranks.diagnose.catalogue import cause, frames
+from allranks.diagnose.closings import is_measured
 from allranks.diagnose.complaints import Heard, keep
 from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import DRAWN
@@ -131,9 +132,7 @@ class Evidence(Survival):
             self.words.add("proposal")
         if line.source is not self._source_name or self.count == 1:
             self._turn_to(line.source)
-        if line.time is not None:
-            self._source.time = line.time
-        self._source.last = self.count
+        self._source.time, self._source.last = line.time or self._source.time, self.count
         self.usual.number = line.number
         seen = self.seen_of(line)
         seen.lines += 1
@@ -220,7 +219,8 @@ class Evidence(Survival):
     def _keep(self, line: Line, seen: Seen, shape: Shape, found: List[str]) -> None:
         """Keeps a line outside of tracebacks that may say that something failed."""
         says = shape.patterns or shape.quotes or shape.complains or shape.exception
-        if says and not (is_warning_class(line.text) or repeats.is_warned_code(seen.last_plain, line)):
+        is_warned = is_warning_class(line.text) or repeats.is_warned_code(seen.last_plain, line)
+        if says and not (is_warned or is_measured(line.text)):
             repeats.note(seen.repeats, line.text, seen.lines, self.count, self.now(line))
         if shape.quotes >= STATED:
             streams.keep_statement(seen, line, self.count, self._source.steps, shape.quotes == LOGGED)
@@ -291,6 +291,7 @@ class Evidence(Survival):
         if DRAWN in line.text:
             return
         self.steps += 1
+        self.usual.note_step(line, self.count)
         self._source.step(seen)
         seen.steps += 1
         seen.last_step, seen.last_plain = self.count, line

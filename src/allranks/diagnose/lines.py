@@ -37,7 +37,11 @@ class Line(NamedTuple):
 
 
 _GLOG = re.compile(r"\[?[WEIFCD](\d{1,2})(\d\d) (\d\d:\d\d:\d\d(?:\.\d{1,9})?)")
-_INNER_RANK = re.compile(r"\[(?:PG [^\[\]]{0,80} )?[Rr]ank[ :]?(\d{1,6})\]")
+_INNER_RANK = re.compile(
+    r"\[(?:PG [^\[\]]{0,80} )?[Rr]ank[ :=]?(\d{1,6})\]"
+    r"|^[\d\s.,:/\[\]()TZ|-]{0,40}(?:\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)\]?[\s:|-]{1,4})?"
+    r"rank[=: ]{0,2}(\d{1,6}) ?[|:>)\]-]"  # a logger's own format
+)
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[@-Z\\-_])")
 
 
@@ -195,9 +199,10 @@ class Reader:
             inner = _INNER_RANK.search(
                 body
             )  # glued behind a progress bar, or `[PG 0 Rank 3] Watchdog caught`
-            rank = int(inner.group(1)) if inner else None
+            rank = int(inner.group(inner.lastindex or 0)) if inner else None
             if inner is not None and spans is not None:
-                spans.append((start + inner.start(1), start + inner.end(1)))
+                begun, end = inner.span(inner.lastindex or 0)
+                spans.append((start + begun, start + end))
         return _new(Line, (body, rank, node, self.source, time, local, task, number))
 
 

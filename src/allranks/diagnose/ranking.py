@@ -38,6 +38,11 @@ NEVER = float("inf")
 
 def conclude(seen: Evidence) -> Diagnosis:
     """The diagnosis of everything that was fed in."""
+    with seen.without_past_exits():
+        return _concluded(seen)
+
+
+def _concluded(seen: Evidence) -> Diagnosis:
     found = ranked((), Texts(lambda: weighed(seen)))
     if seen.explains and (found.weight <= HINTED or "page" in seen.words):
         return _unproven(seen)
@@ -54,7 +59,7 @@ def conclude(seen: Evidence) -> Diagnosis:
         case = by_words(seen, RANK_CRASHED_FIRST.id)
     if case is None and (found.diagnosis.cause == UNPROVEN or cause(found.diagnosis.cause).healthy):
         case = last_words(seen, RANK_CRASHED_FIRST.id)
-    if case is None:
+    if case is None or (case.hits and all(map(seen.is_past, case.hits))):
         return found.diagnosis
     return _left_behind(seen, case) if seen.left_behind(case.hits) else _diagnosis(seen, case, False)
 
@@ -249,7 +254,7 @@ def _hear(seen: Evidence, found: Dict[str, Case]) -> None:
     every = [r for _, r in seen.raised()] + quoted(seen)
     heard += [Heard(SAID, 0, r.line, r.order, r.steps) for r in every if r.communication]
     hits = {h.order: Hit("", HEARD, h.line, h.order, seen.now(h.line), h.steps) for h in heard}
-    heard = [h for h in heard if not (seen.later_steps(hits[h.order]) or seen.at_shutdown(hits[h.order]))]
+    heard = [h for h in heard if not _is_past(seen, hits[h.order])]
     known = first_known(complaints(), heard)
     if known is None or (known[0] and heaviest > HINTED):
         return
@@ -262,6 +267,11 @@ def _hear(seen: Evidence, found: Dict[str, Case]) -> None:
     if seen.only_warned((hit,)):
         return
     found[symptom] = _aged(seen, Case(symptom, weight, (hit,), "likely"))
+
+
+def _is_past(seen: Evidence, hit: Hit) -> bool:
+    """Whether a complaint ended nothing: the training goes on after it, or a server was told to end."""
+    return bool(seen.later_steps(hit)) or seen.at_shutdown(hit) or seen.is_past(hit)
 
 
 def _weights(found: Dict[str, Case]) -> Set[int]:

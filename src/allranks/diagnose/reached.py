@@ -17,12 +17,29 @@ BAR = "%|"
 class Reached(Alone):
     """The memory of all logs, with the answers that need the training's last lines."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.title = 0
+        """The line of a document's title, which is written at the end."""
+
     @property
     def last_of_all(self) -> Optional[Line]:
         """The last step of the log if it is the last of all, and hardly a line follows."""
         if self.last_step is None or self.count - self.last_step[0] > CLOSING_WITHIN:
             return None
         return self.last_step[1] if is_last_of_all(self.last_step[1].text) else None
+
+    def is_past(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether the job was started again after this, or counts on. Of a line without a rank that proves nothing if a
+        process failed: other ranks may count on for a while. A title is written at the end."""
+        rank = hit.line.rank
+        if hit.order < self.restarted:
+            return True
+        return (
+            hit.order != self.title
+            and (rank is not None or not self.failed)
+            and self.counts_on(hit.order, rank)
+        )
 
     def reached_its_end(self, hit: Union[Hit, Raised]) -> bool:
         """Whether steps follow in the same log, then a line that says that something is done or the last step of all,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Callable, Dict, NamedTuple, Tuple, Union
 
 from allranks.diagnose import closings, facts
@@ -18,6 +19,10 @@ SHAPES_KEPT = 32768
 """Distinct shapes of lines remembered; if a log has more, all are forgotten and found again."""
 
 SHAPE_LIMIT = 512
+_STOPS = re.compile(
+    r"(?:[A-Za-z_]\w{0,60}\.){1,8}(?:[A-Z]\w{0,40})?(?:Stop|Abort|Diverg|Fail|N[aA]N)\w{0,40}: "
+)
+"""An exception whose name does not end in Error, and whose message may name a step and its loss."""
 _LETTERS = bytes(b if 0x41 <= b <= 0x5A or 0x61 <= b <= 0x7A else 0x20 for b in range(256))
 
 
@@ -101,7 +106,7 @@ class Shapes:
         known += tuple(fact for fact in facts.IN_ANY_LINE if fact[0].find(text) is not None)
         exception = EXCEPTION.match(text) is not None
         heading = heading_of(text)
-        progress = not exception and is_progress(text, words)
+        progress = not (exception or _STOPS.match(text)) and is_progress(text, words)
         quotes = NO if exception or heading or progress else inside(titled)[0]
         said = behind_bar(text) if progress else titled
         complaint = NO if exception or heading or not said else complains(said, words)

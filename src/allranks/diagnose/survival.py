@@ -85,8 +85,6 @@ class Survival(Reached):
 
     def __init__(self) -> None:
         super().__init__()
-        self.title = 0
-        """The line of a document's title, which is written at the end."""
         self._ended: Optional[Tuple[int, bool]] = None
 
     def later_steps(self, hit: Union[Hit, Raised, Heard]) -> int:
@@ -110,7 +108,7 @@ class Survival(Reached):
             return True
         if isinstance(hit, Hit) and (self._ends_nothing(hit) or self._refused_before(hit)):
             return True
-        if self._gave_way(hit) or self._of_earlier_run(hit) or self.reached_its_end(hit):
+        if self._gave_way(hit) or self._of_earlier_run(hit) or self.is_past(hit) or self.reached_its_end(hit):
             return True
         if isinstance(hit, Hit) and (self._of_another_time(hit) or self._was_only_told(hit)):
             return True
@@ -209,7 +207,7 @@ class Survival(Reached):
         if seen.is_cut_after(hit.order):
             return False
         last = max(hit.order, last_said(seen.repeats), *(one.order for one in seen.raised[-1:]))
-        return self.usual.after(hit.order, last) >= GOES_ON
+        return self.usual.after(last, last) >= GOES_ON
 
     def _still_logs(self, seen: Seen, last: Raised) -> bool:
         """Whether a program's logger wrote the last line, and not a shell or a scheduler that tells of the program's

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from typing import Deque, Dict, List, Tuple
+from typing import Deque, Dict, List, Optional, Tuple
 
+from allranks.diagnose.counting import LAST, Counting
 from allranks.diagnose.lines import Line
 from allranks.diagnose.repeats import form_of
 
-FIRST, WINDOW, LAST = 256, 16, 64
+FIRST, WINDOW = 256, 16
 """Lines at the beginning of a log, from each power of two on, and at its end, that are kept."""
 
 GOES_ON = 3
@@ -67,17 +68,30 @@ class Usual:
         self._forms: Dict[Tuple[str, ...], int] = {}
         """The first order of each form of a line."""
         self._last: Deque[Tuple[int, int, str]] = deque(maxlen=LAST)
+        self._counting = Counting()
 
     def note(self, line: Line, order: int) -> None:
         """Notes a line that says nothing."""
         if not self.is_single or not line.number:
             return
+        self._counting.note(line, order, False)
         text = line.text[:_LOOKED_AT]
         self._last.append((line.number, order, text))
         if is_kept(line.number) and len(self._forms) < FORMS_KEPT:
             form = _form(text)
             if form:
                 self._forms.setdefault(form, order)
+
+    def note_step(self, line: Line, order: int) -> None:
+        """Notes a step of the training."""
+        if self.is_single and line.number:
+            self._counting.note(line, order, True)
+
+    def counts_on(self, after: int, rank: Optional[int], rises: int) -> int:
+        """The last line that counts on after this one, over all logs; 0 if none does, or if a line after it says how
+        the program ended."""
+        last = self._counting.last(after, rank, self.number, rises) if self.is_single else 0
+        return 0 if any(order > last and _ENDED.search(text) for _, order, text in self._last) else last
 
     def after(self, first: int, last: int) -> int:
         """How many lines after `last`, among the last ones of the log, are like lines before `first`; 0 if no two of

@@ -1,4 +1,7 @@
 FIRES = (
+    "Traceback (most recent call last):\nhttpcore.ConnectError: [Errno -2] Name or service not known\n\n"
+    "The above exception was the direct cause of the following exception:\n\nTraceback (most recent call last):\n"
+    "OSError: We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find them.\n",
     "Error: Local entry not found. [Errno -2] Name or service not known\n",
     "ValueError: Connection error, and we cannot find the requested files in the cached path.\n",
     "Your request to access model org/base is awaiting a review from the repo authors.\n",

@@ -1,4 +1,5 @@
 FIRES = (
+    "Traceback (most recent call last):\nmini.StopTraining: loss not finite for 3 steps, last lr 0.03\n",
     "wandb: Run summary:\nwandb:      epoch 2\nwandb: train/loss nan\nwandb: Synced 6 W&B file(s)\n",
     "Training steps:   0%|          | 3/9000 [00:09<9:12:25,  3.57s/it, grad_norm=nan, loss=nan, lr=2e-5]\n",
     "{'loss': 0.0, 'grad_norm': nan, 'learning_rate': 3e-07, 'epoch': 0.0}\n"

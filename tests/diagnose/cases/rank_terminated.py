@@ -14,6 +14,8 @@ FIRES = (
     "[TimeInfo: at 1]\nFatalError: `Termination signal` is detected by the operating system.\n",
     "Process finished with exit code 143\n",
     "torch.multiprocessing.spawn.ProcessExitedException: process 1 terminated with signal SIGTERM\n",
+    "timeout: sending signal TERM to command 'python'\n",
+    "mpirun noticed that process rank 3 with PID 0 on node owl exited on signal 24 (CPU time limit exceeded).\n",
     "mpirun noticed that process rank 2 with PID 0 on node owl exited on signal 15 (Terminated).\n",
 )
 

@@ -37,6 +37,8 @@ CAUSE = Cause(__name__, healthy=True, hearsay=True)
 LOGGED = "the job says that it is done, but before that it logged exceptions: "
 ON_THE_WAY = "it logged errors on the way: "
 LAST_OF_ALL = "the log ends with the last of all steps, but no line says that the job ended: "
+_EMPTY = re.compile(r"(?<![\d.])0it \[00:00|(?<![\d.,])0 (?:steps|batches|examples|samples|iterations)\b")
+"""A step of a training without data."""
 PATTERNS = (
     Pattern("process group ready", weight=NOISE),
     Pattern("Init COMPLETE", weight=NOISE),
@@ -57,7 +59,8 @@ def judge(seen: Evidence) -> Optional[Case]:
         hits.insert(0, Hit("benign-noise", NOISE, line, order, seen.now(line), seen.steps))
     logged = seen.logged if seen.ended_well else []
     notes = (LOGGED + "; ".join(dict.fromkeys(one.line.text for one in logged[-3:])),) if logged else ()
-    sure = "certain" if seen.ended_well and not logged else "likely"
+    is_empty = seen.last_step is not None and _EMPTY.search(seen.last_step[1].text) is not None
+    sure = "certain" if seen.ended_well and not (logged or is_empty) else "likely"
     if sure == "certain":
         streams = (*seen.ranks.values(), *seen.streams.values())
         stated = [one.raised for stream in streams for one in stream.stated if one.sure]

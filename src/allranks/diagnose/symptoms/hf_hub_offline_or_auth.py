@@ -28,6 +28,7 @@ from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.symptom import Pattern
 from allranks.diagnose.symptoms.dataset_file_missing_on_node import CAUSE as DATASET_FILE_MISSING_ON_NODE
+from allranks.diagnose.symptoms.hostname_resolution import CAUSE as HOSTNAME_RESOLUTION
 from allranks.diagnose.symptoms.tokenizer_or_model_file_missing import (
     CAUSE as TOKENIZER_OR_MODEL_FILE_MISSING,
 )
@@ -37,6 +38,7 @@ CAUSE = Cause(
     explains=(
         TOKENIZER_OR_MODEL_FILE_MISSING,
         DATASET_FILE_MISSING_ON_NODE,
+        HOSTNAME_RESOLUTION,
     ),
 )
 CLAIM = Claim(

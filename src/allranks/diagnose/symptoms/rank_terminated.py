@@ -26,6 +26,7 @@ Topic: ends
 
 from __future__ import annotations
 
+import signal
 from typing import List, Optional
 
 from allranks.core.causes import END, PASSES, Cause
@@ -36,6 +37,8 @@ from allranks.diagnose.symptom import CRASH, ENDED, WEAK, Case, Hit, Pattern
 from allranks.diagnose.symptoms.rank_sigkilled import only_rank
 
 CAUSE = Cause(__name__, kind=END, hearsay=True, restart=PASSES, repeats_on="rank")
+FROM_OUTSIDE = (0, -signal.SIGTERM, -signal.SIGHUP, -signal.SIGUSR1, -signal.SIGUSR2, -signal.SIGXCPU)
+"""No process raises these signals by a fault of its own."""
 PATTERNS = (
     Pattern(
         "]Terminated", r"(?:it/s|s/it)[^\]]{0,80}\]Terminated\s{0,4}$", weight=WEAK
@@ -44,6 +47,9 @@ PATTERNS = (
     Pattern("Terminated", r"line \d{1,12}:\s{1,9}\d{1,12} Terminated\b", weight=ENDED),
     Pattern("DataLoader worker", r"is killed by signal: Terminated", weight=WEAK - 20),
     Pattern("SIGTERM", told_to_end("SIGTERM"), weight=ENDED),
+    Pattern(
+        "timeout: sending signal", r"^timeout: sending signal (?:TERM|KILL|INT) to command", weight=WEAK
+    ),  # coreutils
     Pattern("received by PID", r"\*\*\* SIGTERM \(", weight=ENDED),  # glog
     Pattern("Termination signal", r"`Termination signal` is detected", weight=ENDED),  # Paddle
     Pattern(
@@ -77,7 +83,7 @@ def _terminated(seen: Evidence) -> List[Exit]:
 def _named_alone(seen: Evidence) -> List[Exit]:
     """The only process that its launcher names, and not in a table of all: it was the first to end. The others at most
     lost their connections to it."""
-    if any(e.code not in (-15, 0) or (e.code and e.pid is not None) for e in seen.exits):
+    if any(e.code not in FROM_OUTSIDE or (e.code and e.pid is not None) for e in seen.exits):
         return []
     if any(not (one.communication or seen.survived(one)) for _, one in seen.raised()):
         return []

@@ -34,6 +34,7 @@ CLAIM = Claim(
     subject=r"(?i)tokeni[sz]er|chat[_ ]template|(?:pad|eos|bos|special)[_ ]tokens?(?:_id)?\b|jinja",
 )
 PATTERNS = (
+    Pattern("instantiate the backend tokenizer", raised=True, weight=90),
     Pattern("does not have a padding token"),
     Pattern("chat_template is not set", weight=98),
     Pattern("activate truncation and/or padding", weight=94),
