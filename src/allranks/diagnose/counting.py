@@ -14,7 +14,7 @@ LAST = 64
 """Lines at the end of a log that are looked at."""
 
 RISES = 3
-"""How often a number rises that begins anew, or that one rank counts."""
+"""How often a number rises that starts again from the beginning, or that one rank counts."""
 
 MANY_RISES = 10
 """How often another one rises. Other ranks print some more steps after the death of one (`LATER_STEPS`)."""
@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,4})?")
 _WHOLE = re.compile(r"(?<![\d.-])\d{1,12}(?![\d.])")
 _PLACE = re.compile(r"(?i)\b(?:rank|node|worker|trainer|proc(?:ess)?|actor|task)[ =:_#-]{0,2}\d{1,6}\b")
 _PROGRESS = re.compile(r"\d\.\d|(?i:\b(?:steps?|it|iter(?:ation)?|epoch|batch|episode|update|round)\b)")
-"""What is counted is measured, or the line says what it counts. A list of files that are removed shows neither."""
+"""Such a line holds a measured value, or names its unit. Lines about files that are removed hold neither."""
 
 _NO_PROGRESS = re.compile(
     r"(?i)\b(?:retr(?:y|ies|ying)|attempts?|tries|try|wait(?:s|ing|ed)?|frame|thread|layers?|gpus?|restart\w{0,3}"
@@ -56,7 +56,7 @@ class Counting:
     def last(self, after: int, rank: Optional[int], number: int, rises: int) -> int:
         """The order of the last line that counts on after the line `after`, among the last ones of a log whose last
         line has this number; 0 if none does. If a rank is given, its lines alone are looked at. `rises`: how often a
-        number must rise that does not begin anew."""
+        number must rise that goes on from before."""
         key = after, rank, number, rises
         if key not in self._known:
             self._known[key] = self._find(*key)

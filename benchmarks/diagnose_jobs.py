@@ -1,0 +1,135 @@
+"""How well `diagnose` names the causes of jobs that really run, each with one fault.
+
+    python -m benchmarks diagnose_jobs                  all of them, in about two hours
+    LOGS=FOLDER python -m benchmarks diagnose_jobs      reads what KEEP kept, and runs nothing
+    JOBS=a01,b python -m benchmarks.diagnose_jobs       runs those whose names begin so, and prints the answers
+    KEEP=FOLDER …                                       keeps each job's log as FOLDER/ID
+    python -m benchmarks.diagnose_jobs --record         keeps the answers as the first ones
+
+Public logs are labelled by people who read them. Here the cause is known: each folder of `benchmarks/jobs/` is a job
+that was written with one fault, or with none but a log that looks like one. torch, transformers, DeepSpeed, Open MPI
+and the others print what they print. Those who wrote the jobs had not read the patterns. The first answers are in
+`benchmarks/results/diagnose_jobs.jsonl`. A job's name begins with a letter that says when it was written (`DRAWS`).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks._jobs import Job, jobs, logs_of
+from benchmarks._scripts.inputs import MODEL, WORDS
+from benchmarks.diagnose_corpus import SURE, Said, share
+
+TITLE = "Naming causes in jobs that really run"
+ON_REQUEST = True
+FIRST = Path(__file__).resolve().parent / "results" / "diagnose_jobs.jsonl"
+DRAWS = {
+    "abcd": "a to d, before anything was repaired",
+    "efg": "e to g, after the first repairs",
+    "hi": "h and i, after the second ones",
+}
+
+
+def said_of(job: Job, logs: Path) -> Said:
+    """The answer of the command to these logs."""
+    command = [sys.executable, "-m", "allranks.cli", "diagnose", "--json", str(logs)]
+    told = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+    return Said(job._asdict(), told["cause"], told["confidence"], told["where"]["rank"])
+
+
+def logs() -> Iterator[tuple[Job, Path]]:
+    """Each job with its log, or with the folder of its logs."""
+    chosen = jobs(os.environ.get("JOBS", ""))
+    if os.environ.get("LOGS"):
+        yield from ((job, Path(os.environ["LOGS"], job.id)) for job in chosen)
+        return
+    with tempfile.TemporaryDirectory(prefix="run-") as folder:
+        work, tiny = Path(folder), Path(folder, "tiny-model")
+        make = [sys.executable, "-c", MODEL, str(tiny), " ".join(WORDS)]
+        subprocess.run(make, check=True, capture_output=True)
+        for job in chosen:
+            found = logs_of(job, work, tiny)
+            if os.environ.get("KEEP"):
+                kept = Path(os.environ["KEEP"], job.id)
+                kept.parent.mkdir(parents=True, exist_ok=True)
+                (shutil.copytree if found.is_dir() else shutil.copy2)(found, kept)
+            yield job, found
+
+
+def answers() -> Iterator[Said]:
+    for job, found in logs():
+        said = said_of(job, found)
+        print(job.id, verdict(said), said.cause, said.sure, f"rank {said.rank}", flush=True)
+        yield said
+
+
+def verdict(said: Said) -> str:
+    rank = said.case["rank"]
+    wrong = [] if said.is_right else [f"it is {said.case['label']}"]
+    return "; ".join(wrong + ([] if rank in (None, said.rank) else [f"it is rank {rank}"])) or "right"
+
+
+def at_first() -> list[Said]:
+    known = {job.id: job for job in jobs()}
+    rows = map(json.loads, FIRST.read_text(encoding="utf-8").splitlines()) if FIRST.exists() else ()
+    return [
+        Said(known[row["id"]]._asdict(), row["said"], row["sure"], row["rank"])
+        for row in rows
+        if row["id"] in known
+    ]
+
+
+def record() -> None:
+    """Keeps the answers to jobs that have none yet: a first try cannot be repeated."""
+    known = {one.case["id"] for one in at_first()}
+    with FIRST.open("a", encoding="utf-8") as file:
+        for one in answers():
+            if one.case["id"] not in known:
+                row = {"id": one.case["id"], "said": one.cause, "sure": one.sure, "rank": one.rank}
+                file.write(json.dumps(row) + "\n")
+
+
+def row(title: str, told: list[Said]) -> str:
+    failed = [one for one in told if one.case["kind"] == "failure"]
+    healthy = [one for one in told if one.case["kind"] == "healthy"]
+    ranked = [one for one in failed if one.case["rank"] is not None]
+    cells = [share(failed), *(share(one for one in failed if one.sure == sure) for sure in SURE)]
+    cells.append(f"{sum(not one.is_right for one in healthy)}/{len(healthy)}")
+    cells.append(f"{sum(one.rank == one.case['rank'] for one in ranked)}/{len(ranked)}")
+    return f"| {title} | " + " | ".join(cells) + " |"
+
+
+def measure() -> str:
+    first, now = at_first(), list(answers())
+    parts = [
+        row(title, [one for one in first if one.case["id"][0] in drawn]) for drawn, title in DRAWS.items()
+    ]
+    wrong = [one for one in now if verdict(one) != "right"]
+    return "\n".join(
+        [
+            "| first answers to jobs | failures right | certain | likely | unproven | healthy: false | culprit |",
+            "|---|---|---|---|---|---|---|",
+            *parts,
+            row("all of them", first),
+            row("all of them, now", now),
+            "",
+            "Wrong now:",
+            "",
+            *(f"- `{one.case['id']}`: {one.case['why']} Said: {one.cause}; {verdict(one)}." for one in wrong),
+        ]
+    )
+
+
+if __name__ == "__main__":
+    if "--record" in sys.argv:
+        record()
+    else:
+        for _ in answers():
+            pass

@@ -1,0 +1,4 @@
+python worker.py --rank 0 &
+python worker.py --rank 1 &
+python worker.py --rank 1 &
+wait

@@ -1,0 +1,1 @@
+NGPUS=2 python -u multigpu.py

@@ -1,0 +1,3 @@
+#!/bin/bash
+export TOKENIZERS_PARALLELISM=false
+torchrun --nproc-per-node 2 --master-port 41711 train.py

@@ -1,0 +1,1 @@
+accelerate launch --cpu --num_processes 1 --num_machines 1 --mixed_precision no --main_process_port 41713 sft.py

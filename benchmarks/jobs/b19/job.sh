@@ -1,0 +1,2 @@
+bash sync.sh
+python train.py

@@ -1,0 +1,2 @@
+cp -r $TINY base
+llamafactory-cli train train_sft.yaml

@@ -1,0 +1,2 @@
+python prepare_tok.py
+python train.py

@@ -1,0 +1,2 @@
+import datasets, sys
+print(datasets.load_from_disk("tokenized"))

@@ -1,0 +1,1 @@
+from ._fasttok import count

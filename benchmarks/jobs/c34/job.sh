@@ -1,0 +1,1 @@
+torchrun --nproc-per-node 2 --master-addr 127.0.0.1 --master-port 29654 train.py

@@ -1,0 +1,2 @@
+python launch.py -n 2 -p 41820 train.py
+echo "exit status: $?"

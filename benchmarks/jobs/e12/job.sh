@@ -1,0 +1,1 @@
+mpirun --allow-run-as-root --oversubscribe -np 2 -x PYTHONPATH=$PWD/libs/a python train_asr.py : -np 1 -x PYTHONPATH=$PWD/libs/b python train_asr.py : -np 1 -x PYTHONPATH=$PWD/libs/a python train_asr.py

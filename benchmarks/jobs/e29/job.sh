@@ -1,0 +1,3 @@
+rm -rf runs
+ulimit -n 256
+python train.py

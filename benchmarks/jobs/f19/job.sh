@@ -1,0 +1,2 @@
+export OMP_NUM_THREADS=1
+bash run.sh

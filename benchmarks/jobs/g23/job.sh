@@ -1,0 +1,1 @@
+python -u forecast.py --patience 3 --lr 0.02

@@ -1,0 +1,1 @@
+python -u tune_serve.py

@@ -1,0 +1,1 @@
+python -u run_embed.py

@@ -1,0 +1,2 @@
+python prep_shards.py 8
+torchrun --nproc-per-node 3 --master-port 29811 train.py

@@ -1,0 +1,1 @@
+torchrun --standalone --nproc_per_node 3 train_lm.py

@@ -1,0 +1,1 @@
+ACCELERATE_USE_CPU=true accelerate launch --multi_gpu --num_processes 3 --num_machines 1 --mixed_precision no --dynamo_backend no --main_process_port 29819 run_clm.py $TINY

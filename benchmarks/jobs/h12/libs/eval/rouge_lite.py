@@ -1,0 +1,1 @@
+def rouge_l(a, b): return len(set(a) & set(b)) / max(1, len(set(b)))

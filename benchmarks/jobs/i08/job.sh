@@ -1,0 +1,1 @@
+python -u spawn_train.py

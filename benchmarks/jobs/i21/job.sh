@@ -1,0 +1,1 @@
+python supervisor.py procs.yaml

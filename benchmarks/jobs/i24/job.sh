@@ -1,0 +1,2 @@
+python -W always asr.py --nproc 3
+echo "rc $?"
