@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-from typing import Iterator, Optional, Union
+from typing import Union
 
-from allranks.diagnose.counting import MANY_RISES, RISES
 from allranks.diagnose.store import Exit, Store
 from allranks.diagnose.streams import Raised
 from allranks.diagnose.symptom import Hit
@@ -23,11 +21,6 @@ already finished."""
 
 class Alone(Store):
     """The memory of all logs, with the answers that need no more than its own lines."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.restarted = 0
-        """The line of the last end of a process, if all that ended were started again."""
 
     def at_shutdown(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a server was shutting down as it was told to, and did not fail before."""
@@ -65,25 +58,4 @@ class Alone(Store):
         """Whether the same log shows further steps and the training's end after the end of a process: the launcher
         started it again."""
         source = self.sources[one.line.source]
-        if self.counts_on(one.order, rises=RISES):  # the launcher was done
-            return True
         return source.end > one.order and source.steps - one.steps > STEPS_PRINTED_LATE
-
-    @contextlib.contextmanager
-    def without_past_exits(self) -> Iterator[None]:
-        """Meanwhile, only the ends of processes are known that were not started again."""
-        kept = self.exits
-        self.exits = [one for one in kept if not self._is_over(one)]
-        self.restarted = max((one.order for one in kept), default=0) if not self.exits else 0
-        try:
-            yield
-        finally:
-            self.exits, self.restarted = kept, 0
-
-    def counts_on(self, order: int, rank: Optional[int] = None, rises: int = MANY_RISES) -> bool:
-        """Whether a single log counts on after this line and then says of nothing that it failed."""
-        last = self.usual.counts_on(order, rank, RISES if rank is not None else rises)
-        streams = (*self.ranks.values(), *self.streams.values()) if last else ()
-        failed = (one.order for stream in streams for one in stream.raised[-1:])
-        stated = (one.raised.order for stream in streams for one in stream.stated[-1:])
-        return bool(last) and last > max(*failed, *stated, 0, 0) and not any(one.is_cut for one in streams)

@@ -32,11 +32,11 @@ _RETURNED = (
 )
 """Of a program that a wrapper started."""
 _WRITTEN = (
-    r"(?i)^(?!.{0,200}\b(?:logs?|dump|core|debug|trace|crash|errors?|partial|checkpoints?)\b).{0,160}"
+    r"(?i)^(?!.{0,200}\b(?:logs?|dump|core|debug|trace|crash|errors?|partial|checkpoints?|will|to be|every|best"
+    r"|epoch|step)\b).{0,160}"
     r"\b(?:results?|scores?|metrics|predictions?|reports?|summary|outputs?|model|weights|adapter|embeddings|runs)\b"
     r".{0,80}?\b(?:written|saved|exported)\b"
 )
-_UNITTEST = r"^OK \((?:(?:skipped|expected failures)=\d{1,6}(?:, )?){1,2}\)$"
 _WELL = r"(?i)\b(?:completed|finished|exits|exited|ended) successfully\b"
 CLOSING = (
     ("done", _ALONE), ("Done", _ALONE), ("DONE", _ALONE), ("finished", _ALONE), ("Finished", _ALONE),
@@ -46,10 +46,6 @@ CLOSING = (
     ("Completed", _OF_JOB), ("Finished", _OF_JOB),
     ("complete!", _OF_JOB), ("FINISHED", _OF_JOB), ("COMPLETE", _OF_JOB), ("succeeded", _OF_JOB),
     ("successfully", _WELL), ("Successfully", _WELL),
-    *((word, _OF_PART) for word in ("finished", "Finished", "completed", "done")),
-    *((word, _RETURNED) for word in ("returned", "status", "code", "exit")),
-    *((word, _WRITTEN) for word in ("written", "saved", "exported")),
-    *((word, _UNITTEST) for word in ("skipped", "failures")),
     ("execution time", r"(?i)^\W{0,8}total execution time\b.{0,20}\d"),
     ("FINAL SUMMARY", r"^\W{0,80}FINAL SUMMARY\W{0,80}$"),
     ("Finished server process", r"Finished server process \[\d"),
@@ -64,6 +60,13 @@ CLOSING = (
 )  # fmt: skip
 """(text, expression) pairs."""
 
+WEAK = (
+    *((word, _OF_PART) for word in ("finished", "Finished", "completed", "done")),
+    *((word, _RETURNED) for word in ("returned", "status", "code", "exit")),
+    *((word, _WRITTEN) for word in ("written", "saved", "exported")),
+)
+"""Lines that do not show by themselves that the whole job is done."""
+
 IN_CHINESE = re.compile(
     "(?:训练|评估|测试|推理|验证|预测|微调|全部|所有|任务|运行|脚本)\\S{0,6}(?:完成|结束|完毕)\\W{0,8}(?:$|[|｜])"
 )
@@ -71,11 +74,8 @@ _LONGEST = 80
 """Characters of such a line in Chinese."""
 
 
-_LOGGED = re.compile(
-    r"\bINFO\b(?!:  )(?:.{0,400}\b(?i:success(?:fully)?|succeeded|written)\b|.{0,400}?(?:" + _OF_PART + "))"
-)
-"""A logger's level and a success, or the end of a rank. uvicorn, which a failed server shuts down too, puts spaces
-behind its own level."""
+_LOGGED = re.compile(r"\bINFO\b(?!:  ).{0,400}\b(?i:success(?:fully)?|succeeded)\b")
+"""A logger's level and a success. uvicorn, which a failed server shuts down too, puts spaces behind its own level."""
 
 
 _SUCCESS = re.compile(r"(?i)\bsucce(?:ss(?:ful(?:ly)?)?|eded)\b")
@@ -88,10 +88,13 @@ def _closes(seen: Store, line: Line, match: Any) -> None:
     if is_set_aside(line.text) or _FAILED_WITH.search(line.text):
         return  # such as a debug line, which a program also prints if it failed
     source = seen.sources[line.source]
-    closed = source.closes  # by a line shortly before: what that one says holds on
-    source.logged = _LOGGED.search(line.text) is not None or (closed and source.logged)
-    source.succeeded = _SUCCESS.search(line.text) is not None or (closed and source.succeeded)
-    source.closing = seen.count
+    source.closing, source.logged = seen.count, _LOGGED.search(line.text) is not None
+    source.succeeded = _SUCCESS.search(line.text) is not None
+
+
+def _closes_a_part(seen: Store, line: Line, match: Any) -> None:
+    if not is_set_aside(line.text):
+        seen.sources[line.source].weak_closing = seen.count
 
 
 _FAILS = re.compile(
@@ -178,6 +181,7 @@ def _answers(seen: Store, line: Line, match: Any) -> None:
 
 FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = tuple(
     [(Pattern(text, expression), _closes) for text, expression in CLOSING]
+    + [(Pattern(text, expression), _closes_a_part) for text, expression in WEAK]
     + [
         (Pattern("Application startup complete"), _opens),
         (Pattern("Waiting for application shutdown"), _stops),

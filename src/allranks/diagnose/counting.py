@@ -1,12 +1,15 @@
-"""Lines that count on: of one form, with a number that rises from one to the next. Most trainers print their progress
-in such lines, whatever they call their loss (`it 7 reward 0.4`). A program that ended does not count on.
+"""Lines that count on: of one form, with a number of steps that rises from one to the next. Most trainers print their
+progress in such lines, whatever they call their loss (`it 7 reward 0.4`). A program that ended does not count on.
+
+Python shows what waits in its buffer when it ends, behind the traceback. So lines prove something only if a logger
+wrote them, which waits for nothing.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from typing import Deque, Dict, List, Optional, Sequence, Tuple
+from typing import Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from allranks.diagnose.lines import Line
 
@@ -17,7 +20,7 @@ RISES = 3
 """How often a number rises that starts again from the beginning, or that one rank counts."""
 
 MANY_RISES = 10
-"""How often another one rises. Other ranks print some more steps after the death of one (`LATER_STEPS`)."""
+"""How often any other one rises. Other ranks print some more steps after the death of one (`LATER_STEPS`)."""
 
 EVENLY = 0.75
 """The share of these rises that are alike. Numbers of ranks or items in a list rise, too, but unevenly."""
@@ -27,69 +30,84 @@ _CLOCK = re.compile(r"\d{1,4}[-/]\d{1,2}[-/]\d{1,4}|\d{1,2}:\d\d(?::\d\d)?(?:[.,
 _NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,4})?")
 _WHOLE = re.compile(r"(?<![\d.-])\d{1,12}(?![\d.])")
 _PLACE = re.compile(r"(?i)\b(?:rank|node|worker|trainer|proc(?:ess)?|actor|task)[ =:_#-]{0,2}\d{1,6}\b")
-_PROGRESS = re.compile(r"\d\.\d|(?i:\b(?:steps?|it|iter(?:ation)?|epoch|batch|episode|update|round)\b)")
-"""Such a line holds a measured value, or names its unit. Lines about files that are removed hold neither."""
+_LEVEL = re.compile(r"^\W{0,8}(?:DEBUG|INFO|WARN(?:ING)?|ERROR|I|W)\b")
+_PROGRESS = re.compile(
+    r"(?i)(?<![a-z])(?:steps?|it|iter(?:ation)?s?|epochs?|episodes?|updates?|rounds?)\b[^\w\n]{0,4}\d|\u7b2c\d{1,9}[\u8f6e\u6b65]"
+)
+"""The number of a step, by the names that trainers give it."""
 
 _NO_PROGRESS = re.compile(
-    r"(?i)\b(?:retr(?:y|ies|ying)|attempts?|tries|try|wait(?:s|ing|ed)?|frame|thread|layers?|gpus?|restart\w{0,3}"
-    r"|pid|signal|exit\w{0,5}|local_rank)\b|\brank\s{0,9}:|#|%\|"
+    r"(?i)\b(?:retr(?:y|ies|ying)|attempts?|tries|try|wait(?:s|ing|ed)?|heartbeat|alive)\b"
 )
-"""Lines that count something else: tries, the parts of a list, or processes that a launcher ended."""
+"""Lines that count tries, or signs of life."""
 
-Rows = Sequence[Sequence[int]]
+
+class Told(NamedTuple):
+    """A line that may count. `number` is that of the line in its log; `order` counts lines over all logs."""
+
+    number: int
+    order: int
+    rank: Optional[int]
+    text: str
 
 
 class Counting:
-    """The last lines of a single log. `number` is that of a line in the log; `order` counts lines over all logs."""
+    """The last lines of a single log."""
 
     def __init__(self) -> None:
-        self._last: Deque[Tuple[int, int, Optional[int], str]] = deque(maxlen=LAST)
-        self._known: Dict[Tuple[int, Optional[int], int, int], int] = {}
+        self._last: Deque[Told] = deque(maxlen=LAST)
+        self._known: Dict[Tuple[int, Optional[int], int], int] = {}
 
-    def note(self, line: Line, order: int, is_step: bool) -> None:
-        """Notes a line that is a step, or says nothing."""
+    def note(self, line: Line, order: int) -> None:
+        """Notes a line that is a step, or says nothing, if a logger wrote it."""
         text = line.text[:_LOOKED_AT]
-        if is_step or (_NO_PROGRESS.search(text) is None and _PROGRESS.search(text) is not None):
-            self._last.append((line.number, order, line.rank, text))
+        if is_logged(line) and _PROGRESS.search(text) is not None and _NO_PROGRESS.search(text) is None:
+            self._last.append(Told(line.number, order, line.rank, text))
             self._known.clear()
 
-    def last(self, after: int, rank: Optional[int], number: int, rises: int) -> int:
+    def last(self, after: int, rank: Optional[int], number: int) -> int:
         """The order of the last line that counts on after the line `after`, among the last ones of a log whose last
-        line has this number; 0 if none does. If a rank is given, its lines alone are looked at. `rises`: how often a
-        number must rise that goes on from before."""
-        key = after, rank, number, rises
+        line has this number; 0 if none does. If a rank is given, its lines alone are looked at."""
+        late = [one for one in self._last if one.order > after and one.number > number - LAST]
+        if not late:
+            return 0
+        key = late[0].order, rank, number
         if key not in self._known:
-            self._known[key] = self._find(*key)
+            self._known[key] = _last_of([one for one in late if rank in (None, one.rank)], rank is not None)
         return self._known[key]
 
-    def _find(self, after: int, rank: Optional[int], number: int, rises: int) -> int:
-        told: Dict[Tuple[str, ...], List[List[int]]] = {}
-        last: Dict[Tuple[str, ...], int] = {}
-        for at, order, who, text in self._last:
-            if at > number - LAST and order > after and rank in (None, who):
-                text = _CLOCK.sub("", text)
-                places, text = tuple(_PLACE.findall(text)), _PLACE.sub("", text)
-                form, row = _NUMBER.sub("0", text), list(map(int, _WHOLE.findall(text)))
-                for key in {(form,), (form, *places)}:
-                    told.setdefault(key, []).append(row)
-                    last[key] = order
-        return max((last[key] for key, rows in told.items() if _count_on(rows, rises)), default=0)
+
+def is_logged(line: Line) -> bool:
+    """Whether a logger wrote this line: it has a time, or begins with a level."""
+    return bool(line.time or _CLOCK.match(line.text) or _LEVEL.match(line.text))
 
 
-def _count_on(rows: Rows, rises: int) -> bool:
+def _last_of(told: Sequence[Told], of_rank: bool) -> int:
+    forms: Dict[Tuple[str, ...], List[Tuple[Told, List[int]]]] = {}
+    for one in told:
+        text = _CLOCK.sub("", one.text)
+        places, text = tuple(_PLACE.findall(text)), _PLACE.sub("", text)
+        row = one, list(map(int, _WHOLE.findall(text)))
+        for key in {(_NUMBER.sub("0", text),), (_NUMBER.sub("0", text), *places)}:
+            forms.setdefault(key, []).append(row)
+    return max((rows[-1][0].order for rows in forms.values() if _count_on(rows, of_rank)), default=0)
+
+
+def _count_on(told: Sequence[Tuple[Told, Sequence[int]]], of_rank: bool) -> bool:
     """Whether one of the numbers in these lines rises, over all of them or in those of one rank, which is another."""
-    if len(rows) <= RISES:
+    if len(told) <= RISES:
         return False
+    rows = [row for _, row in told]
     parts: Dict[Tuple[int, int], List[Sequence[int]]] = {}
     for row in rows:
         for place, value in enumerate(row):
             parts.setdefault((place, value), []).append(row)
     every = [rows, *(part for part in parts.values() if RISES < len(part) < len(rows))]
-    return any(_rises(values, rises) for part in every for values in zip(*part))
+    return any(_rises(values, of_rank) for part in every for values in zip(*part))
 
 
-def _rises(values: Sequence[int], needed: int) -> bool:
-    """Whether these numbers rise evenly, apart from those of ranks that are one step behind."""
+def _rises(values: Sequence[int], of_rank: bool) -> bool:
+    """Whether these numbers rise evenly and often enough, apart from those of ranks that are one step behind."""
     most, rises, behind = values[0], [], 0
     for value in values[1:]:
         if value > most:
@@ -97,7 +115,6 @@ def _rises(values: Sequence[int], needed: int) -> bool:
             most = value
         behind = max(behind, most - value)
     usual, times = Counter(rises).most_common(1)[0] if rises else (0, 0)
-    begins_anew = min(values) <= max(1, usual)
-    if len(rises) < (RISES if begins_anew else needed):
+    if len(rises) < (RISES if of_rank or min(values) <= max(1, usual) else MANY_RISES):
         return False
     return times >= EVENLY * len(rises) and behind <= usual

@@ -38,11 +38,6 @@ NEVER = float("inf")
 
 def conclude(seen: Evidence) -> Diagnosis:
     """The diagnosis of everything that was fed in."""
-    with seen.without_past_exits():
-        return _concluded(seen)
-
-
-def _concluded(seen: Evidence) -> Diagnosis:
     found = ranked((), Texts(lambda: weighed(seen)))
     if seen.explains and (found.weight <= HINTED or "page" in seen.words):
         return _unproven(seen)

@@ -1,17 +1,18 @@
-"""Whether a job trained on after an error and then came to its end."""
+"""Whether a job trained on after an error, and whether it then came to its end."""
 
 from __future__ import annotations
 
-from typing import Optional, Union
+from typing import Optional, Tuple, Union
 
 from allranks.diagnose.alone import Alone
-from allranks.diagnose.catalogue import cause
+from allranks.diagnose.counting import is_logged
 from allranks.diagnose.lines import Line
 from allranks.diagnose.sources import CLOSING_WITHIN, is_last_of_all
 from allranks.diagnose.streams import Raised
 from allranks.diagnose.symptom import Hit
 
 BAR = "%|"
+"""A part of a bar. Every loop of a program may draw one, so its end is not the job's."""
 
 
 class Reached(Alone):
@@ -21,6 +22,7 @@ class Reached(Alone):
         super().__init__()
         self.title = 0
         """The line of a document's title, which is written at the end."""
+        self._failures: Tuple[int, int, int] = (0, 0, 0)
 
     @property
     def last_of_all(self) -> Optional[Line]:
@@ -29,34 +31,37 @@ class Reached(Alone):
             return None
         return self.last_step[1] if is_last_of_all(self.last_step[1].text) else None
 
-    def is_past(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether the job was started again after this, or counts on. Of a line without a rank that proves nothing if a
-        process failed: other ranks may count on for a while. A title is written at the end."""
-        rank = hit.line.rank
-        if hit.order < self.restarted:
-            return True
-        return (
-            hit.order != self.title
-            and (rank is not None or not self.failed)
-            and self.counts_on(hit.order, rank)
-        )
+    def _last_failures(self) -> Tuple[int, int]:
+        """The line of the last exception, and that of the last statement that something failed. Both are behind every
+        other line if a traceback is cut off."""
+        if self._failures[0] != self.count:
+            streams = (*self.ranks.values(), *self.streams.values())
+            behind = self.count + 1 if any(one.is_cut for one in streams) else 0
+            raised = max((one.raised[-1].order for one in streams if one.raised), default=0)
+            stated = max((one.stated[-1].raised.order for one in streams if one.stated), default=0)
+            self._failures = self.count, max(behind, raised), max(behind, stated)
+        return self._failures[1:]
 
-    def reached_its_end(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether steps follow in the same log, then a line that says that something is done or the last step of all,
-        and no exception after that. Of an exception, the steps must be those of the rank that raised it: other ranks
-        may print some more."""
-        if isinstance(hit, Hit) and cause(hit.symptom).holds_after_the_end:
+    def is_past(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether the log counts on after this and then says of nothing that it failed. Of a line without a rank that
+        proves nothing if a process failed: other ranks may count on for a while. A title is written at the end."""
+        rank = hit.line.rank
+        if hit.order == self.title or (rank is None and self.failed):
             return False
-        source, seen = self.sources[hit.line.source], self.seen_of(hit.line)
-        is_raised = isinstance(hit, Raised) or any(one.order == hit.order for one in seen.raised)
-        goes_on = seen.last_step > hit.order if is_raised else source.steps > hit.steps
-        if (
-            not goes_on
-            or self.failed
-            or any(one.is_cut for one in (*self.ranks.values(), *self.streams.values()))
-        ):
+        last = self.usual.counts_on(hit.order, rank)
+        return last > max(self._last_failures())
+
+    def reached_its_end(self, raised: Raised) -> bool:
+        """Whether the rank that raised this trains on in the same log, a logger wrote its last line, and a line says
+        that something is done, or the last step of all is there; and no exception comes after that."""
+        source, seen = self.sources[raised.line.source], self.seen_of(raised.line)
+        if seen.last_step <= raised.order or self.failed:
             return False
-        end = max(source.closing if source.closes else 0, source.end)
-        if self.last_step is not None and self.last_of_all is not None and BAR not in self.last_step[1].text:
-            end = max(end, self.last_step[0])  # every loop of a program may draw a bar
-        return end > max((hit.order, *(one.order for _, one in self.raised())))
+        if seen.last_plain is None or not is_logged(seen.last_plain):
+            return False  # Python may have printed the steps before the exception, and shown them later
+        end = max(source.closing, source.weak_closing, source.end)
+        end = end if source.last - end <= CLOSING_WITHIN else 0
+        last = self.last_of_all
+        if last is not None and last.source == raised.line.source and BAR not in last.text and self.last_step:
+            end = max(end, self.last_step[0])
+        return end > max(raised.order, self._last_failures()[0])

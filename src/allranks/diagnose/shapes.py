@@ -19,9 +19,7 @@ SHAPES_KEPT = 32768
 """Distinct shapes of lines remembered; if a log has more, all are forgotten and found again."""
 
 SHAPE_LIMIT = 512
-_STOPS = re.compile(
-    r"(?:[A-Za-z_]\w{0,60}\.){1,8}(?:[A-Z]\w{0,40})?(?:Stop|Abort|Diverg|Fail|N[aA]N)\w{0,40}: "
-)
+_STOPS = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){1,8}\w{0,40}(?:StopTraining|Stopped|Aborted|Diverged|Failed): ")
 """An exception whose name does not end in Error, and whose message may name a step and its loss."""
 _LETTERS = bytes(b if 0x41 <= b <= 0x5A or 0x61 <= b <= 0x7A else 0x20 for b in range(256))
 

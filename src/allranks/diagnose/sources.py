@@ -25,7 +25,7 @@ class Source:
 
     __slots__ = (
         "_of", "answered", "closing", "end", "end_rank", "last", "logged", "sample", "samples", "served", "steps",
-        "stopping", "succeeded", "time", "told",
+        "stopping", "succeeded", "time", "told", "weak_closing",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -38,6 +38,8 @@ class Source:
         self.last = 0
         self.closing = 0
         """The last line that says that something is done: the job, if hardly a line follows."""
+        self.weak_closing = 0
+        """The last line that says that a part of the job is done, or that a program returned 0."""
         self.succeeded = False
         """Whether that line names a success."""
         self.logged = False

@@ -108,7 +108,7 @@ class Survival(Reached):
             return True
         if isinstance(hit, Hit) and (self._ends_nothing(hit) or self._refused_before(hit)):
             return True
-        if self._gave_way(hit) or self._of_earlier_run(hit) or self.is_past(hit) or self.reached_its_end(hit):
+        if self._gave_way(hit) or self._of_earlier_run(hit) or self.is_past(hit) or self._ended_after(hit):
             return True
         if isinstance(hit, Hit) and (self._of_another_time(hit) or self._was_only_told(hit)):
             return True
@@ -123,6 +123,12 @@ class Survival(Reached):
             return True
         may_be_of_others = is_warning(hit.weight) or self._is_beside(hit)
         return may_be_of_others and not cause(hit.symptom).holds_after_the_end
+
+    def _ended_after(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether the rank that raised this trained on to its end."""
+        of_line = (one for one in self.seen_of(hit.line).raised if one.order == hit.order)
+        raised = hit if isinstance(hit, Raised) else next(of_line, None)
+        return raised is not None and self.reached_its_end(raised)
 
     def _was_handled(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a program was handling this when its user ended it, and this alone proves no cause."""
@@ -199,8 +205,8 @@ class Survival(Reached):
         )
 
     def _goes_on_as_before(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether a single program's log ends with lines like those before this one, and nothing fails after it but
-        what these lines follow. Steps do not count (`later_steps`), since other ranks print some more."""
+        """Whether a single program's log ends with lines like those before the last error, and nothing fails after it
+        but what these lines follow. Steps do not count (`later_steps`), since other ranks print some more."""
         if not self._is_alone(hit) or len(self.world) > 1:
             return False
         seen = self.seen_of(hit.line)

@@ -74,7 +74,7 @@ class Usual:
         """Notes a line that says nothing."""
         if not self.is_single or not line.number:
             return
-        self._counting.note(line, order, False)
+        self._counting.note(line, order)
         text = line.text[:_LOOKED_AT]
         self._last.append((line.number, order, text))
         if is_kept(line.number) and len(self._forms) < FORMS_KEPT:
@@ -85,12 +85,12 @@ class Usual:
     def note_step(self, line: Line, order: int) -> None:
         """Notes a step of the training."""
         if self.is_single and line.number:
-            self._counting.note(line, order, True)
+            self._counting.note(line, order)
 
-    def counts_on(self, after: int, rank: Optional[int], rises: int) -> int:
+    def counts_on(self, after: int, rank: Optional[int]) -> int:
         """The last line that counts on after this one, over all logs; 0 if none does, or if a line after it says how
         the program ended."""
-        last = self._counting.last(after, rank, self.number, rises) if self.is_single else 0
+        last = self._counting.last(after, rank, self.number) if self.is_single else 0
         return 0 if any(order > last and _ENDED.search(text) for _, order, text in self._last) else last
 
     def after(self, first: int, last: int) -> int:
