@@ -46,10 +46,10 @@ class Reached(Alone):
         """Whether the log counts on after this and then says of nothing that it failed. Of a line without a rank that
         proves nothing if a process failed: other ranks may count on for a while. A title is written at the end."""
         rank = hit.line.rank
-        if hit.order == self.title or (rank is None and self.failed):
-            return False
         last = self.usual.counts_on(hit.order, rank)
-        return last > max(self._last_failures())
+        if not last or hit.order == self.title or last <= max(self._last_failures()):
+            return False
+        return rank is not None or not self.failed
 
     def reached_its_end(self, raised: Raised) -> bool:
         """Whether the rank that raised this trains on in the same log, a logger wrote its last line, and a line says
