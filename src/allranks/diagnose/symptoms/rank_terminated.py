@@ -88,4 +88,4 @@ def _named_alone(seen: Evidence) -> List[Exit]:
     if any(not (one.communication or seen.survived(one)) for _, one in seen.raised()):
         return []
     named = [e for e in seen.exits if e.code and e.rank is not None]
-    return named if len(named) == 1 else []
+    return named[:1] if len({e.rank for e in named}) == 1 else []
