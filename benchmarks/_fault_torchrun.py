@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 
+from benchmarks import _marked
 from benchmarks._fault import LOOP, NODES
 from benchmarks._fault_judge import faults_of
 from benchmarks._fault_results import PLAIN_SECONDS, Outcome
@@ -60,15 +60,7 @@ def end(started: list[subprocess.Popen[bytes]], folder: str) -> None:
     deadline = time.time() + 5.0
     while time.time() < deadline and any(process.poll() is None for process in started):
         time.sleep(0.1)
-    mark = f"FAULT_DIR={folder}".encode()
-    for path in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            handle = os.pidfd_open(int(path.name))
-            try:
-                if mark in (path / "environ").read_bytes().split(b"\0"):
-                    signal.pidfd_send_signal(handle, signal.SIGKILL)
-            finally:
-                os.close(handle)
+    _marked.kill("FAULT_DIR", folder)
     for process in started:
         process.kill()
         process.wait(30)

@@ -6,16 +6,16 @@ wrong in it (`Job`). It runs in a copy, with a neutral path: what its tracebacks
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from benchmarks import _marked
 
 JOBS = Path(__file__).parent / "jobs"
 SECONDS = 240.0
@@ -88,19 +88,8 @@ def logs_of(job: Job, work: Path, tiny: Path) -> Path:
 
 
 def end(copy: str) -> None:
-    """Kills what is left of a job; a process that it started has the job's mark in its environment."""
-    mark = f"{MARK}={copy}".encode()
+    """Kills what is left of a job, and what that started meanwhile."""
     for _ in range(3):
-        left = 0
-        for path in Path("/proc").glob("[0-9]*"):
-            with contextlib.suppress(OSError):
-                handle = os.pidfd_open(int(path.name))
-                try:
-                    if mark in (path / "environ").read_bytes().split(b"\0"):
-                        signal.pidfd_send_signal(handle, signal.SIGKILL)
-                        left += 1
-                finally:
-                    os.close(handle)
-        if not left:
+        if not _marked.kill(MARK, copy):
             return
         time.sleep(0.2)

@@ -109,7 +109,7 @@ def row(title: str, told: list[Said]) -> str:
 PROSE = """
 How well does `allranks diagnose` do on jobs whose fault is known, since each was written with one? The jobs, and what
 counts as a right answer, are in `benchmarks/jobs/`. The logs are what torch, transformers, DeepSpeed, Open MPI and the
-scripts really printed, with two to four ranks on a CPU. The frightening ones among the healthy jobs are meant to be
+scripts really printed, with one to four ranks on a CPU. The frightening ones among the healthy jobs are meant to be
 hard: they retry, restart, skip samples and log tracebacks, and all of them end with exit code 0.
 
 **Most wrong answers are about jobs that got over their errors.** What a script prints waits in a buffer, and Python

@@ -129,8 +129,8 @@ def is_dump_file(file: str) -> bool:
 
 def is_dump(head: bytes) -> bool:
     """Whether a file is a dump of torch's flight recorder, by its first 4 KB: a pickle or JSON with the recorder's
-    field names. `monitor.flight_dumps` reads them: to
-    load it for every log that begins like JSON takes longer than to read a small one."""
+    field names. `monitor.flight_dumps` reads them: to load it for every log that begins like JSON takes longer than to
+    read a small one."""
     if head[:1] == b"\x80":
         return b"record_id" in head or b"entries" in head or b"pg_config" in head
     return head.lstrip()[:1] in (b"{", b"[") and any(

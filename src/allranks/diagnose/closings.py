@@ -102,7 +102,7 @@ _FAILS = re.compile(
     r"|(?<![-_/.])\b(?:error|exception)\b(?![-_/.\w])"
 )
 _MEASURED = re.compile(
-    r"(?i)\b(?:failed|failures?|errors?|exceptions?)\b\W{0,6}\d"
+    r"(?i)\b(?!(?-i:Error) \d{1,3}$)(?:failed|failures?|errors?|exceptions?)\b\W{0,6}\d"  # but not how make ends
     r"|(?:^|[\s(:=])\d{1,9} (?:\w{1,20} )?(?:failed|failures?|errors?|exceptions?)\b"
     r"|\b(?:no|without|zero) (?:\w{1,20} )?(?:failures?|errors?|exceptions?)\b"
     r"|\berror (?:rates?|bars?|margins?|analysis|logs?|counts?|handling|messages?)\b"
@@ -121,7 +121,7 @@ def says_failed(text: str, logged: bool) -> bool:
 
 def is_measured(text: str) -> bool:
     """Whether a line tells a number of failures, or an error that is measured."""
-    return _MEASURED.search(text) is not None and not text.startswith("make")
+    return _MEASURED.search(text) is not None
 
 
 class AtTerminal:
