@@ -361,3 +361,12 @@ def test_what_is_empty(tmp_path: Path) -> None:
     (tmp_path / "b.log").write_text("x")
     found = [log_files.is_empty(str(tmp_path / name)) for name in ("a.log", "b.log", "gone.log")]
     assert found == [True, False, False] and not log_files.is_empty(str(tmp_path))
+
+
+def test_files_that_mpirun_wrote_are_read_whatever_their_folders_are_called(tmp_path: Path, capsys) -> None:
+    (tmp_path / "1_rank.0_stdout").write_text("step 1 loss 2.5\n")
+    (tmp_path / "1_rank.1_stderr").write_text(
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 2 GiB\n"
+    )
+    found = named(tmp_path, capsys, 1)
+    assert (found["cause"], found["where"]["rank"]) == ("cuda-oom", 1)

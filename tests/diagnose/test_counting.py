@@ -88,3 +88,19 @@ def test_a_complaint_before_the_count_is_past() -> None:
 @pytest.mark.parametrize("last", ["make: *** [train] Error 1\n", "ERROR: the job failed\n", FAILED])
 def test_what_fails_after_the_count_is_believed(last: str) -> None:
     assert not is_healthy(FAILED + LOGGED + last)
+
+
+def in_turns(ranks: str, steps: int, head: str = "({}) ") -> str:
+    return "".join(head.format(rank) + f"epoch {n}: mse={9 - n}.25\n" for n in range(steps) for rank in ranks)
+
+
+def test_printed_lines_of_ranks_that_take_turns_waited_in_no_buffer() -> None:
+    assert counts_on(in_turns("10", 4))
+    assert counts_on(in_turns("012", 4, "[R{}/3] "))
+    assert not counts_on(in_turns("1", 12))
+    assert not counts_on(in_turns("1", 6) + in_turns("0", 6))  # each rank's buffer at its end
+    assert not counts_on("".join(f"[{n}/3] epoch {e}: mse=2.25\n" for e in range(4) for n in (1, 2, 3)))
+    assert is_healthy(FAILED + in_turns("10", 4))
+    assert not is_healthy(
+        FAILED + in_turns("10", 4) + TABLE
+    )  # a launcher mixes what ranks print at their ends

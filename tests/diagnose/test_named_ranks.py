@@ -77,3 +77,63 @@ def test_the_rank_that_others_name(text: str, cause: str | None, rank: int | Non
     found = diagnose(parse(text, "x.log"))
     assert found.where.rank == rank
     assert cause in (None, found.cause)
+
+
+@pytest.mark.parametrize(
+    ("line", "rank"),
+    [
+        ("[R1/2] the owl sleeps", 1),
+        ("[r0] the owl sleeps", 0),
+        ("(actor 3, pid 6480) the owl sleeps", 3),
+        ("worker 2: the owl sleeps", 2),
+        ("[worker 2] the owl sleeps", 2),
+        ("14:14:42 [0] the owl sleeps", 0),
+        ("14:14:42 [worker 2] the owl sleeps", 2),
+        ("2026-11-30 12:06:40,225 rank=0 batch 1 loss 4.6", 0),
+        ("rank=1 step=0 loss=1.4", 1),
+        ("rank=8 alpha=16", None),  # of LoRA
+        ("rank=8, dropout 0.1", None),
+    ],
+)
+def test_the_rank_in_a_programs_own_prefix(line: str, rank: int | None) -> None:
+    (read,) = parse(line, "x.log")
+    assert (read.rank, read.node) == (rank, None)
+
+
+@pytest.mark.parametrize("source", ["out/1/rank.3/stderr", "logs/1_rank.3_stderr"])
+def test_the_rank_in_the_name_of_open_mpis_files(source: str) -> None:
+    (read,) = parse("the owl sleeps", source)
+    assert read.rank == 3
+
+
+LOST = "RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:12724\n"
+
+
+@pytest.mark.parametrize(
+    ("ended", "cause"),
+    [
+        ("start.py: worker 1 is back (-9)\n", "rank-sigkilled"),
+        ("actor 1 returned 137\n", "rank-sigkilled"),
+        ("rank 1 exited with status 3\n", "rank-crashed-first"),
+        ("DataLoader worker 1 returned 3\n", "nccl-remote-process-exited"),
+    ],
+)
+def test_the_end_of_a_rank_as_scripts_report_it(ended: str, cause: str) -> None:
+    found = diagnose(parse(f"[rank0]: {LOST}[rank2]: {LOST}{ended}worker 0 is back (1)\n", "x.log"))
+    assert found.cause == cause
+    assert found.where.rank == (None if "Data" in ended else 1)
+
+
+def test_the_exception_that_torchruns_table_quotes() -> None:
+    def row(number: int, rank: int, error: str) -> str:
+        return (
+            f"[{number}]:\\n  rank      : {rank} (local_rank: {rank})\\n  exitcode  : 1 (pid: {900 + rank})\\n"
+            "  error_file: /tmp/error.json\\n  traceback : Traceback (most recent call last):\\n"
+            f'    File "/r/ppo.py", line 19, in main\\n      go()\\n  {error}\\n  \\n'
+        ).replace("\\n", "\n")
+
+    head = "ChildFailedError:\nppo.py FAILED\nFailures:\n"
+    root = "Root Cause (first observed failure):\n"
+    text = head + row(1, 0, LOST.rstrip()) + root + row(0, 2, "AssertionError: ((31,), (32,))")
+    found = diagnose(parse(text, "x.log"))
+    assert (found.cause, found.where.rank) == ("rank-crashed-first", 2)

@@ -22,7 +22,7 @@ SUFFIXES = (".log", ".txt", ".out", ".err", ".json", ".jsonl", ".stdout", ".stde
 NAMES = ("stdout", "stderr", "messages", "syslog", "dmesg")
 _PACKED = r"(?:\.(?:gz|zst|xz|bz2))?"
 _LOG = re.compile(
-    rf"(?:.*(?:{'|'.join(map(re.escape, SUFFIXES))})|(?:.*[/.])?(?:{'|'.join(NAMES)}))(?:[.-]\d{{1,10}})?{_PACKED}$"
+    rf"(?:.*(?:{'|'.join(map(re.escape, SUFFIXES))})|(?:.*[/._-])?(?:{'|'.join(NAMES)}))(?:[.-]\d{{1,10}})?{_PACKED}$"
     rf"|.*\.[oe]\d{{2,12}}(?:[.-]\d{{1,6}})?{_PACKED}$",
     re.IGNORECASE,
 )

@@ -58,4 +58,14 @@ class Alone(Store):
         """Whether the same log shows further steps and the training's end after the end of a process: the launcher
         started it again."""
         source = self.sources[one.line.source]
-        return source.end > one.order and source.steps - one.steps > STEPS_PRINTED_LATE
+        if source.end > one.order and source.steps - one.steps > STEPS_PRINTED_LATE:
+            return True
+        return self.comes_to_its_end(one) and self.got_over(one)
+
+    def got_over(self, hit: Union[Hit, Raised, Exit]) -> bool:
+        """See `Reached`."""
+        raise NotImplementedError
+
+    def comes_to_its_end(self, hit: Union[Hit, Raised, Exit]) -> bool:
+        """See `Reached`."""
+        raise NotImplementedError

@@ -28,9 +28,12 @@ _OF_PART = (
 )
 """A rank says it, which no shell does."""
 _RETURNED = (
-    r"(?i)\b(?:returned|exit(?:ed)?(?: with)?[ _-](?:status|code)|return[ _-]?code|rc)\W{1,4}0\W{0,8}$"
+    r"(?i)(?<![a-z])(?:returned|(?:exit(?:ed|s)?|end(?:ed|s)|finished)(?: with)?[ ,_-]{1,2}(?:status|codes?)"
+    r"|exited with|return[ _-]?code|rc)\W{1,4}0\b(?![.\d])(?!.{0,40}(?:(?<!\d )\bre-?start|\bretry|\bagain\b))"
 )
 """Of a program that a wrapper started."""
+_FAREWELL = r"\b(?:[Gg]ood)?[Bb]ye\b\W{0,8}$"
+_AT_LAST = r"(?i)\b(?:finished|completed|succeeded|done) (?:after|in|on)(?: the)?(?: attempt)? \d"
 _WRITTEN = (
     r"(?i)^(?!.{0,200}\b(?:logs?|dump|core|debug|trace|crash|errors?|partial|checkpoints?|will|to be|every|best"
     r"|epoch|step)\b).{0,160}"
@@ -62,7 +65,9 @@ CLOSING = (
 
 WEAK = (
     *((word, _OF_PART) for word in ("finished", "Finished", "completed", "done")),
-    *((word, _RETURNED) for word in ("returned", "status", "code", "exit")),
+    *((word, _RETURNED) for word in ("returned", "status", "code", "exit", "exited with", "returncode")),
+    *((word, _FAREWELL) for word in ("bye", "Bye", "goodbye", "Goodbye")),
+    *((word, _AT_LAST) for word in ("finished", "completed", "succeeded", "done")),
     *((word, _WRITTEN) for word in ("written", "saved", "exported")),
 )
 """Lines that do not show by themselves that the whole job is done."""
@@ -82,6 +87,11 @@ _SUCCESS = re.compile(r"(?i)\bsucce(?:ss(?:ful(?:ly)?)?|eded)\b")
 
 
 _FAILED_WITH = re.compile(r"(?i)\bexit(?:ed|s)?(?: with)?[ _-](?:code|status)\W{0,4}[1-9]")
+
+
+def ends_well(text: str) -> bool:
+    """Whether a wrapper says so of the program that it started, perhaps after some attempts."""
+    return re.search(_RETURNED, text) is not None or re.search(_AT_LAST, text) is not None
 
 
 def _closes(seen: Store, line: Line, match: Any) -> None:

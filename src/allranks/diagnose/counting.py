@@ -2,14 +2,14 @@
 progress in such lines, whatever they call their loss (`it 7 reward 0.4`). A program that ended does not count on.
 
 Python shows what waits in its buffer when it ends, behind the traceback. So lines prove something only if a logger
-wrote them, which waits for nothing.
+wrote them, which waits for nothing, or if those of several ranks take turns: what waited comes in one piece.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from typing import Deque, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Deque, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple, Union
 
 from allranks.diagnose.lines import Line
 
@@ -30,6 +30,12 @@ _CLOCK = re.compile(r"\d{1,4}[-/]\d{1,2}[-/]\d{1,4}|\d{1,2}:\d\d(?::\d\d)?(?:[.,
 _NUMBER = re.compile(r"-?\d{1,20}(?:\.\d{1,30})?(?:[eE][-+]?\d{1,4})?")
 _WHOLE = re.compile(r"(?<![\d.-])\d{1,12}(?![\d.])")
 _PLACE = re.compile(r"(?i)\b(?:rank|node|worker|trainer|proc(?:ess)?|actor|task)[ =:_#-]{0,2}\d{1,6}\b")
+_SPEAKER = re.compile(
+    r"(?i)\b(?:rank|node|worker|trainer|proc(?:ess)?|actor|task)[ =:_#-]{0,2}(\d{1,6})\b"
+    r"|^[\[(<](?:(?:r|rank|w|worker|p|proc)[ :_-]?(\d{1,4})(?:/\d{1,4})?|(\d{1,4}))[\])>]"
+)
+"""The rank in a line that its printer put there."""
+_BARE = re.compile(r"[(\[](\d{1,4})[)\]][ ]")
 _LEVEL = re.compile(r"^\W{0,8}(?:DEBUG|INFO|WARN(?:ING)?|ERROR|I|W)\b")
 _PROGRESS = re.compile(
     r"(?i)(?<![a-z])(?:steps?|it|iter(?:ation)?s?|epochs?|episodes?|updates?|rounds?)\b[^\w\n]{0,4}\d|\u7b2c\d{1,9}[\u8f6e\u6b65]"
@@ -42,6 +48,11 @@ _NO_PROGRESS = re.compile(
 """Lines that count tries, or signs of life."""
 
 
+TURNS = 3
+"""How often each of several ranks takes a turn, if none of them waits in a buffer. A buffer makes two pieces at the
+most, one when it is full and one at the program's end: `LAST` lines do not fill it twice."""
+
+
 class Told(NamedTuple):
     """A line that may count. `number` is that of the line in its log; `order` counts lines over all logs."""
 
@@ -49,6 +60,9 @@ class Told(NamedTuple):
     order: int
     rank: Optional[int]
     text: str
+    logged: bool = True
+    speaker: Tuple[Union[str, int, None], ...] = ()
+    """Who printed it, as far as the line shows it."""
 
 
 class Counting:
@@ -56,23 +70,38 @@ class Counting:
 
     def __init__(self) -> None:
         self._last: Deque[Told] = deque(maxlen=LAST)
-        self._known: Dict[Tuple[int, Optional[int], int], int] = {}
+        self._known: Dict[Tuple[int, Optional[int], int, bool], int] = {}
 
     def note(self, line: Line, order: int) -> None:
-        """Notes a line that is a step, or says nothing, if a logger wrote it."""
+        """Notes a line that is a step, or says nothing, if it counts steps."""
         text = line.text[:_LOOKED_AT]
-        if is_logged(line) and _PROGRESS.search(text) is not None and _NO_PROGRESS.search(text) is None:
-            self._last.append(Told(line.number, order, line.rank, text))
+        if _PROGRESS.search(text) is not None and _NO_PROGRESS.search(text) is None:
+            speaker = (line.rank, line.node, line.task, line.local, *_SPEAKER.findall(text))
+            self._last.append(Told(line.number, order, line.rank, text, is_logged(line), speaker))
             self._known.clear()
 
-    def last(self, after: int, rank: Optional[int], number: int) -> int:
+    def speakers(self) -> Set[int]:
+        """The ranks that lines begin with as bare numbers, if several of them take turns."""
+        numbers = [_BARE.match(one.text) for one in self._last]
+        told = [int(found.group(1)) for found in numbers if found is not None]
+        turns = Counter(now for now, before in zip(told, [None, *told]) if now != before)
+        often = {rank for rank, times in turns.items() if times >= TURNS - 1}
+        return often if len(often) > 1 else set()
+
+    def after(self, order: int) -> int:
+        """How many such lines come after this one, among the last ones of the log."""
+        return sum(one.order > order for one in self._last)
+
+    def last(self, after: int, rank: Optional[int], number: int, failed: bool) -> int:
         """The order of the last line that counts on after the line `after`, among the last ones of a log whose last
-        line has this number; 0 if none does. If a rank is given, its lines alone are looked at."""
+        line has this number; 0 if none does. If a rank is given, its lines alone are looked at. `failed`: a process
+        ended with an error. Then a launcher may have mixed what the ranks printed at their ends."""
         late = [one for one in self._last if one.order > after and one.number > number - LAST]
         if not late:
             return 0
-        key = late[0].order, rank, number
+        key = late[0].order, rank, number, failed
         if key not in self._known:
+            late = [one for one in late if one.logged] if failed else _written_at_once(late)
             self._known[key] = _last_of([one for one in late if rank in (None, one.rank)], rank is not None)
         return self._known[key]
 
@@ -80,6 +109,16 @@ class Counting:
 def is_logged(line: Line) -> bool:
     """Whether a logger wrote this line: it has a time, or begins with a level."""
     return bool(line.time or _CLOCK.match(line.text) or _LEVEL.match(line.text))
+
+
+def _written_at_once(told: Sequence[Told]) -> List[Told]:
+    """The lines that waited in no buffer: a logger's, and those of ranks that take turns."""
+    printed = [one for one in told if not one.logged]
+    before = [(), *(one.speaker for one in printed)]
+    turns = Counter(one.speaker for one, last in zip(printed, before) if one.speaker != last)
+    at_once = {speaker for speaker, times in turns.items() if times >= TURNS}
+    at_once = at_once if len(at_once) > 1 else set()
+    return [one for one in told if one.logged or one.speaker in at_once]
 
 
 def _last_of(told: Sequence[Told], of_rank: bool) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from typing import Any, Callable, List, Tuple
 
@@ -56,6 +57,7 @@ def _row_exit(seen: Store, line: Line, match: Any) -> None:
     _exit(seen, line, int(match.group(1)), rank, local, int(match.group(2)), at)
     is_root = row.get("root")
     row.clear()
+    row.update(of=rank, since=seen.count)
     if is_root:
         seen.put_first(seen.exits_by_pid.get((line.node, int(match.group(2)))), begun)
         seen.root_cause = rank if seen.root_cause is None else seen.root_cause
@@ -97,6 +99,21 @@ def _spawned_exit(seen: Store, line: Line, match: Any) -> None:
     ended = int(told.get("number") or getattr(signal, told.get("signal") or "", 0))
     value = int(told["code"]) if told.get("code") else -ended
     _exit(seen, line, value, int(match.group("rank")), None, None)
+
+
+_NAMED_EXIT = (
+    r"(?i)(?:^|[\s:\]|])(?:rank|worker|process|proc|actor|trainer|learner)[ _#]?(?P<rank>\d{1,5})\b[^\d\n]{0,40}?"
+    r"\b(?:returned|exit(?:ed|s)?|is back|came back|died|terminated|ended)\b[^\d\n]{0,24}?(?P<code>-?\d{1,3})"
+    r"\)?[.,;]?\s{0,8}$"
+)
+"""How scripts that start the ranks themselves report their ends."""
+
+
+def _named_exit(seen: Store, line: Line, match: Any) -> None:
+    rank = int(match.group("rank"))
+    of_loader = re.search(r"(?i)data ?loader|data worker", line.text) is not None
+    if not of_loader and all(known.rank != rank for known in seen.exits):
+        _exit(seen, line, int(match.group("code")), rank, None, None)
 
 
 def _raised_of(seen: Store, line: Line, match: Any) -> None:
@@ -240,6 +257,10 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
         _spawned_exit,
     ),  # PALS
     (Pattern("exit with status", r"Process (?P<rank>\d{1,6}) exit\D{1,24}(?P<code>\d{1,3})"), _spawned_exit),
+    *(
+        (Pattern(word, _NAMED_EXIT), _named_exit)
+        for word in ("returned", "exited", "exit", "is back", "came back", "died", "ended with")
+    ),
     (Pattern("Traceback (most recent call last", r"\(RANK (\d{1,7})\)"), _raised_of),
     (
         Pattern(

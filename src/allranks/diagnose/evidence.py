@@ -67,8 +67,7 @@ class Evidence(Survival):
         self._source = Source()
         self._kept: Dict[Tuple[Any, ...], int] = {}
         self._shapes = shapes or Shapes()
-        self._frames = frames()
-        self.title_text, self._is_script = "", False
+        self._frames, self.title_text, self._is_script = frames(), "", False
 
     # ---- one line ----
 
@@ -78,7 +77,8 @@ class Evidence(Survival):
         shape = self._shapes.of(text)
         if text[:1] == "#":
             line, shape = self._titled(line, shape)
-        if shape is PLAIN:
+        if shape is PLAIN or shape.only_told:
+            self._read_facts(line, shape)
             self.usual.note(line, self.count)
             if seen.traceback != OPEN:
                 seen.last_plain = line
@@ -231,11 +231,12 @@ class Evidence(Survival):
 
     def _quote(self, line: Line, seen: Seen, shape: Shape, found: List[str]) -> None:
         """Keeps an exception without a traceback: a line that begins with its name, or that quotes it."""
-        if seen.ignored != NOT_IGNORED or seen.traceback == OPEN:
+        rank = self.told_by(line)
+        if seen.ignored != NOT_IGNORED or (seen.traceback == OPEN and rank == line.rank):
             return
         said = inside(line.text)[1] if shape.quotes else line.text
         context = line.text if said != line.text else ""
-        line = line._replace(text=said)
+        line = line._replace(text=said, rank=rank)
         if shape.quotes == SAID and context:
             said_by = self._shapes.of(line.text)._replace(warns=shape.warns)
             found = found + self._read_patterns(line, said_by, False, quoted=True)
@@ -369,8 +370,7 @@ class Evidence(Survival):
         if communication is None:
             communication = is_communication((kind,), line.text)
         told = (self.count, self.now(line), communication, tuple(found), self._source.steps)
-        code, chained, seen.chained = seen.code if seen.frames else "", seen.chained, False
-        seen.raised.append(Raised(kind, line, *told, seen.frames, seen.own, "", code, chained))
+        seen.raised.append(Raised(kind, line, *told, *streams.traceback_of(seen)))
 
     # ---- what several symptoms ask ----
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, List, Tuple, Union
 
-from allranks.diagnose import closings, ends, figures
+from allranks.diagnose import closings, ends, figures, going_on, leavers
 from allranks.diagnose.ends import KEPT, numbers
 from allranks.diagnose.lines import Line
 from allranks.diagnose.source_lines import Mark
@@ -288,6 +288,13 @@ IN_ANY_LINE: Tuple[Tuple[Union[Mark, closings.InChinese, closings.AtTerminal], H
 def by_word() -> Dict[str, List[Tuple[Pattern, Handler]]]:
     """The facts by the word they are looked up by."""
     found: Dict[str, List[Tuple[Pattern, Handler]]] = {}
-    for pattern, handler in (*FACTS, *ends.FACTS, *figures.FACTS, *closings.FACTS):
+    for pattern, handler in (
+        *FACTS,
+        *ends.FACTS,
+        *figures.FACTS,
+        *closings.FACTS,
+        *going_on.FACTS,
+        *leavers.FACTS,
+    ):
         found.setdefault(pattern.key, []).append((pattern, handler))
     return found

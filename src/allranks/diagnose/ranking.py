@@ -143,6 +143,8 @@ def find_cases(seen: Evidence) -> List[Case]:
                 and all(map(seen.survived, case.hits))
             ):
                 case = case._replace(weight=min(case.weight, STALE))
+            if case.hits and all(map(seen.is_past, case.hits)):
+                case = case._replace(weight=min(case.weight, STALE))
             if case.weight >= CRASH and _only_announced(seen, case):
                 case = case._replace(weight=CRASH - 1)
             ends = not (known.healthy or known.is_blame or known.kernel or known.outlasts_the_end)

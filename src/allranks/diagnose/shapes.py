@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, NamedTuple, Tuple, Union
 
-from allranks.diagnose import closings, facts
+from allranks.diagnose import closings, facts, going_on, leavers
 from allranks.diagnose.catalogue import index
 from allranks.diagnose.complaints import complains
 from allranks.diagnose.digits import ALIKE
@@ -21,6 +21,7 @@ SHAPES_KEPT = 32768
 SHAPE_LIMIT = 512
 _STOPS = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){1,8}\w{0,40}(?:StopTraining|Stopped|Aborted|Diverged|Failed): ")
 """An exception whose name does not end in Error, and whose message may name a step and its loss."""
+_ONLY_TOLD = (*going_on.HANDLERS, *leavers.HANDLERS)
 _LETTERS = bytes(b if 0x41 <= b <= 0x5A or 0x61 <= b <= 0x7A else 0x20 for b in range(256))
 
 
@@ -40,6 +41,8 @@ class Shape(NamedTuple):
     """Whether such a line reports a failure (`complaints.py`)."""
     warns: bool = False
     """Whether its patterns are those of a warning."""
+    only_told: bool = False
+    """Whether it is plain text but for a program that says that it goes on, or a rank that leaves."""
 
     @property
     def says_nothing(self) -> bool:
@@ -115,4 +118,7 @@ class Shapes:
         if not (patterns or known or exception or heading or quotes or complaint):
             return STEP if progress else PLAIN
         is_warning = bool(patterns) and warns(text)
-        return Shape(progress, exception, heading, patterns, known, quotes, complaint, is_warning)
+        told = Shape(progress, exception, heading, patterns, known, quotes, complaint, is_warning)
+        if told._replace(facts=()) == PLAIN and all(handler in _ONLY_TOLD for _, handler in known):
+            return told._replace(only_told=True)
+        return told

@@ -24,8 +24,8 @@ class Source:
     last line in which a rank reports that the training ended: the line's number over all sources, and the rank."""
 
     __slots__ = (
-        "_of", "answered", "closing", "end", "end_rank", "last", "logged", "sample", "samples", "served", "steps",
-        "stopping", "succeeded", "time", "told", "weak_closing",
+        "_of", "again", "agent", "answered", "closing", "end", "end_rank", "goes_on", "last", "logged",
+        "sample", "samples", "served", "steps", "stopping", "succeeded", "time", "told", "weak_closing",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -35,6 +35,12 @@ class Source:
         self.samples: List[Tuple[int, int]] = []
         """Lines between which such an example is printed."""
         self.steps = 0
+        self.again: Tuple[int, int] = (0, 0)
+        """The last line that says that the program was started again, and the steps before it."""
+        self.agent: Tuple[int, int] = (0, 0)
+        """The last line in which torchrun's agent says that an attempt failed, and the steps before it."""
+        self.goes_on: List[Tuple[int, bool]] = []
+        """Lines in which the program says that it goes on in spite of an error. Whether they waited in no buffer."""
         self.last = 0
         self.closing = 0
         """The last line that says that something is done: the job, if hardly a line follows."""

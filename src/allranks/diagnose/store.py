@@ -12,6 +12,9 @@ from allranks.diagnose.symptom import Hit
 from allranks.diagnose.usual import Usual
 
 RANKS_KEPT = 65536
+QUOTED_WITHIN = 80
+"""Lines of a traceback in torchrun's table of failures."""
+
 MARKS, DOCUMENT_LINES, SHARE = 5, 40, 100
 """A document has so many marks, so many lines, and a mark in so many lines."""
 MANY_MARKS, MANY_LINES, DENSE, LAST = 10, 100, 25, 15
@@ -98,6 +101,8 @@ class Store:
         self.missing_ranks: Dict[int, Line] = {}
         self.awaited: Dict[int, int] = {}
         """Ranks that never wrote NCCL's id, with one that waited for it."""
+        self.left: List[Tuple[int, int, Line]] = []
+        """(line over all sources, rank, line) in which ranks say that they are done or leave."""
         self.actors: Dict[int, int] = {}
         """The lines over all sources that name an actor, with its rank."""
         self.with_shared_memory: Set[Optional[str]] = set()
@@ -185,6 +190,14 @@ class Store:
             if len(self._rows) < RANKS_KEPT
             else {}
         )
+
+    def told_by(self, line: Line) -> Optional[int]:
+        """The rank of a line, also of one of the traceback that a row of torchrun's table quotes (`record`)."""
+        if line.rank is not None or line.text[:2] != "  ":
+            return line.rank
+        row = self.row(line)
+        rank: Optional[int] = row.get("of")
+        return rank if self.count - row.get("since", self.count) <= QUOTED_WITHIN else None
 
     def put_first(self, number: Optional[int], begun: int) -> None:
         """Puts the end of a process before the others of its source that were read from line `begun` on."""
@@ -284,6 +297,8 @@ class Store:
     def world(self) -> Set[int]:
         """Every rank that is known to exist: it printed, is in a table, or the world size counts it."""
         known = set(self.ranks) | {e.rank for e in self.exits if e.rank is not None}
+        if len(self.nodes) <= 1 and len(self.roots) == 1:  # torchrun's folder has a file of each rank
+            known |= {place[2] for place in self.streams if place[2] is not None and place[2] >= 0}
         sizes = {size for group in self.world_sizes.values() for size in group}
         if len(sizes) == 1:
             size = next(iter(sizes))

@@ -120,6 +120,8 @@ class Raised(NamedTuple):
     """The statement of the innermost frame."""
     chained: bool = False
     """Whether it followed from the exception above it."""
+    of_thread: bool = False
+    """Whether it ended a thread only. The program goes on without it."""
 
 
 class Quoted(NamedTuple):
@@ -151,7 +153,7 @@ class Seen:
     __slots__ = (
         "announced", "bare", "chained", "code", "complaints", "cut", "ends", "frames", "headed", "ignored",
         "last_plain", "last_step", "lines", "node", "own", "quoted", "raised", "repeats", "source", "stated", "steps",
-        "task", "traceback", "uncaught",
+        "task", "thread", "traceback", "uncaught",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -167,6 +169,8 @@ class Seen:
         self.ignored = NOT_IGNORED
         self.headed = 0
         self.raised: List[Raised] = []
+        self.thread = 0
+        """The line in this stream that says that a thread raised the next exception."""
         self.chained = False
         """Whether the next exception followed from the last one."""
         self.uncaught: Tuple[int, int, int] = (0, 0, 0)
@@ -234,6 +238,8 @@ def head(seen: Seen, heading: str, text: str) -> None:
         if seen.traceback != OPEN:
             seen.traceback, seen.headed = HEADLESS, seen.lines
         return
+    if heading == A_TRACEBACK and not seen.chained and seen.lines - seen.thread > 1:
+        seen.thread = 0
     if heading == _IGNORED:
         seen.ignored = IGNORING
     elif heading == CHAINED:
@@ -280,6 +286,13 @@ def take_frames(seen: Seen, run: Frames, order: int, steps: int) -> None:
 
 def is_own_frame(text: str) -> bool:
     return is_own(text.partition('File "')[2].partition('"')[0])
+
+
+def traceback_of(seen: Seen) -> Tuple[Tuple[str, ...], str, str, str, bool, bool]:
+    """What `Raised` keeps of the traceback above an exception: from its frames on."""
+    code = seen.code if seen.frames else ""
+    chained, seen.chained = seen.chained, False
+    return seen.frames, seen.own, "", code, chained, bool(seen.thread and seen.frames)
 
 
 def note_cut(seen: Seen, named: bool, line: Line, order: int, steps: int) -> None:

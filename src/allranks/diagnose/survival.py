@@ -92,6 +92,9 @@ class Survival(Reached):
         reason for its end."""
         if hit.order == self.title:  # written at the end
             return 0
+        of_rank = self.ranks.get(hit.line.rank) if hit.line.rank is not None else None
+        if of_rank is not None and 0 < of_rank.last_step < hit.order:  # the others may train on for a while
+            return 0
         return self.sources[hit.line.source].steps - hit.steps
 
     def survived(self, hit: Union[Hit, Raised]) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter, deque
-from typing import Deque, Dict, List, Optional, Tuple
+from typing import Deque, Dict, List, Optional, Set, Tuple
 
 from allranks.diagnose.counting import LAST, Counting
 from allranks.diagnose.lines import Line
@@ -87,11 +87,19 @@ class Usual:
         if self.is_single and line.number:
             self._counting.note(line, order)
 
-    def counts_on(self, after: int, rank: Optional[int]) -> int:
+    def counts_on(self, after: int, rank: Optional[int], failed: bool = False) -> int:
         """The last line that counts on after this one, over all logs; 0 if none does, or if a line after it says how
         the program ended."""
-        last = self._counting.last(after, rank, self.number) if self.is_single else 0
+        last = self._counting.last(after, rank, self.number, failed) if self.is_single else 0
         return 0 if any(order > last and _ENDED.search(text) for _, order, text in self._last) else last
+
+    def steps_after(self, order: int) -> int:
+        """How many lines after this one count steps, among the last ones of the log."""
+        return self._counting.after(order)
+
+    def speakers(self) -> Set[int]:
+        """The ranks that print lines with a bare number, and take turns (`(1) epoch 3`)."""
+        return self._counting.speakers()
 
     def after(self, first: int, last: int) -> int:
         """How many lines after `last`, among the last ones of the log, are like lines before `first`; 0 if no two of

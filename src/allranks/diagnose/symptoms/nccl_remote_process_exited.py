@@ -102,7 +102,22 @@ def judge(seen: Evidence) -> Optional[Case]:
         return case._replace(rank=gone[0], confidence="likely")
     peers = [m.group(1) for h in case.hits for m in [_PEER.search(h.line.text)] if m]
     if not peers:
-        return case._replace(confidence="likely", only_suffered=True)
+        return _silent(seen, case) or case._replace(confidence="likely", only_suffered=True)
     label = peers[0].split(".")[0] if not peers[0][0].isdigit() else peers[0]
     notes = (f"the peer that closed the connection: {peers[0]}",)
     return case._replace(node=label if label in seen.nodes else peers[0], notes=notes, confidence="likely")
+
+
+def _silent(seen: Evidence, case: Case) -> Optional[Case]:
+    """All ranks but one lost a peer, and that one says nothing of it: it is the peer."""
+    silent = seen.silent()
+    if len(silent) != 1 or seen.step_ended or any(hit.line.rank is None for hit in case.hits):
+        return None
+    if any(one.rank == silent[0] and one.code == -15 for one in seen.exits):
+        return None  # it was told to end
+    known = seen.ranks.get(silent[0])
+    last = known.last_plain.text[:160] if known is not None and known.last_plain is not None else ""
+    notes = (f"all ranks but rank {silent[0]} lost a peer",) + (
+        (f"the last it said: {last}",) if last else ()
+    )
+    return case._replace(rank=silent[0], notes=notes, confidence="likely")

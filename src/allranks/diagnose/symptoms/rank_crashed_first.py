@@ -33,6 +33,7 @@ from allranks.core.causes import AFTER_A_STEP, END, Cause
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence, Raised
 from allranks.diagnose.fragments import cut_off, quoted
+from allranks.diagnose.leavers import left_alone
 from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import BARE, CRASH, CUT, ECHO, ENDED, STALE, WEAK, Case, Hit, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
@@ -146,8 +147,12 @@ def _by_text(seen: Evidence, others: "Optional[Collection[str]]") -> Optional[Ca
     """The crash is known from a text alone: of an interpreter, of an exception that is quoted without its traceback, of
     a traceback without its exception, or of a launcher's exit code."""
     case, told = seen.case(RANK_CRASHED_FIRST), quoted(seen)
+    root = [
+        r for r in told if r.line.rank is not None and r.line.rank == seen.root_cause and not r.communication
+    ]
+    told = root or told  # torchrun's table quotes what ended the first rank
     if (case is not None and case.weight >= BARE) or any(taken(r, others) or r.communication for r in told):
-        return case
+        return case or _gave_up(seen) or _by_exit_code(seen)
     if told:
         hits = [Hit(RANK_CRASHED_FIRST, BARE, r.line, r.order, r.at, r.steps) for r in told]
         notes = ("the exception's traceback is not in this log",)
@@ -157,7 +162,7 @@ def _by_text(seen: Evidence, others: "Optional[Collection[str]]") -> Optional[Ca
         hits = [Hit(RANK_CRASHED_FIRST, CUT, r.line, r.order, r.at, r.steps) for r in begun]
         notes = ("the exception at the end of this traceback is not in this log",)
         return Case(RANK_CRASHED_FIRST, CUT, tuple(hits), "likely", notes=notes)
-    return case or _by_exit_code(seen)
+    return case or _gave_up(seen) or _by_exit_code(seen)
 
 
 def _kind(hit: Hit) -> str:
@@ -218,6 +223,18 @@ def _by_exit_code(seen: Evidence) -> Optional[Case]:
         node=failed[0].node,
         notes=notes,
     )
+
+
+def _gave_up(seen: Evidence) -> Optional[Case]:
+    """One rank says what is wrong and leaves, and then the others lose it."""
+    failed = {rank for rank, _ in seen.raised()} | seen.blamers()
+    left = left_alone(seen, seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id, ()), failed)
+    if left is None or not left.gave_up:
+        return None
+    first = left.lost[0]
+    hits = [Hit(RANK_CRASHED_FIRST, ECHO, left.line, first.order, first.at, first.steps), *left.lost[:2]]
+    notes = (f"rank {left.rank} says why it leaves, and then the others lose their peer",)
+    return Case(RANK_CRASHED_FIRST, ECHO + 6, tuple(hits), "likely", rank=left.rank, notes=notes)
 
 
 def _failed_alone(seen: Evidence) -> List[Exit]:

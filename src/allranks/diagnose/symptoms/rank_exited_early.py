@@ -2,7 +2,8 @@
 
 ## How it is found
 In logs: the others report `Connection closed by peer` or a time-out. The guilty rank prints no traceback, and
-torchrun's table of failures does not list it, because its exit code is 0.
+torchrun's table of failures does not list it, because its exit code is 0. Or it says before that that it is done, in
+words of its own (`rank 2: no more shards, leaving`).
 
 While a run is watched: a rank ended with 0 before the last step, or it is gone and its torchrun reports no failure.
 Most ranks are left (half of them, if their stacks show that they wait), and none has moved for longer than the run's
@@ -34,7 +35,8 @@ from typing import Optional
 from allranks.core.causes import END, Cause
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import ECHO, Case, Pattern
+from allranks.diagnose.leavers import left_alone
+from allranks.diagnose.symptom import ECHO, Case, Hit, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
 
@@ -55,9 +57,14 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """A rank that is known, is silent, and is in no table although its node's table was read."""
+    return _by_table(seen) or _by_its_words(seen)
+
+
+def _by_table(seen: Evidence) -> Optional[Case]:
+    """A rank that is known, is silent, and is in no table although its node's table was read. mpirun and mp.spawn
+    report only the first process that failed, so their reports do not count."""
     blamers = seen.blamers()
-    listed = {e.rank for e in seen.exits if e.rank is not None}
+    listed = {e.rank for e in seen.exits if e.rank is not None and e.pid is not None}
     if not blamers or not listed or not any(e.code == 1 for e in seen.exits):
         return None
     gone = [r for r in seen.silent() if r not in listed and _table_read(seen, r, listed)]
@@ -77,6 +84,17 @@ def judge(seen: Evidence) -> Optional[Case]:
     if known is not None and known.last_plain is not None:
         notes.append(f"the last it said: {known.last_plain.text[:160]}")
     return Case("rank-exited-early", ECHO + 6, tuple(hits[:4]), "likely", rank=gone[0], notes=tuple(notes))
+
+
+def _by_its_words(seen: Evidence) -> Optional[Case]:
+    failed = {e.rank for e in seen.exits if e.code} | {rank for rank, _ in seen.raised()} | seen.blamers()
+    left = left_alone(seen, seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id, ()), failed)
+    if left is None or left.gave_up:
+        return None
+    first = left.lost[0]
+    hits = [Hit("rank-exited-early", ECHO, left.line, first.order, first.at, first.steps), *left.lost[:3]]
+    notes = (f"rank {left.rank} says that it leaves, and then the others lose their peer",)
+    return Case("rank-exited-early", ECHO + 6, tuple(hits), "likely", rank=left.rank, notes=notes)
 
 
 def _still_lived(seen: Evidence) -> bool:

@@ -1,0 +1,89 @@
+"""Words with which a program says that it goes on after an error, or a wrapper that it starts the program again."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, Tuple
+
+from allranks.diagnose.closings import ends_well
+from allranks.diagnose.counting import is_logged
+from allranks.diagnose.lines import Line
+from allranks.diagnose.set_aside import is_set_aside
+from allranks.diagnose.store import Store
+from allranks.diagnose.symptom import Pattern
+
+_KEPT = 64
+_LOOKED_AT = 400
+
+_GOES_ON = (
+    r"(?i)\b(?:fall(?:s|ing)? ?back|fallback|skip(?:s|ped|ping)|ignor(?:e[ds]|ing)|(?:go(?:es|ing)?|carry(?:ing)?) on"
+    r"|continu(?:es|ing)|(?:will|going to) (?:continue|retry|try again|wait again|skip)|restarting"
+    r"|try(?:ing)? (?:the )?(?:next|other|another|older|previous|smaller)|is used instead|using \w.{0,60} instead"
+    r"|staying offline|kept offline"
+    r"|trying (?!to\b).{1,60}\d)\b"
+)
+_DOES_NOT = re.compile(
+    r"(?i)\b(?:not|cannot|no|never|unable to|failed to|without|stop|n't)\b\W{0,3}(?:\w{1,12} )?$"
+)
+_NEAR = 24
+
+
+def says_it_goes_on(text: str) -> bool:
+    """Whether a line says that its program goes on in spite of what the line tells."""
+    for found in re.finditer(_GOES_ON, text[:_LOOKED_AT]):
+        if _DOES_NOT.search(text[max(0, found.start() - _NEAR) : found.start()]) is None:
+            return True
+    return False
+
+
+_AGAIN = (
+    r"(?i)(?<!\d )\b(?:re-?start(?:ed|ing)?|re-?launch(?:ed|ing)?|respawn(?:ed|ing)?)\b"
+    r"(?![ -](?:count|polic|limit|delay|max))"
+    r"|\bstart(?:s|ed|ing)? (?:again|over)\b"
+    r"|\battempt(?: ?#|\W{0,4})(?P<attempt>\d{1,4})\b|\b(?:second|third|next) (?:attempt|try|run)\b"
+)
+
+
+def _starts_again(seen: Store, line: Line, match: Any) -> None:
+    first = all(found.group("attempt") in ("0", "1") for found in re.finditer(_AGAIN, line.text))
+    if first or is_set_aside(line.text) or ends_well(line.text):
+        return
+    source = seen.sources[line.source]
+    source.again = seen.count, source.steps
+
+
+def _attempt_failed(seen: Store, line: Line, match: Any) -> None:
+    """torchrun's agent says so when all processes of an attempt have ended. It does not say that it starts them
+    again."""
+    source = seen.sources[line.source]
+    source.agent = seen.count, source.steps
+
+
+def _goes_on(seen: Store, line: Line, match: Any) -> None:
+    told = seen.sources[line.source].goes_on
+    if len(told) < _KEPT and says_it_goes_on(line.text):
+        told.append((seen.count, is_logged(line) or "Warning: " in line.text))
+
+
+def _of_thread(seen: Store, line: Line, match: Any) -> None:
+    stream = seen.seen_of(line)
+    stream.thread = stream.lines
+
+
+_AGAIN_BY = (
+    "restart", "Restart", "restarted", "Restarted", "restarting", "Restarting", "relaunch", "relaunching",
+    "Relaunching", "respawned", "attempt", "Attempt", "ATTEMPT", "again",
+)  # fmt: skip
+_GOES_ON_BY = (
+    "falling", "Falling", "fallback", "Fallback", "skipping", "Skipping", "skipped", "Skipped", "continuing",
+    "Continuing", "instead", "going on", "retry", "trying", "Trying", "ignoring", "Ignoring",
+    "ignored", "Ignored", "offline",
+)  # fmt: skip
+
+FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
+    *((Pattern(word, _AGAIN), _starts_again) for word in _AGAIN_BY),
+    *((Pattern(word, _GOES_ON), _goes_on) for word in _GOES_ON_BY),
+    (Pattern("(exitcode: ", r"exitcode: -?\d{1,5}\) local_rank: \d{1,5} \(pid: "), _attempt_failed),
+    (Pattern("Exception in thread", r"^Exception in thread "), _of_thread),
+)
+HANDLERS = (_starts_again, _goes_on)
