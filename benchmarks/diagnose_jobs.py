@@ -34,13 +34,17 @@ DRAWS = {
     "abcd": "a to d",
     "efg": "e to g, after the first repairs",
     "hi": "h and i, after the second ones",
+    "jkl": "j to l, after the third ones",
+    "mno": "m to o, after the fourth ones",
 }
 
 
 def said_of(job: Job, logs: Path) -> Said:
-    """The answer of the command to these logs."""
+    """The answer of the command to these logs. If it has none, that is a wrong one."""
     command = [sys.executable, "-m", "allranks.cli", "diagnose", "--json", str(logs)]
     told = json.loads(subprocess.run(command, capture_output=True, text=True, check=False).stdout)
+    if "cause" not in told:
+        return Said(job._asdict(), "no answer", "unproven", None)
     return Said(job._asdict(), told["cause"], told["confidence"], told["where"]["rank"])
 
 

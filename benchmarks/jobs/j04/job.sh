@@ -1,0 +1,2 @@
+python make_data.py
+accelerate launch --multi_gpu --num_processes 2 --num_machines 1 --mixed_precision no --dynamo_backend no --main_process_port 4104 finetune.py

@@ -1,0 +1,1 @@
+bash start_workers.sh

@@ -1,0 +1,2 @@
+python make_csv.py
+bash run.sh

@@ -1,0 +1,1 @@
+bash run_local.sh

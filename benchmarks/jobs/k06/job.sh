@@ -1,0 +1,1 @@
+mpirun --allow-run-as-root --oversubscribe --tag-output -np 3 python pretrain.py

@@ -1,0 +1,1 @@
+bash pretrain.sh

@@ -1,0 +1,1 @@
+LIMITE_S=4 python entrenar.py; echo "código de salida: $?"

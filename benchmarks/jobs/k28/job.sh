@@ -1,0 +1,1 @@
+unshare -m bash -c 'mkdir -p ckpt && mount -t tmpfs -o size=12m tmpfs ckpt && df -h ckpt && torchrun --nproc-per-node 2 --master-port 4238 train.py; rc=$?; echo "train.py has ended (status $rc), unmounting the scratch space, goodbye"; exit $rc'

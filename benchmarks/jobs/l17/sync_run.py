@@ -1,0 +1,10 @@
+import time, os
+print("runlog: Waiting for run to finish, please wait ...")
+time.sleep(0.3)
+print("runlog: ")
+print("runlog: Run history:")
+print("runlog:    loss █▆▅▄▃▃▂▂▁▁")
+print("runlog: Run summary:")
+print("runlog:    framework torch")
+print("runlog: View run bright-river-41 at: ./runlog/offline-run-41")
+print("runlog: Synced 4 files, 0 media, 0 artifacts. Everything up to date.")

@@ -1,0 +1,2 @@
+unset PYTHONUNBUFFERED
+python run_all.py

@@ -1,0 +1,1 @@
+unshare -m bash launch.sh

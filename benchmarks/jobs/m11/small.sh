@@ -1,0 +1,2 @@
+ulimit -v 900000
+exec python preprocess_train.py

@@ -1,0 +1,4 @@
+from rapidnorm import squeeze
+
+def clean(s):
+    return squeeze(s.lower())

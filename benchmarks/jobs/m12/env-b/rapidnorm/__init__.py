@@ -1,0 +1,3 @@
+import re
+def squeeze(s):
+    return re.sub(r"\s+", " ", s)

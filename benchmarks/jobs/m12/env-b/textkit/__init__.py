@@ -1,0 +1,1 @@
+from .clean import clean

@@ -1,0 +1,1 @@
+timeout 40 bash start.sh

@@ -1,0 +1,1 @@
+timeout 45 bash run_all.sh

@@ -1,0 +1,1 @@
+rm -rf logs; timeout 45 bash go.sh

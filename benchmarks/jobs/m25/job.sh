@@ -1,0 +1,2 @@
+export HF_HUB_OFFLINE=1 HF_HOME=$PWD/hf
+accelerate launch --multi_gpu --num_processes 2 --num_machines 1 --mixed_precision no --dynamo_backend no --main_process_port 4430 train.py

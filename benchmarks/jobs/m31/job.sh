@@ -1,0 +1,1 @@
+timeout 50 bash train.sh

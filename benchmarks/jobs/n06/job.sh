@@ -1,0 +1,1 @@
+python -u run_amp.py 2>&1

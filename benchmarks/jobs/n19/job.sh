@@ -1,0 +1,1 @@
+python -u launch.py

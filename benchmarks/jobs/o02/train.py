@@ -1,0 +1,2 @@
+from datasets import load_from_disk
+print(load_from_disk("tokenized"))

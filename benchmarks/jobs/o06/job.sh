@@ -1,0 +1,3 @@
+ulimit -n 128
+[ -d shards ] || python make_shards.py 300
+python train.py --shards shards --steps 100

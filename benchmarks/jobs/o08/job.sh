@@ -1,0 +1,2 @@
+cp -r "$TINY" model
+llamafactory-cli train sft.yaml

@@ -1,0 +1,2 @@
+export HF_HOME=$PWD/.hf
+python -u train_clf.py

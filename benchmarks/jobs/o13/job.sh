@@ -1,0 +1,1 @@
+python train_asr.py --manifest manifest.tsv

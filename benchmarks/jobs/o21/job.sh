@@ -1,0 +1,1 @@
+python train.py cfg/base.json cfg/big_lr.json

@@ -1,0 +1,2 @@
+cp -r "$TINY" encoder
+python run_classifier.py

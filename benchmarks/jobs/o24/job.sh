@@ -1,0 +1,1 @@
+bash -x scripts/launch.sh configs/tiny.json

@@ -1,0 +1,1 @@
+import torch; print(torch.cuda.device_count())

@@ -1,0 +1,1 @@
+bash run_with_retry.sh
