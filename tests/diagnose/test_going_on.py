@@ -30,6 +30,9 @@ MANY = "".join(f"epoch {n}: loss {50 - n}.25 lr 0.1\n" for n in range(12))
         "batch size 9 does not fit, trying batch size 4 ...",
         "worker tok-1 died with exit code 1, restarting it with the other encoding",
         "cannot write there, going on without it",
+        "the cache is switched off for this run",
+        "[FAIL] ibstat (optional) bash: line 1: ibstat: command not found",
+        "probing batch size 4096",
     ],
 )
 def test_words_of_a_program_that_goes_on(text: str) -> None:
@@ -88,12 +91,88 @@ def test_a_program_that_is_started_again_and_ends(again: str) -> None:
     )
 
 
+def test_a_program_that_is_started_again_after_its_launcher_reported_its_end() -> None:
+    again, table = "### restarting in 2 s ###\n", "  exitcode  : 1 (pid: 4242)\n"
+    assert is_healthy(FAILED + table + again + FOUR)
+    assert not is_healthy(FAILED + again + FOUR)  # it may have waited in a buffer
+    assert not is_healthy(FAILED + table + again + FOUR + FAILED + table.replace("4242", "4243"))
+
+
+def test_a_traceback_below_a_line_that_calls_it_ignored() -> None:
+    said, last = (
+        "2026-11-30 15:03:32,945 [ERROR] post step failed (ignored)\n",
+        "2026-11-30 15:03:33,276 [INFO] {}\n",
+    )
+    last = last.format("the owl is released")
+    assert is_healthy(said + FAILED + last)
+    assert not is_healthy(said + FAILED)
+    assert not is_healthy(said.replace(" (ignored)", "") + FAILED + last)
+    assert not is_healthy(said + "the owl sleeps\n" + FAILED + last)
+    assert not is_healthy(said + FAILED + "the owl is released\n")
+
+
+def test_early_stopping_is_no_failure() -> None:
+    said = "the owl sleeps\n" * 30 + "CRITICAL no gain for 6 epochs: early stopping, run is terminated\n"
+    assert is_healthy(FOUR + said)
+    assert not is_healthy(FOUR + said.replace("early stopping", "loss exploded"))
+
+
 def test_the_last_attempt_tells_the_cause() -> None:
     again = "supervisor: run ended, restart 1 of 1\n"
     mine = raised("KeyError: 'instruction'", 'File "/home/owl/train.py", line 7, in go')
     assert told(raised(LOST) + again + MANY[:40] + mine).cause == "rank-crashed-first"
     peer = raised("RuntimeError: [gloo/pair.cc:561] Connection closed by peer [10.0.0.2]:20668")
     assert told(raised(LOST) + again + peer).cause == "tokenizer-or-model-file-missing"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "RuntimeError: 5 batches in a row were skipped (loss is not finite); stopping",
+        "NotImplementedError: not implemented for the MPS device. Use the CPU as a fallback for this op.",
+        "KeyError: 'fallback'",
+        "ValueError: ignored keyword argument lr",
+    ],
+)
+def test_the_message_of_an_exception_may_have_such_words(said: str) -> None:
+    assert not is_healthy(raised(said) + FOUR + DONE)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Restarting from checkpoint ckpt/epoch4.pt\n",
+        "Warm restart every 10 epochs (SGDR)\n",
+        "download attempt 2 ok\n",
+        "please restart with a smaller batch\n",
+    ],
+)
+def test_words_about_a_restart_that_was_none(said: str) -> None:
+    assert not is_healthy(FAILED + said + FOUR + DONE)
+    mine = raised("AttributeError: no wings", 'File "/home/owl/train.py", line 7, in go')
+    assert told(raised(LOST) + said + mine).cause == "tokenizer-or-model-file-missing"
+
+
+def test_another_rank_that_skips_something_does_not_excuse_a_dead_one() -> None:
+    steps = "".join(f"[rank{rank}] step {n} loss 0.4\n" for n in range(4) for rank in (0, 1, 3))
+    others = "".join(f"[rank{rank}]: WARNING grad is None, skipping\n" for rank in (1, 3))
+    found = told("[rank2] step 0 loss 0.4\n" + of_rank(2, FAILED) + others + steps)
+    assert (found.cause, found.where.rank) == ("rank-crashed-first", 2)
+
+
+def test_a_rank_that_all_others_lost_was_ended_by_its_exception() -> None:
+    peer = raised(
+        "RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:20668"
+    )
+    steps = "".join(f"[rank{rank}] step {n} loss 0.4\n" for n in range(20) for rank in (0, 1))
+    found = told(of_rank(2, FAILED) + steps + of_rank(0, peer) + of_rank(1, peer))
+    assert (found.cause, found.where.rank) == ("rank-crashed-first", 2)
+
+
+def test_a_rank_that_printed_little_may_have_got_over_an_exception() -> None:
+    first = "".join(f"[rank{rank}] step 0 loss 3.0\n" for rank in range(4))
+    later = "".join(f"[rank0] step {n} loss 0.4\n" for n in range(1, 400))
+    assert is_healthy(first + of_rank(1, FAILED) + later + "[rank0] Training finished\n")
 
 
 def test_torchruns_agent_starts_the_ranks_again_without_a_word() -> None:
@@ -106,6 +185,8 @@ def test_torchruns_agent_starts_the_ranks_again_without_a_word() -> None:
 
 def test_a_thread_ends_no_program() -> None:
     assert is_healthy("epoch 7: loss 0.25 lr 0.1\n" + OF_THREAD + DONE)
+    assert is_healthy("epoch 7: loss 0.25 lr 0.1\n" + OF_THREAD + MANY)
     assert not is_healthy("epoch 7: loss 0.25 lr 0.1\n" + OF_THREAD)
+    assert not is_healthy("epoch 7: loss 0.25 lr 0.1\n" + OF_THREAD + FOUR)
     assert not is_healthy("epoch 7: loss 0.25 lr 0.1\n" + OF_THREAD + FAILED + DONE)
     assert not is_healthy("epoch 7: loss 0.25 lr 0.1\n" + OF_THREAD.partition("\n")[2] + DONE)

@@ -63,3 +63,12 @@ def test_caffe_says_that_it_was_interrupted() -> None:
         told(f"{steps}I0610 15:28:49.6 28 solver.cpp:301] Optimization stopped early.\n").cause
         == "cancelled-by-user"
     )
+
+
+@pytest.mark.parametrize(
+    "line", ["^C at epoch 19 of 200. Partial owl saved", "(0) interrupted from keyboard at step 27, leaving"]
+)
+def test_a_program_that_its_user_interrupted_and_that_left_in_order(line: str) -> None:
+    steps = "".join(f"epoch {n}/200 loss 0.{n}\n" for n in range(30))
+    assert told(f"{steps}{line}\nHave a nice day!\n").cause == "cancelled-by-user"
+    assert told(f"{line}\n{steps}").cause != "cancelled-by-user"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tests.diagnose.test_earlier_runs import of_rank, raised, told
@@ -36,6 +38,15 @@ def test_words_that_all_ranks_say_or_that_come_later_prove_nothing() -> None:
     assert told("worker 2: leaving\n" + STEPS).cause not in ("rank-exited-early", "rank-crashed-first")
 
 
+def test_a_rank_that_works_on_or_that_is_not_the_first_to_fail_did_not_leave() -> None:
+    ranks = re.sub(r"worker (\d):", r"[rank\1]", STEPS)
+    assert told("[rank2] the first part is finished\n" + ranks + LOST).cause == "nccl-remote-process-exited"
+    assert told("worker 2: the first part is finished\n" + STEPS + LOST).cause == "nccl-remote-process-exited"
+    other = "srun: error: n1: task 3: Exited with exit code 7\n"
+    found = told(ranks + "[rank2] no more shards, leaving\n" + LOST + other)
+    assert (found.cause, found.where.rank) == ("rank-crashed-first", 3)
+
+
 def test_ranks_as_bare_numbers() -> None:
     steps = "".join(f"({rank}) epoch {n} mse 0.{n}7\n" for n in range(4) for rank in (1, 0, 2))
     found = told(steps + "(2) no gain, stopping early\n" + PEER)
@@ -44,13 +55,15 @@ def test_ranks_as_bare_numbers() -> None:
 
 
 def test_the_only_rank_that_lost_no_peer_is_the_peer() -> None:
-    quiet = STEPS.replace(" done", "")
+    quiet = re.sub(r"worker (\d):", r"[rank\1]", STEPS)
     found = told(quiet + LOST)
     assert (found.cause, found.where.rank) == ("nccl-remote-process-exited", 2)
     assert told(quiet + of_rank(0, PEER)).where.rank is None
-    assert told(quiet + LOST + "  exitcode  : -15 (pid: 4242)\n").where.rank == 2
+    assert told(quiet.replace("[rank1]", "[rank64]") + LOST).where.rank is None  # some numbers are no ranks
     ended = "  rank      : 2 (local_rank: 2)\n  exitcode  : -15 (pid: 4242)\n"
     assert told(quiet + LOST + ended).where.rank is None  # the launcher ended it
+    ending = "W1130 10:00:01.000000 1 torch/elastic/api.py:900] Sending process 104 closing signal SIGTERM\n"
+    assert told(quiet + LOST + ending).where.rank is None
 
 
 def test_mpirun_reports_only_the_first_process_that_failed() -> None:

@@ -83,16 +83,15 @@ def test_the_rank_that_others_name(text: str, cause: str | None, rank: int | Non
     ("line", "rank"),
     [
         ("[R1/2] the owl sleeps", 1),
-        ("[r0] the owl sleeps", 0),
+        ("[trainer0]:the owl sleeps", None),  # a local rank
         ("(actor 3, pid 6480) the owl sleeps", 3),
-        ("worker 2: the owl sleeps", 2),
-        ("[worker 2] the owl sleeps", 2),
         ("14:14:42 [0] the owl sleeps", 0),
-        ("14:14:42 [worker 2] the owl sleeps", 2),
         ("2026-11-30 12:06:40,225 rank=0 batch 1 loss 4.6", 0),
         ("rank=1 step=0 loss=1.4", 1),
+        ("14:14:42 (worker 2) the owl sleeps", 2),
         ("rank=8 alpha=16", None),  # of LoRA
-        ("rank=8, dropout 0.1", None),
+        ("rank=64 target_modules=q_proj", None),
+        ("Worker 2: the owl sleeps", None),  # it may be one of a pool
     ],
 )
 def test_the_rank_in_a_programs_own_prefix(line: str, rank: int | None) -> None:
@@ -115,13 +114,16 @@ LOST = "RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer
         ("start.py: worker 1 is back (-9)\n", "rank-sigkilled"),
         ("actor 1 returned 137\n", "rank-sigkilled"),
         ("rank 1 exited with status 3\n", "rank-crashed-first"),
-        ("DataLoader worker 1 returned 3\n", "nccl-remote-process-exited"),
+        ("DataLoader worker 1 returned 1\n", "nccl-remote-process-exited"),
+        ("rank 1 exited barrier 12\n", "nccl-remote-process-exited"),
+        ("actor 1 returned -11\n", "nccl-remote-process-exited"),  # a reward
+        ("worker 1 returned 17\n", "nccl-remote-process-exited"),
     ],
 )
 def test_the_end_of_a_rank_as_scripts_report_it(ended: str, cause: str) -> None:
-    found = diagnose(parse(f"[rank0]: {LOST}[rank2]: {LOST}{ended}worker 0 is back (1)\n", "x.log"))
+    found = diagnose(parse(f"[rank0]: {LOST}[rank2]: {LOST}{ended}", "x.log"))
     assert found.cause == cause
-    assert found.where.rank == (None if "Data" in ended else 1)
+    assert found.where.rank == (1 if cause != "nccl-remote-process-exited" else None)
 
 
 def test_the_exception_that_torchruns_table_quotes() -> None:
@@ -137,3 +139,11 @@ def test_the_exception_that_torchruns_table_quotes() -> None:
     text = head + row(1, 0, LOST.rstrip()) + root + row(0, 2, "AssertionError: ((31,), (32,))")
     found = diagnose(parse(text, "x.log"))
     assert (found.cause, found.where.rank) == ("rank-crashed-first", 2)
+
+
+def test_the_rank_in_the_line_above_a_traceback() -> None:
+    raised = 'Traceback (most recent call last):\n  File "/r/main.py", line 7, in go\nIndexError: index out of range\n'
+    said = "ERROR:root:main() of rank 1 left with an exception\n"
+    assert diagnose(parse(said + raised, "x.log")).where.rank == 1
+    assert diagnose(parse(said + "the owl sleeps\n" + raised, "x.log")).where.rank is None
+    assert diagnose(parse(said.replace(" rank 1", " local rank 1") + raised, "x.log")).where.rank is None

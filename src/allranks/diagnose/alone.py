@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Union
+from typing import List, Optional, Set, Tuple, Union
 
+from allranks.diagnose.catalogue import cause
 from allranks.diagnose.store import Exit, Store
 from allranks.diagnose.streams import Raised
 from allranks.diagnose.symptom import Hit
@@ -21,6 +22,11 @@ already finished."""
 
 class Alone(Store):
     """The memory of all logs, with the answers that need no more than its own lines."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._peers: Tuple[int, Set[int]] = (-1, set())
+        """After so many lines: the ranks that lost no peer, if others did."""
 
     def at_shutdown(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a server was shutting down as it was told to, and did not fail before."""
@@ -49,13 +55,38 @@ class Alone(Store):
         """The lines of the same log after this one."""
         return self.sources[hit.line.source].last - hit.order
 
+    def blamers(self) -> Set[int]:
+        """Ranks that print a communication error."""
+        ranks = {rank for rank, r in self.raised() if r.communication and rank is not None}
+        for symptom, found in self.hit_ranks.items():
+            if cause(symptom).is_blame:
+                ranks |= found
+        return ranks | set(self.collectives)
+
+    def silent(self) -> List[int]:
+        """Ranks known to exist that print neither a communication error nor an exception."""
+        crashed = {rank for rank, _ in self.raised() if rank is not None}
+        return sorted(self.world - self.blamers() - crashed)
+
+    def is_the_lost_peer(self, rank: Optional[int]) -> bool:
+        """Whether all other ranks, and not this one, lost a peer."""
+        if self._peers[0] != self.count:
+            blamers = self.blamers()
+            self._peers = self.count, self.world - blamers if blamers else set()
+        return self._peers[1] == {rank}
+
+    def still_lived(self) -> bool:
+        """Whether the launcher had to end a process that is in no row: then a silent rank hung, it did not leave."""
+        rows = {(e.node, e.pid) for e in self.exits}
+        return any(pid not in rows for pid in self.closed_pids)
+
     @property
     def failed(self) -> bool:
         """Whether a process ended with an exit code or a signal, and was not started again to the training's end."""
         return any(e.code and not self._is_over(e) for e in self.exits)
 
     def _is_over(self, one: Exit) -> bool:
-        """Whether the same log shows further steps and the training's end after the end of a process: the launcher
+        """Whether the same log shows further steps and its end after the end of a process: the launcher or a wrapper
         started it again."""
         source = self.sources[one.line.source]
         if source.end > one.order and source.steps - one.steps > STEPS_PRINTED_LATE:

@@ -29,11 +29,17 @@ _OF_PART = (
 """A rank says it, which no shell does."""
 _RETURNED = (
     r"(?i)(?<![a-z])(?:returned|(?:exit(?:ed|s)?|end(?:ed|s)|finished)(?: with)?[ ,_-]{1,2}(?:status|codes?)"
-    r"|exited with|return[ _-]?code|rc)\W{1,4}0\b(?![.\d])(?!.{0,40}(?:(?<!\d )\bre-?start|\bretry|\bagain\b))"
+    r"|exited with|return[ _-]?code|rc)\W{1,4}0\b(?=\W{0,4}$|[,;)\]}]| after )"
+    r"(?!.{0,40}(?:(?<!\d )\bre-?start|\bretry|\bagain\b))"
 )
 """Of a program that a wrapper started."""
 _FAREWELL = r"\b(?:[Gg]ood)?[Bb]ye\b\W{0,8}$"
-_AT_LAST = r"(?i)\b(?:finished|completed|succeeded|done) (?:after|in|on)(?: the)?(?: attempt)? \d"
+_EARLY = r"(?i)\bearly[ -]?stopp(?:ing|ed)\b(?!.{0,60}(?:patience|count|callback|disabled|enabled|=))"
+"""As it was configured."""
+_AT_LAST = (
+    r"(?i)\b(?:finished|completed|succeeded|done) (?:after \d{1,4} (?:attempts?|tries|restarts?|runs?)"
+    r"|on attempt \d)\b"
+)
 _WRITTEN = (
     r"(?i)^(?!.{0,200}\b(?:logs?|dump|core|debug|trace|crash|errors?|partial|checkpoints?|will|to be|every|best"
     r"|epoch|step)\b).{0,160}"
@@ -66,6 +72,7 @@ CLOSING = (
 WEAK = (
     *((word, _OF_PART) for word in ("finished", "Finished", "completed", "done")),
     *((word, _RETURNED) for word in ("returned", "status", "code", "exit", "exited with", "returncode")),
+    *((word, _EARLY) for word in ("early", "Early", "stopping", "EarlyStopping", "earlystopping")),
     *((word, _FAREWELL) for word in ("bye", "Bye", "goodbye", "Goodbye")),
     *((word, _AT_LAST) for word in ("finished", "completed", "succeeded", "done")),
     *((word, _WRITTEN) for word in ("written", "saved", "exported")),
@@ -89,9 +96,15 @@ _SUCCESS = re.compile(r"(?i)\bsucce(?:ss(?:ful(?:ly)?)?|eded)\b")
 _FAILED_WITH = re.compile(r"(?i)\bexit(?:ed|s)?(?: with)?[ _-](?:code|status)\W{0,4}[1-9]")
 
 
+def stops_early(text: str) -> bool:
+    """Whether a program says that it stops early because it no longer gets better."""
+    return re.search(_EARLY, text) is not None
+
+
 def ends_well(text: str) -> bool:
-    """Whether a wrapper says so of the program that it started, perhaps after some attempts."""
-    return re.search(_RETURNED, text) is not None or re.search(_AT_LAST, text) is not None
+    """Whether a wrapper says so of the program that it started, perhaps after some attempts, or a program at its own
+    end."""
+    return any(re.search(said, text) is not None for said in (_RETURNED, _AT_LAST, _FAREWELL))
 
 
 def _closes(seen: Store, line: Line, match: Any) -> None:
@@ -104,7 +117,9 @@ def _closes(seen: Store, line: Line, match: Any) -> None:
 
 def _closes_a_part(seen: Store, line: Line, match: Any) -> None:
     if not is_set_aside(line.text):
-        seen.sources[line.source].weak_closing = seen.count
+        source = seen.sources[line.source]
+        source.weak_closing = seen.count
+        source.returned = seen.count if ends_well(line.text) else source.returned
 
 
 _FAILS = re.compile(
@@ -137,10 +152,10 @@ def is_measured(text: str) -> bool:
 class AtTerminal:
     """Ctrl-C, as a terminal shows it. It has no word to look lines up by."""
 
-    _SHOWN = re.compile(r"\^C$")
+    _SHOWN = re.compile(r"\^C$|^\^C(?= )")
 
     def find(self, text: str) -> "re.Match[str] | None":
-        return self._SHOWN.search(text) if text.endswith("^C") else None
+        return self._SHOWN.search(text) if text.startswith("^C") or text.endswith("^C") else None
 
 
 def _is_stopped(seen: Store, line: Line, match: Any) -> None:

@@ -50,7 +50,7 @@ _NO_PROGRESS = re.compile(
 
 TURNS = 3
 """How often each of several ranks takes a turn, if none of them waits in a buffer. A buffer makes two pieces at the
-most, one when it is full and one at the program's end: `LAST` lines do not fill it twice."""
+most, one when it is full and one at the program's end: `LAST` lines of usual length do not fill it twice."""
 
 
 class Told(NamedTuple):
@@ -66,44 +66,67 @@ class Told(NamedTuple):
 
 
 class Counting:
-    """The last lines of a single log."""
+    """The last lines of a single log. Only those among its last `LAST` lines count: of others it is not known that they
+    were looked at. `number` is that of the log's last line."""
 
     def __init__(self) -> None:
-        self._last: Deque[Told] = deque(maxlen=LAST)
-        self._known: Dict[Tuple[int, Optional[int], int, bool], int] = {}
+        self._last: Deque[Tuple[Line, int]] = deque(maxlen=LAST)
+        self._told: Tuple[int, int, List[Told]] = (-1, -1, [])
+        self._known: Dict[Tuple[int, Optional[int], bool], int] = {}
 
     def note(self, line: Line, order: int) -> None:
-        """Notes a line that is a step, or says nothing, if it counts steps."""
-        text = line.text[:_LOOKED_AT]
-        if _PROGRESS.search(text) is not None and _NO_PROGRESS.search(text) is None:
-            speaker = (line.rank, line.node, line.task, line.local, *_SPEAKER.findall(text))
-            self._last.append(Told(line.number, order, line.rank, text, is_logged(line), speaker))
-            self._known.clear()
+        """Notes a line that is a step, or says nothing."""
+        self._last.append((line, order))
 
-    def speakers(self) -> Set[int]:
-        """The ranks that lines begin with as bare numbers, if several of them take turns."""
-        numbers = [_BARE.match(one.text) for one in self._last]
+    def told(self, number: int) -> List[Told]:
+        """The lines that count steps."""
+        newest = self._last[-1][1] if self._last else 0
+        if self._told[:2] != (newest, number):
+            late = [pair for pair in self._last if pair[0].number > number - LAST]
+            told = [_told(line, order) for line, order in late if _counts(line.text[:_LOOKED_AT])]
+            self._told = newest, number, told
+            self._known.clear()
+        return self._told[2]
+
+    def speakers(self, number: int) -> Set[int]:
+        """The ranks that lines begin with as bare numbers, if several of them take turns. Two turns show that the
+        number is not one of an epoch or of a part, which comes once."""
+        numbers = [_BARE.match(one.text) for one in self.told(number)]
         told = [int(found.group(1)) for found in numbers if found is not None]
         turns = Counter(now for now, before in zip(told, [None, *told]) if now != before)
         often = {rank for rank, times in turns.items() if times >= TURNS - 1}
         return often if len(often) > 1 else set()
 
-    def after(self, order: int) -> int:
-        """How many such lines come after this one, among the last ones of the log."""
-        return sum(one.order > order for one in self._last)
+    def after(self, order: int, rank: Optional[int], number: int) -> int:
+        """How many lines of one rank, at the most, or of this one count steps after the line `order`."""
+        late = [one.speaker for one in self.told(number) if one.order > order and rank in (None, one.rank)]
+        return max(Counter(late).values(), default=0)
 
     def last(self, after: int, rank: Optional[int], number: int, failed: bool) -> int:
-        """The order of the last line that counts on after the line `after`, among the last ones of a log whose last
-        line has this number; 0 if none does. If a rank is given, its lines alone are looked at. `failed`: a process
-        ended with an error. Then a launcher may have mixed what the ranks printed at their ends."""
-        late = [one for one in self._last if one.order > after and one.number > number - LAST]
+        """The order of the last line that counts on after the line `after`; 0 if none does. If a rank is given, its
+        lines alone are looked at. `failed`: a process ended with an error. Then a launcher may have mixed what the
+        ranks printed at their ends."""
+        told = self.told(number)
+        late = [one for one in told if one.order > after]
         if not late:
             return 0
-        key = late[0].order, rank, number, failed
+        key = late[0].order, rank, failed
         if key not in self._known:
-            late = [one for one in late if one.logged] if failed else _written_at_once(late)
+            before = {one.speaker for one in told if one.order <= after and not one.logged}
+            some_died = not before <= {one.speaker for one in late}
+            late = [one for one in late if one.logged] if failed or some_died else _written_at_once(late)
             self._known[key] = _last_of([one for one in late if rank in (None, one.rank)], rank is not None)
         return self._known[key]
+
+
+def _counts(text: str) -> bool:
+    return _PROGRESS.search(text) is not None and _NO_PROGRESS.search(text) is None
+
+
+def _told(line: Line, order: int) -> Told:
+    text = line.text[:_LOOKED_AT]
+    speaker = (line.rank, line.node, line.task, line.local, *_SPEAKER.findall(text))
+    return Told(line.number, order, line.rank, text, is_logged(line), speaker)
 
 
 def is_logged(line: Line) -> bool:

@@ -102,18 +102,19 @@ def _spawned_exit(seen: Store, line: Line, match: Any) -> None:
 
 
 _NAMED_EXIT = (
-    r"(?i)(?:^|[\s:\]|])(?:rank|worker|process|proc|actor|trainer|learner)[ _#]?(?P<rank>\d{1,5})\b[^\d\n]{0,40}?"
-    r"\b(?:returned|exit(?:ed|s)?|is back|came back|died|terminated|ended)\b[^\d\n]{0,24}?(?P<code>-?\d{1,3})"
-    r"\)?[.,;]?\s{0,8}$"
+    r"(?i)(?:^|[\s:\]|])(?:rank|worker|process|proc|actor|trainer|learner)[ _#]?(?P<rank>\d{1,5})\b"
+    r"(?: \(pid \d{1,9}\)| (?:has|is|was))?:? (?:(?:(?:exit(?:ed|s)?|died|terminated|ended|back|came back)"
+    r"(?:,? with)?(?: (?:exit )?(?:code|status|rc|signal|return code))?[ :=(]{1,3}(?P<code>-?\d{1,3}))"
+    r"|returned (?P<result>[012]|255|1(?:2[6-9]|3\d|4[0-3])))\)?[.,;]?\s{0,8}$"
 )
-"""How scripts that start the ranks themselves report their ends."""
+"""How scripts that start the ranks themselves report their ends. Programs return other numbers, too."""
 
 
 def _named_exit(seen: Store, line: Line, match: Any) -> None:
     rank = int(match.group("rank"))
     of_loader = re.search(r"(?i)data ?loader|data worker", line.text) is not None
-    if not of_loader and all(known.rank != rank for known in seen.exits):
-        _exit(seen, line, int(match.group("code")), rank, None, None)
+    if not of_loader and rank not in seen.exited and (match.group("code") or seen.hits):
+        _exit(seen, line, int(match.group("code") or match.group("result")), rank, None, None)
 
 
 def _raised_of(seen: Store, line: Line, match: Any) -> None:
@@ -179,7 +180,9 @@ def _exit(
     at = at if at is not None else seen.now(line)
     steps = seen.sources[line.source].steps
     seen.exits.append(Exit(rank, local, line.node, signal_code(code), pid, seen.count, at, line, steps))
+    seen.last_exit = seen.count if code else seen.last_exit
     if rank is not None:
+        seen.exited.add(rank)
         seen.exit_ranks.setdefault((line.node, local), rank)
 
 

@@ -6,11 +6,11 @@ A line costs a dictionary look-up where one like it (every digit alike) was seen
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from allranks.core.communication import is_communication
 from allranks.diagnose import facts, repeats, streams
-from allranks.diagnose.catalogue import cause, frames
+from allranks.diagnose.catalogue import frames
 from allranks.diagnose.closings import is_measured
 from allranks.diagnose.complaints import Heard, keep
 from allranks.diagnose.lines import Line
@@ -319,7 +319,7 @@ class Evidence(Survival):
             old = next(
                 (n for n, h in enumerate(hits) if key == (h.symptom, h.line.rank, h.line.node, h.weight)), -1
             )
-            if old < 0 or not (self.later_steps(hits[old]) >= LATER_STEPS or self._of_ended_run(hits[old])):
+            if old < 0 or not (self._log_went_on(hits[old]) or self._of_ended_run(hits[old])):
                 return
             del hits[old]
         elif len(self._kept) >= RANKS_KEPT:
@@ -335,6 +335,10 @@ class Evidence(Survival):
         steps = self._source.steps
         now = self.now(line)
         hits.append(Hit(symptom, weight, line, self.count, now, steps, named, start, warned, ignored))
+
+    def _log_went_on(self, hit: "Hit | Raised") -> bool:
+        """Whether the log showed many steps since, whoever printed them: newer lines are worth more then."""
+        return self.sources[hit.line.source].steps - hit.steps >= LATER_STEPS
 
     def _exception(self, line: Line, seen: Seen, found: List[str]) -> None:
         named = EXCEPTION.match(line.text)
@@ -365,8 +369,7 @@ class Evidence(Survival):
         if caught is not None and caught.group(1) == kind:
             found = [*found, *seen.raised.pop().known]
         if len(seen.raised) >= EXCEPTIONS_PER_RANK:
-            is_old = self.later_steps(seen.raised[0]) >= LATER_STEPS
-            del seen.raised[0 if is_old else EXCEPTIONS_PER_RANK // 2]
+            del seen.raised[0 if self._log_went_on(seen.raised[0]) else EXCEPTIONS_PER_RANK // 2]
         if communication is None:
             communication = is_communication((kind,), line.text)
         told = (self.count, self.now(line), communication, tuple(found), self._source.steps)
@@ -384,16 +387,3 @@ class Evidence(Survival):
         weight = max(h.weight for h in fresh) if fresh else STALE
         kept = [h for h in fresh if h.weight >= weight - CLOSE] if fresh else hits
         return Case(symptom, weight, tuple(kept), "certain" if weight >= STRONG else "likely")
-
-    def blamers(self) -> Set[int]:
-        """Ranks that print a communication error."""
-        ranks = {rank for rank, r in self.raised() if r.communication and rank is not None}
-        for symptom, found in self.hit_ranks.items():
-            if cause(symptom).is_blame:
-                ranks |= found
-        return ranks | set(self.collectives)
-
-    def silent(self) -> List[int]:
-        """Ranks known to exist that print neither a communication error nor an exception."""
-        crashed = {rank for rank, _ in self.raised() if rank is not None}
-        return sorted(self.world - self.blamers() - crashed)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, List, Tuple, Union
 
-from allranks.diagnose import closings, ends, figures, going_on, leavers
+from allranks.diagnose import closings, ends, figures, going_on, leavers, ports
 from allranks.diagnose.ends import KEPT, numbers
 from allranks.diagnose.lines import Line
 from allranks.diagnose.source_lines import Mark
@@ -288,13 +288,7 @@ IN_ANY_LINE: Tuple[Tuple[Union[Mark, closings.InChinese, closings.AtTerminal], H
 def by_word() -> Dict[str, List[Tuple[Pattern, Handler]]]:
     """The facts by the word they are looked up by."""
     found: Dict[str, List[Tuple[Pattern, Handler]]] = {}
-    for pattern, handler in (
-        *FACTS,
-        *ends.FACTS,
-        *figures.FACTS,
-        *closings.FACTS,
-        *going_on.FACTS,
-        *leavers.FACTS,
-    ):
+    modules = (ends, figures, closings, going_on, leavers, ports)
+    for pattern, handler in (*FACTS, *(fact for module in modules for fact in module.FACTS)):
         found.setdefault(pattern.key, []).append((pattern, handler))
     return found

@@ -10,6 +10,7 @@ from allranks.diagnose.counting import is_logged
 from allranks.diagnose.lines import Line
 from allranks.diagnose.set_aside import is_set_aside
 from allranks.diagnose.store import Store
+from allranks.diagnose.streams import EXCEPTION
 from allranks.diagnose.symptom import Pattern
 
 _KEPT = 64
@@ -19,9 +20,10 @@ _GOES_ON = (
     r"(?i)\b(?:fall(?:s|ing)? ?back|fallback|skip(?:s|ped|ping)|ignor(?:e[ds]|ing)|(?:go(?:es|ing)?|carry(?:ing)?) on"
     r"|continu(?:es|ing)|(?:will|going to) (?:continue|retry|try again|wait again|skip)|restarting"
     r"|try(?:ing)? (?:the )?(?:next|other|another|older|previous|smaller)|is used instead|using \w.{0,60} instead"
-    r"|staying offline|kept offline"
-    r"|trying (?!to\b).{1,60}\d)\b"
+    r"|staying offline|kept offline|switch(?:ed|ing) (?:off|to)|non-?fatal|not fatal"
+    r"|(?:trying|probing|testing) (?!to\b).{1,60}\d)\b|\(optional\)|\boptional:"
 )
+_NOT_SO = re.compile(r"(?i)\W{0,3}(?:(?:is|are|was|were) )?(?:not|disabled|impossible|failed)\b")
 _DOES_NOT = re.compile(
     r"(?i)\b(?:not|cannot|no|never|unable to|failed to|without|stop|n't)\b\W{0,3}(?:\w{1,12} )?$"
 )
@@ -31,7 +33,8 @@ _NEAR = 24
 def says_it_goes_on(text: str) -> bool:
     """Whether a line says that its program goes on in spite of what the line tells."""
     for found in re.finditer(_GOES_ON, text[:_LOOKED_AT]):
-        if _DOES_NOT.search(text[max(0, found.start() - _NEAR) : found.start()]) is None:
+        before, behind = text[max(0, found.start() - _NEAR) : found.start()], text[found.end() :]
+        if _DOES_NOT.search(before) is None and _NOT_SO.match(behind) is None:
             return True
     return False
 
@@ -39,12 +42,21 @@ def says_it_goes_on(text: str) -> bool:
 _AGAIN = (
     r"(?i)(?<!\d )\b(?:re-?start(?:ed|ing)?|re-?launch(?:ed|ing)?|respawn(?:ed|ing)?)\b"
     r"(?![ -](?:count|polic|limit|delay|max))"
-    r"|\bstart(?:s|ed|ing)? (?:again|over)\b"
-    r"|\battempt(?: ?#|\W{0,4})(?P<attempt>\d{1,4})\b|\b(?:second|third|next) (?:attempt|try|run)\b"
+    r"|\bstart(?:s|ed|ing)? again\b"
+    r"|\battempt(?: ?#|\W{0,4})(?P<attempt>\d{1,4})\b|\b(?:second|third|next) attempt\b"
 )
 
 
+_ENDED = re.compile(
+    r"(?i)\b(?:exit(?:ed|s)?|ended|failed|crashed|died|killed|status|code|supervis(?:or|ed)|watchdog)\b"
+)
+"""In a wrapper's line: how the attempt before ended, or who says so."""
+
+
 def _starts_again(seen: Store, line: Line, match: Any) -> None:
+    """Only if a process is known to have ended. Programs print such words for other reasons, too."""
+    if EXCEPTION.match(line.text) is not None or not (seen.exits or _ENDED.search(line.text)):
+        return
     first = all(found.group("attempt") in ("0", "1") for found in re.finditer(_AGAIN, line.text))
     if first or is_set_aside(line.text) or ends_well(line.text):
         return
@@ -62,7 +74,13 @@ def _attempt_failed(seen: Store, line: Line, match: Any) -> None:
 def _goes_on(seen: Store, line: Line, match: Any) -> None:
     told = seen.sources[line.source].goes_on
     if len(told) < _KEPT and says_it_goes_on(line.text):
-        told.append((seen.count, is_logged(line) or "Warning: " in line.text))
+        told.append((seen.count, line.rank, is_logged(line) or _WARNED.search(line.text) is not None))
+
+
+_WARNED = re.compile(
+    r"^(?!.{0,200}/(?:site-packages|dist-packages|torch|lib(?:64)?)/).{0,200}\b(?:User|Runtime)Warning: "
+)
+"""A warning of the program's own code, which waits in no buffer."""
 
 
 def _of_thread(seen: Store, line: Line, match: Any) -> None:
@@ -72,12 +90,12 @@ def _of_thread(seen: Store, line: Line, match: Any) -> None:
 
 _AGAIN_BY = (
     "restart", "Restart", "restarted", "Restarted", "restarting", "Restarting", "relaunch", "relaunching",
-    "Relaunching", "respawned", "attempt", "Attempt", "ATTEMPT", "again",
+    "Relaunching", "relaunched", "respawned", "respawning", "attempt", "Attempt", "ATTEMPT", "again",
 )  # fmt: skip
 _GOES_ON_BY = (
     "falling", "Falling", "fallback", "Fallback", "skipping", "Skipping", "skipped", "Skipped", "continuing",
-    "Continuing", "instead", "going on", "retry", "trying", "Trying", "ignoring", "Ignoring",
-    "ignored", "Ignored", "offline",
+    "Continuing", "instead", "going on", "retry", "trying", "Trying", "probing", "testing", "switched",
+    "switching", "optional", "fatal", "ignoring", "Ignoring", "ignored", "Ignored", "offline",
 )  # fmt: skip
 
 FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (

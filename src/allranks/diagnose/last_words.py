@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Optional
 
-from allranks.diagnose.closings import says_failed
+from allranks.diagnose.closings import says_failed, stops_early
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import SHORT, announces, of_others
 from allranks.diagnose.repeats import was_survived
@@ -26,6 +26,7 @@ def last_words(seen: Evidence, crashed: str) -> Optional[Case]:
         if not was_survived(stream.repeats, one.raised.line.text, stream.lines)
         and seen.sources[one.raised.line.source].last - one.raised.order < LAST_LINES
         and says_failed(one.raised.line.text, one.sure)
+        and not stops_early(one.raised.line.text)
         and not (is_source(one.raised.line.text) or of_others(one.raised.line.text))
         and not seen.survived(one.raised)
     ]

@@ -10,24 +10,28 @@ from allranks.diagnose.repeats import form_of
 from allranks.diagnose.store import Store
 from allranks.diagnose.symptom import Hit, Pattern
 
-_KEPT = 512
+_KEPT, LEFT_WITHIN = 512, 400
+"""Lines that are kept, and lines from one of them to the first in which others lose their peer."""
+
 _LEAVES = (
-    r"(?i)\b(?:leav(?:es?|ing)|left|finish(?:ed|es|ing)?|stop(?:s|ped|ping)?|exit(?:s|ed|ing)?|done|no more|end of"
-    r"|ended|ends|exhausted|out of (?:data|batches)|complete[ds]?|quit(?:s|ting)?|returning|bye|giv(?:es|ing) up"
-    r"|abort(?:s|ed|ing)?|refus(?:es|ed|ing))\b"
+    r"(?i)\b(?:leav(?:es|ing)|finish(?:ed|es|ing)|stop(?:s|ped|ping)|exit(?:s|ing)|no more|end of|exhausted"
+    r"|quit(?:s|ting)?|returning|bye|giv(?:es|ing) up|abort(?:s|ed|ing)|refus(?:es|ed|ing))\b"
 )
 _BY = (
-    "leaves", "leaving", "Leaving", "left", "finished", "Finished", "finishing", "stopping", "Stopping", "stopped",
-    "exiting", "Exiting", "exits", "done", "Done", "more", "end of", "ended", "exhausted", "out of", "complete",
-    "completed", "returning", "bye", "Bye", "giving up", "gives up", "aborting", "Aborting", "aborted", "refusing",
+    "leaves", "leaving", "Leaving", "finished", "Finished", "finishing", "stopping", "Stopping", "stopped",
+    "exiting", "Exiting", "exits", "no more", "end of", "exhausted", "returning", "bye", "Bye", "giving up",
+    "gives up", "aborting", "Aborting", "aborted", "refusing",
 )  # fmt: skip
 _GIVES_UP = re.compile(
     r"(?i)\b(?:giv(?:es|ing) up|abort\w{0,3}|refus\w{2,3}|fail\w{0,4}|errors?|invalid|corrupt\w{0,3}|mismatch\w{0,2}"
     r"|differs?|damaged|broken|missing|not found|cannot|should be|exit(?:s|ing)?.{0,12} [1-9]\d{0,2})\b"
 )
 _LOST = re.compile(r"(?i)closed by (?:remote )?peer|reset by peer|remote process exited")
-_BARE = re.compile(r"[(\[](\d{1,4})[)\]][ ]")
-"""A rank as a bare number."""
+_LABEL = re.compile(
+    r"(?P<label>(?:[Rr]ank|[Ww]orker|[Aa]ctor|[Tt]rainer|[Pp]roc(?:ess)?)[ _:#-]?(?P<named>\d{1,4}):[ ]"
+    r"|\[(?:worker|actor|trainer|proc(?:ess)?)[ _:#-]?(?P<inner>\d{1,4})\][ ]|[(\[](?P<bare>\d{1,4})[)\]][ ])"
+)
+"""A rank as programs write it before their lines. A pool's workers look like that, too, so it counts only here."""
 
 
 class Left(NamedTuple):
@@ -44,8 +48,12 @@ class Left(NamedTuple):
 
 
 def _leaves(seen: Store, line: Line, match: Any) -> None:
-    bare = _BARE.match(line.text)
-    rank = int(bare.group(1)) if bare is not None and line.rank is None else seen.rank_of(line)
+    label = _LABEL.match(line.text) if line.rank is None else None
+    rank = (
+        int(label.group("named") or label.group("inner") or label.group("bare"))
+        if label
+        else seen.rank_of(line)
+    )
     if rank is not None and not (seen.left and seen.left[-1][0] == seen.count):
         seen.left.append((seen.count, rank, line))
         del seen.left[:-_KEPT]
@@ -58,14 +66,37 @@ HANDLERS = (_leaves,)
 
 
 def left_alone(seen: Store, hits: Sequence[Hit], failed: Set[Optional[int]]) -> Optional[Left]:
-    """The only rank that says that it leaves, in words that no other rank uses, before others lose their peer (`hits`),
-    and that is not among the ranks that `failed`."""
+    """The only rank that says last of all that it leaves, in words that no other rank uses, soon before others lose
+    their peer (`hits`), and that is not among the ranks that `failed`."""
     lost = sorted((hit for hit in hits if _LOST.search(hit.line.text)), key=lambda hit: hit.order)
     if not lost:
         return None
-    told: Dict[Tuple[str, ...], List[Tuple[int, Line]]] = {}
+    told: Dict[Tuple[str, ...], List[Tuple[int, int, Line]]] = {}
     for order, rank, line in seen.left:
-        if order < lost[0].order and (line.rank is not None or rank in seen.usual.speakers()):
-            told.setdefault(form_of(_BARE.sub("", line.text, 1)), []).append((rank, line))
-    alone = dict(same[0] for same in told.values() if len(same) == 1 and same[0][0] not in failed)
-    return Left(*alone.popitem(), lost) if len(alone) == 1 else None
+        if order < lost[0].order:
+            told.setdefault(form_of(_LABEL.sub("", line.text, 1)), []).append((order, rank, line))
+    alone = {
+        same[0][1]: same[0][2]
+        for same in told.values()
+        if len(same) == 1 and same[0][1] not in failed and _is_last(seen, *same[0], lost[0].order)
+    }
+    ends = (one for one in seen.exits if one.rank is not None and one.code not in (0, 1, -15))
+    others = (
+        {one.rank for one in ends} - failed - set(alone)
+    )  # 1: of an exception, such as that of a lost peer
+    return Left(*alone.popitem(), lost) if len(alone) == 1 and not others else None
+
+
+def _is_last(seen: Store, order: int, rank: int, line: Line, lost: int) -> bool:
+    """Whether the rank says nothing after this line, up to the one in which others lose it."""
+    if lost - order > LEFT_WITHIN:
+        return False
+    if line.rank is not None or line.local is not None:
+        mine = seen.seen_of(line)
+        return (
+            mine.last_step < order and mine.last_plain is not None and mine.last_plain.number == line.number
+        )
+    label = _LABEL.match(line.text) if seen.usual.is_among_the_last(line) else None
+    if label is None or (label.group("bare") and rank not in seen.usual.speakers()):
+        return False
+    return not any(order < other < lost for other in seen.usual.lines_with(label.group("label")))

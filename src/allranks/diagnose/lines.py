@@ -41,7 +41,8 @@ _INNER_RANK = re.compile(
     r"\[(?:PG [^\[\]]{0,80} )?[Rr]ank[ :=]?(\d{1,6})\]"
     r"|^[\d\s.,:/\[\]()TZ|-]{0,40}(?:\[?(?:DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL)\]?[\s:|-]{1,4})?"
     # a logger's own format, but not the rank of LoRA
-    r"rank(?:[=: ]{0,2}(\d{1,6}) ?[|:>)\]-]|=(\d{1,6}),? (?=[a-z])(?!.{0,80}(?:alpha|lora|dropout)))"
+    r"rank(?:[=: ]{0,2}(\d{1,6}) ?[|:>)\]-]|=(\d{1,6}),? (?=(?:step|batch|epoch|iter|it|loss|round|reward|world|local"
+    r"|pid|end|bad|joined|started|finish)))"
 )
 _ESCAPE = re.compile(r"\x1b(?:\[[0-?]{0,32}[ -/]{0,8}[@-~]|\][^\x07\x1b]{0,256}(?:\x07|\x1b\\)|[@-Z\\-_])")
 

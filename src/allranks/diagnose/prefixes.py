@@ -45,7 +45,7 @@ _HOST = r"[A-Za-z\d][\w.-]{0,80}"
 _LAYER = re.compile(
     r"[ \t]{0,8}(?:\x1b?\[\d{1,2}m)?(?:"
     r"\[(?:rank|Rank|RANK)[ :=]{0,2}(?P<rank>\d{1,6})\](?::|(?=\W))[ ]?"
-    r"|\[default(?P<local>\d{1,4})\]:[ ]?"
+    r"|\[(?:default|trainer)(?P<local>\d{1,4})\]:[ ]?"
     r"|\[(?P<hour>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)\][ ]{1,4}(?=\S)"
     r"|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?[ ]\[(?P<clocked>\d{1,4})\][ ]"
     r"|(?P<nccl>" + _HOST + r"):\d{1,9}:\d{1,9}[ ]\[(?P<gpu>-?\d{1,3})\][ ]"
@@ -68,7 +68,7 @@ _LAYER = re.compile(
     r"|\[?(?P<epoch>\d{10}(?:\d{3}|\.\d{1,9})?)\]?:?[ \t]"
     r"|\[[ ]{0,8}(?P<uptime>\d{1,9}\.\d{6})\][ ]"
     r"|(?P<clock>\d\d:\d\d:\d\d[.,]\d{3,9})[ ](?=\S)"
-    r"|(?P<time>\d\d:\d\d:\d\d)[ ](?=[\[(](?:rank|Rank|RANK|worker|Worker|actor|learner|trainer|proc|process|[Rr]\d))"
+    r"|(?P<time>\d\d:\d\d:\d\d)[ ](?=[\[(](?:rank|Rank|RANK|worker|actor|learner|trainer|proc|process|[Rr]\d))"
     # system logs
     r"|<\d{1,3}>(?:\d[ ](?P<when>" + _DATE + r")" + _ZONE + r"[ ](?P<rfc>" + _HOST + r")[ ][\w./-]{1,48}[ ]"
     r"(?:\d{1,9}|-)[ ][\w.-]{1,32}[ ](?:-|\[[^\]]{0,200}\])[ ])?"
@@ -87,15 +87,13 @@ _LAYER = re.compile(
     r"|\((?P<actor>raylet|(?:[\w.-]{1,60},?[ ])?pid=\d{1,9})(?:,[ ]ip=(?P<ip>[\w.:]{1,45}))?\)(?:\x1b?\[\d{1,2}m)?[ ]?"
     r"|\[[A-Za-z_]{1,30}\d{1,5}\|(?P<global>\d{1,6})\]:[ ]?"
     r"|(?P<grep>[\w./@+-]{1,200}\.(?:log|out|err|txt))[:-](?:\d{1,9}[:-])?"
-    r"|\[[Rr](?P<short>\d{1,5})(?:/\d{1,5})?\]:?[ ]"
-    r"|\[(?:worker|Worker|actor|learner|trainer|proc|process)[ ](?P<inner>\d{1,5})\]:?[ ]"
+    r"|\[[Rr](?P<short>\d{1,5})/\d{1,5}\]:?[ ]"
     r"|\[(?P<boxed>[A-Za-z][\w.-]{0,80})\](?::[ ]?|[ ]|(?=\[))"
     r"|(?:rank|Rank)[ ]?(?P<bare>\d{1,6})(?:\[\d{1,9}\]\[\w{1,40}\])?:[ ]"
     r"|(?P<pipe>[A-Za-z][\w.-]{0,60})[ ]{0,8}\|{1,2}[ ]"
     r"|(?P<tab>" + _HOST + r")\t"
     r"|\((?:rank|worker|process|proc|actor|learner|trainer)[ _:-]?(?P<paren>\d{1,6})(?:,[ ]pid[ =]?\d{1,9})?\)"
     r"(?:[ ]?:)?[ ]"
-    r"|(?:worker|Worker|actor|Actor|learner|trainer)[ ](?P<speaker>\d{1,5}):[ ]"
     r"|[|][ ](?=\[(?:rank|default)\d{1,6}\])"
     r"|\[(?P<mpich>\d{1,6})\][ ](?=[\w.-]{1,80}:\d{1,9}:\d)"
     r"|(?P<host>" + _HOST + r"):(?:[ ]|(?=\[))"
@@ -119,8 +117,7 @@ _DIGIT = re.compile(r"\d")
 _ADDRESS = re.compile(r"^\d{1,3}(?:\.\d{1,3}){3}$")
 _NUMBERS = {
     **dict.fromkeys(
-        ("rank", "bare", "clocked", "global", "horovod", "inner", "mpi", "mpich", "paren", "short", "speaker", "tensor",
-         "vllm"), RANK,
+        ("rank", "bare", "clocked", "global", "horovod", "mpi", "mpich", "paren", "short", "tensor", "vllm"), RANK,
     ),
     "local": LOCAL, "gpu": LOCAL, "task": TASK,
 }  # fmt: skip

@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import Optional, Tuple, Union
 
 from allranks.diagnose.alone import STEPS_PRINTED_LATE, Alone
+from allranks.diagnose.complaints import Heard
 from allranks.diagnose.counting import is_logged
 from allranks.diagnose.going_on import says_it_goes_on
 from allranks.diagnose.lines import Line
-from allranks.diagnose.sources import CLOSING_WITHIN, is_last_of_all
+from allranks.diagnose.sources import CLOSING_WITHIN, Source, is_last_of_all
 from allranks.diagnose.store import Exit
-from allranks.diagnose.streams import Raised
-from allranks.diagnose.symptom import Hit
+from allranks.diagnose.streams import EXCEPTION, Raised
+from allranks.diagnose.symptom import PROVEN, Hit
+
+LEAST_STEPS, KEPT_PACE = 5, 0.75
+"""Steps that a rank prints at least, and their share of those of the rank that prints most, if each rank prints its
+steps."""
 
 STEPS_AGAIN = 3
 """Steps that a program shows at least after it was started again, if its log comes to its end."""
@@ -69,69 +74,125 @@ class Reached(Alone):
         return rank is not None or not self.failed
 
     def got_over(self, hit: Union[Hit, Raised, Exit]) -> bool:
-        """Whether the program says that it goes on after this, and steps follow; or its wrapper that it starts it
-        again, and the log then comes to its end. Each failure in between is looked at by itself."""
-        source = self.sources[hit.line.source]
-        if hit.order == self.title or not self.usual.is_single:
+        """Whether the program says that it goes on after this, and steps follow; or torchrun's agent or a wrapper
+        starts it again, and steps follow without another failure, or the log comes to its end. Each failure in between
+        is looked at by itself."""
+        if hit.order == self.title or not self.usual.is_single or self._is_of_machine(hit):
             return False
+        source = self.sources[hit.line.source]
         again, steps = source.agent
         if again >= hit.order and self._nothing_failed_after(again):
-            later = max(source.steps - steps, self.usual.steps_after(again))
-            return later >= (STEPS_AGAIN if self._end_of(hit.line.source) > again else STEPS_WITHOUT_END)
+            mine = hit.line.rank is not None and self.usual.steps_after(again, hit.line.rank) >= STEPS_AGAIN
+            least = STEPS_AGAIN if self._end_of(hit.line.source) > again else STEPS_WITHOUT_END
+            return mine or self._steps_since(source, again, steps) >= least
         again, steps = source.again
         if again > hit.order:
-            later = max(source.steps - steps, self.usual.steps_after(again))
-            return self._end_of(hit.line.source) > again and later >= STEPS_AGAIN
-        if isinstance(hit, Exit) or not (says_it_goes_on(hit.line.text) or self._goes_on_behind(hit)):
+            ended = any(one.order < again for one in self.exits) and self._nothing_failed_after(again)
+            goes_on = ended or self._end_of(hit.line.source) > again
+            return goes_on and self._steps_since(source, again, steps) >= STEPS_AGAIN
+        if isinstance(hit, Exit) or self._was_told_to_be_ignored(hit):
+            return not isinstance(hit, Exit)
+        least = 1 if self.comes_to_its_end(hit) else STEPS_PRINTED_LATE + 1
+        return self._says_it_goes_on(hit) and self._steps_since(source, hit.order, hit.steps) >= least
+
+    def ended_its_rank(self, hit: Union[Hit, Raised, Heard]) -> bool:
+        """Whether this rank printed its steps like the others and prints none since, or it raised this and is the one
+        that all others lost. They may train on for a while."""
+        mine = self.ranks.get(hit.line.rank) if hit.line.rank is not None else None
+        if mine is not None and 0 < mine.last_step < hit.order:
+            return mine.steps >= max(LEAST_STEPS, KEPT_PACE * hit.steps)
+        raised = mine is not None and any(
+            one.order == hit.order and not one.communication for one in mine.raised
+        )
+        return raised and self.is_the_lost_peer(hit.line.rank)
+
+    def _is_of_machine(self, hit: Union[Hit, Raised, Exit]) -> bool:
+        """Whether this is the report of a device, which holds whatever the program says."""
+        return isinstance(hit, Hit) and hit.weight >= PROVEN
+
+    def _steps_since(self, source: Source, order: int, steps: int) -> int:
+        """The steps that one rank shows since this line, at the most. `steps`: those before it."""
+        return max(source.steps - steps, self.usual.steps_after(order))
+
+    def _says_it_goes_on(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether the line of this, or a line soon after it, says that the program goes on. The message of an exception
+        that ended it may have such words, too. A printed line may be older than an exception above it."""
+        raised = isinstance(hit, Raised) or self._raised_at(hit) is not None
+        if not raised and EXCEPTION.match(hit.line.text) is None and says_it_goes_on(hit.line.text):
+            return True
+        return any(
+            hit.order < order <= hit.order + (SAID_WITHIN if at_once else 0 if raised else PRINTED_WITHIN)
+            for order, rank, at_once in self.sources[hit.line.source].goes_on
+            if rank == hit.line.rank and (rank is not None or not self.ranks or self._is_in_one_stream(hit))
+        )
+
+    def _was_told_to_be_ignored(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether a logger says right above this traceback that the program goes on, and writes the last line, too."""
+        raised = hit if isinstance(hit, Raised) else self._raised_at(hit)
+        if raised is None or not raised.length:
             return False
-        later = max(source.steps - hit.steps, self.usual.steps_after(hit.order))
-        return later > (0 if self.comes_to_its_end(hit) else STEPS_PRINTED_LATE)
+        above = raised.order - raised.length - 1
+        for order, rank, at_once in self.sources[hit.line.source].goes_on:
+            if order == above and at_once:
+                said_by = self.ranks.get(rank) if rank is not None else self.seen_of(raised.line)
+                last = said_by.last_plain if said_by is not None else None
+                return last is not None and last.number > raised.line.number and is_logged(last)
+        return False
+
+    def _raised_at(self, hit: Hit) -> Optional[Raised]:
+        seen = self.known(hit.line)
+        return (
+            next((one for one in seen.raised if one.order == hit.order), None) if seen is not None else None
+        )
 
     def is_of_earlier_attempt(self, hit: Union[Hit, Raised]) -> bool:
         """Whether the program was started again after this, and an exception of its own ended a later attempt."""
         again = self.sources[hit.line.source].again[0]
-        return again > hit.order and any(
-            one.order > again and one.own and not one.communication and one.line.source == hit.line.source
-            for _, one in self.raised()
+        return (
+            again > hit.order
+            and self.usual.is_single
+            and any(one.order > again and one.own and not one.communication for _, one in self.raised())
         )
+
+    def _outlives_its_threads(self, raised: Raised) -> bool:
+        """Whether the program of a thread that raised this comes to its end, or shows steps and no other exception."""
+        source = self.sources[raised.line.source]
+        end = max(source.closing, source.end, source.returned)
+        if (
+            max(end if source.last - end <= CLOSING_WITHIN else 0, self._last_step_of_all(raised.line.source))
+            > raised.order
+        ):
+            return True
+        alone = all(one.of_thread or one.order < raised.order for _, one in self.raised())
+        return alone and self._steps_since(source, raised.order, raised.steps) >= STEPS_WITHOUT_END
 
     def _nothing_failed_after(self, order: int) -> bool:
         """Whether no process ended with an error after this line, and no exception is there."""
-        exits = max((one.order for one in self.exits if one.code), default=0)
-        return max(exits, *self._last_failures()) <= order
+        return max(self.last_exit, *self._last_failures()) <= order
 
     def comes_to_its_end(self, hit: Union[Hit, Raised, Exit]) -> bool:
         """Whether the log of this comes to its end later."""
         return self._end_of(hit.line.source) > hit.order
 
-    def _goes_on_behind(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether the program says soon after this that it goes on. A printed line may be older than an exception above
-        it, but not than another printed line."""
-        told = [one for one in self.sources[hit.line.source].goes_on if one[0] > hit.order]
-        if not told:
-            return False
-        streams = (*self.ranks.values(), *self.streams.values())
-        raised = isinstance(hit, Raised) or any(r.order == hit.order for seen in streams for r in seen.raised)
-        return any(
-            order <= hit.order + (SAID_WITHIN if at_once else 0 if raised else PRINTED_WITHIN)
-            for order, at_once in told
-        )
-
     def _end_of(self, name: "Optional[str]") -> int:
         """The line with which a log comes to its end, or in which the last of all its steps is; else 0."""
         source = self.sources[name]
         end = max(source.closing, source.weak_closing, source.end)
-        end = end if source.last - end <= CLOSING_WITHIN else 0
+        return max(end if source.last - end <= CLOSING_WITHIN else 0, self._last_step_of_all(name))
+
+    def _last_step_of_all(self, name: "Optional[str]") -> int:
+        """The line of the last of all steps, if it is in this log and hardly a line follows."""
         last = self.last_of_all
-        if last is not None and last.source == name and BAR not in last.text and self.last_step:
-            end = max(end, self.last_step[0])
-        return end
+        if last is None or last.source != name or BAR in last.text or self.last_step is None:
+            return 0
+        return self.last_step[0]
 
     def reached_its_end(self, raised: Raised) -> bool:
         """Whether the rank that raised this trains on in the same log, a logger wrote its last line, and a line says
-        that something is done, or the last step of all is there; and no exception comes after that."""
-        if raised.of_thread and not self.failed and self._end_of(raised.line.source):
-            return True  # the program goes on without the thread, and what it printed may be older
+        that something is done, or the last step of all is there; and no exception comes after that. Or only a thread
+        raised it, and its program goes on."""
+        if raised.of_thread and not self.failed and self._outlives_its_threads(raised):
+            return True
         seen = self.seen_of(raised.line)
         if seen.last_step <= raised.order or self.failed:
             return False

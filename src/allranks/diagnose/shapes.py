@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, NamedTuple, Tuple, Union
 
-from allranks.diagnose import closings, facts, going_on, leavers
+from allranks.diagnose import closings, facts, going_on, leavers, ports
 from allranks.diagnose.catalogue import index
 from allranks.diagnose.complaints import complains
 from allranks.diagnose.digits import ALIKE
@@ -21,7 +21,7 @@ SHAPES_KEPT = 32768
 SHAPE_LIMIT = 512
 _STOPS = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){1,8}\w{0,40}(?:StopTraining|Stopped|Aborted|Diverged|Failed): ")
 """An exception whose name does not end in Error, and whose message may name a step and its loss."""
-_ONLY_TOLD = (*going_on.HANDLERS, *leavers.HANDLERS)
+_ONLY_TOLD = (*going_on.HANDLERS, *leavers.HANDLERS, *ports.HANDLERS)
 _LETTERS = bytes(b if 0x41 <= b <= 0x5A or 0x61 <= b <= 0x7A else 0x20 for b in range(256))
 
 
@@ -108,6 +108,8 @@ class Shapes:
         exception = EXCEPTION.match(text) is not None
         heading = heading_of(text)
         progress = not (exception or _STOPS.match(text)) and is_progress(text, words)
+        if progress:
+            known = tuple(fact for fact in known if fact[1] not in _ONLY_TOLD)
         quotes = NO if exception or heading or progress else inside(titled)[0]
         said = behind_bar(text) if progress else titled
         complaint = NO if exception or heading or not said else complains(said, words)

@@ -25,7 +25,7 @@ class Source:
 
     __slots__ = (
         "_of", "again", "agent", "answered", "closing", "end", "end_rank", "goes_on", "last", "logged",
-        "sample", "samples", "served", "steps", "stopping", "succeeded", "time", "told", "weak_closing",
+        "returned", "sample", "samples", "served", "steps", "stopping", "succeeded", "time", "told", "weak_closing",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -39,11 +39,13 @@ class Source:
         """The last line that says that the program was started again, and the steps before it."""
         self.agent: Tuple[int, int] = (0, 0)
         """The last line in which torchrun's agent says that an attempt failed, and the steps before it."""
-        self.goes_on: List[Tuple[int, bool]] = []
-        """Lines in which the program says that it goes on in spite of an error. Whether they waited in no buffer."""
+        self.goes_on: List[Tuple[int, Optional[int], bool]] = []
+        """Lines in which a rank says that it goes on in spite of an error. Whether they waited in no buffer."""
         self.last = 0
         self.closing = 0
         """The last line that says that something is done: the job, if hardly a line follows."""
+        self.returned = 0
+        """The last line in which a wrapper says that its program returned 0."""
         self.weak_closing = 0
         """The last line that says that a part of the job is done, or that a program returned 0."""
         self.succeeded = False

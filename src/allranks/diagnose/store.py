@@ -93,6 +93,10 @@ class Store:
         self.hits: Dict[str, List[Hit]] = {}
         self.hit_ranks: Dict[str, Set[int]] = {}
         self.exits: List[Exit] = []
+        self.exited: Set[int] = set()
+        """The ranks in them."""
+        self.last_exit = 0
+        """The line of the last one with an error."""
         self.world_sizes: Dict[Optional[str], Set[int]] = {}
         self.collectives: Dict[int, Collective] = {}
         self.completed: Dict[int, Tuple[int, int]] = {}
@@ -101,6 +105,12 @@ class Store:
         self.missing_ranks: Dict[int, Line] = {}
         self.awaited: Dict[int, int] = {}
         """Ranks that never wrote NCCL's id, with one that waited for it."""
+        self.sought: Dict[int, Line] = {}
+        """The ports at which processes did not find a store, with the first line that says so."""
+        self.stores: Set[int] = set()
+        """The ports of stores at which processes wait."""
+        self.ports: Dict[int, List[Line]] = {}
+        """The lines in which programs name the port of their store."""
         self.left: List[Tuple[int, int, Line]] = []
         """(line over all sources, rank, line) in which ranks say that they are done or leave."""
         self.actors: Dict[int, int] = {}
@@ -168,6 +178,12 @@ class Store:
         if line.node not in self.world_sizes and len(self.world_sizes) >= RANKS_KEPT:
             return set()
         return self.world_sizes.setdefault(line.node, set())
+
+    def known(self, line: Line) -> Optional[Seen]:
+        """The same if it is known already."""
+        if line.rank is not None:
+            return self.ranks.get(line.rank)
+        return self.streams.get((line.node, line.source, line.local, line.task))
 
     def now(self, line: Line) -> Optional[float]:
         """The last time stamp seen in this line's source, in seconds since the start of the first one's year."""

@@ -122,6 +122,10 @@ class Raised(NamedTuple):
     """Whether it followed from the exception above it."""
     of_thread: bool = False
     """Whether it ended a thread only. The program goes on without it."""
+    length: int = 0
+    """Lines of its stream from the heading of the first traceback to this line."""
+    named: Optional[int] = None
+    """The rank that the line above the heading names."""
 
 
 class Quoted(NamedTuple):
@@ -151,9 +155,9 @@ class Seen:
     """The output of one rank, or of one unlabelled stream."""
 
     __slots__ = (
-        "announced", "bare", "chained", "code", "complaints", "cut", "ends", "frames", "headed", "ignored",
-        "last_plain", "last_step", "lines", "node", "own", "quoted", "raised", "repeats", "source", "stated", "steps",
-        "task", "thread", "traceback", "uncaught",
+        "announced", "bare", "begun", "chained", "code", "complaints", "cut", "ends", "frames", "headed",
+        "ignored", "last_plain", "last_step", "lines", "named", "node", "own", "quoted", "raised", "repeats",
+        "source", "stated", "steps", "task", "thread", "traceback", "uncaught",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -169,6 +173,10 @@ class Seen:
         self.ignored = NOT_IGNORED
         self.headed = 0
         self.raised: List[Raised] = []
+        self.begun = 0
+        """The line in this stream that heads the first traceback of a chain."""
+        self.named: Optional[int] = None
+        """The rank that the line above it names."""
         self.thread = 0
         """The line in this stream that says that a thread raised the next exception."""
         self.chained = False
@@ -238,8 +246,9 @@ def head(seen: Seen, heading: str, text: str) -> None:
         if seen.traceback != OPEN:
             seen.traceback, seen.headed = HEADLESS, seen.lines
         return
-    if heading == A_TRACEBACK and not seen.chained and seen.lines - seen.thread > 1:
-        seen.thread = 0
+    if heading == A_TRACEBACK and not seen.chained:
+        seen.begun, seen.named = seen.lines, _named_above(seen)
+        seen.thread = seen.thread if seen.lines - seen.thread <= 1 else 0
     if heading == _IGNORED:
         seen.ignored = IGNORING
     elif heading == CHAINED:
@@ -288,11 +297,23 @@ def is_own_frame(text: str) -> bool:
     return is_own(text.partition('File "')[2].partition('"')[0])
 
 
-def traceback_of(seen: Seen) -> Tuple[Tuple[str, ...], str, str, str, bool, bool]:
+def traceback_of(seen: Seen) -> Tuple[Any, ...]:
     """What `Raised` keeps of the traceback above an exception: from its frames on."""
-    code = seen.code if seen.frames else ""
     chained, seen.chained = seen.chained, False
-    return seen.frames, seen.own, "", code, chained, bool(seen.thread and seen.frames)
+    if not seen.frames:
+        return seen.frames, seen.own, "", "", chained
+    place = bool(seen.thread), seen.lines - seen.begun, seen.named
+    return (seen.frames, seen.own, "", seen.code, chained, *place)
+
+
+_NAMED = re.compile(r"(?i)(?<!local[ _])\brank[ _:=#]{0,2}(\d{1,5})\b")
+
+
+def _named_above(seen: Seen) -> Optional[int]:
+    """The rank that the line before this one names, if that line says that something failed."""
+    above = seen.stated[-1] if seen.stated and seen.stated[-1].number == seen.lines - 1 else None
+    named = _NAMED.search(above.raised.line.text) if above is not None else None
+    return int(named.group(1)) if named is not None else None
 
 
 def note_cut(seen: Seen, named: bool, line: Line, order: int, steps: int) -> None:

@@ -89,11 +89,8 @@ class Survival(Reached):
 
     def later_steps(self, hit: Union[Hit, Raised, Heard]) -> int:
         """The number of steps that the same log shows after the hit. If a run trained many more steps, this was not the
-        reason for its end."""
-        if hit.order == self.title:  # written at the end
-            return 0
-        of_rank = self.ranks.get(hit.line.rank) if hit.line.rank is not None else None
-        if of_rank is not None and 0 < of_rank.last_step < hit.order:  # the others may train on for a while
+        reason for its end. A rank that printed its steps like the others and prints none since may have ended."""
+        if hit.order == self.title or self.ended_its_rank(hit):  # a title is written at the end
             return 0
         return self.sources[hit.line.source].steps - hit.steps
 

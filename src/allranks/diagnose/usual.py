@@ -93,13 +93,25 @@ class Usual:
         last = self._counting.last(after, rank, self.number, failed) if self.is_single else 0
         return 0 if any(order > last and _ENDED.search(text) for _, order, text in self._last) else last
 
-    def steps_after(self, order: int) -> int:
-        """How many lines after this one count steps, among the last ones of the log."""
-        return self._counting.after(order)
+    def steps_after(self, order: int, rank: Optional[int] = None) -> int:
+        """How many lines of one rank, or of this one, count steps after this line, among the last ones of the log."""
+        return self._counting.after(order, rank, self.number)
 
     def speakers(self) -> Set[int]:
         """The ranks that print lines with a bare number, and take turns (`(1) epoch 3`)."""
-        return self._counting.speakers()
+        return self._counting.speakers(self.number)
+
+    def is_among_the_last(self, line: Line) -> bool:
+        """Whether this line is one of the last ones of the log, each of which is looked at."""
+        return self.is_single and line.number > self.number - LAST
+
+    def lines_with(self, label: str) -> List[int]:
+        """The lines over all logs, among the last ones of the log, that begin with this."""
+        return [
+            order
+            for number, order, text in self._last
+            if number > self.number - LAST and text.startswith(label)
+        ]
 
     def after(self, first: int, last: int) -> int:
         """How many lines after `last`, among the last ones of the log, are like lines before `first`; 0 if no two of

@@ -49,6 +49,7 @@ PATTERNS = (
     ),
     Pattern("CANCELLED by", r"CANCELLED by \d{1,9}", weight=WEAK + 22),
     Pattern("user", r"(?i)\b(?:cancell?ed|aborted|stopped|interrupted) by (?:the )?user\b", weight=WEAK + 22),
+    Pattern("keyboard", r"(?i)\binterrupted (?:from|by|via) (?:the )?keyboard\b", weight=WEAK + 22),
     Pattern("^CTraceback", weight=ENDED - 4),  # the terminal shows Ctrl-C as ^C
     Pattern("KeyboardInterrupt", r"^KeyboardInterrupt", weight=ENDED - 4),
     Pattern("SIGINT", told_to_end("SIGINT"), weight=ENDED - 4),

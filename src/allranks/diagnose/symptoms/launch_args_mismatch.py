@@ -2,8 +2,9 @@
 
 ## How it is found
 World sizes that differ between nodes, `1/16 clients joined`, `--node_rank is not set correctly`, `no extra nodes
-available via hostfile`, `invalid device ordinal` (more processes than GPUs), `run.py: error:` (torchrun itself
-does not understand its arguments; it reads its script's too, and takes `--node` for a short `--node-rank`).
+available via hostfile`, a process that looks for its store at another port than the others, `invalid device ordinal`
+(more processes than GPUs), `run.py: error:` (torchrun itself does not understand its arguments; it reads its script's
+too, and takes `--node` for a short `--node-rank`).
 
 Easily confused with rendezvous-timeout, where the arguments are right and a node is late.
 
@@ -29,9 +30,12 @@ from typing import Optional
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.ports import other_port
 from allranks.diagnose.symptom import STRONG, WEAK, Case, Hit, Pattern
+from allranks.diagnose.symptoms.master_unreachable_firewall import CAUSE as MASTER_UNREACHABLE_FIREWALL
 from allranks.diagnose.symptoms.rendezvous_timeout import CAUSE as RENDEZVOUS_TIMEOUT
 
+_UNREACHED = (RENDEZVOUS_TIMEOUT.id, MASTER_UNREACHABLE_FIREWALL.id)
 MANY = 8
 """With this many clients wanted and one joined, no launcher started the others (the signatures' 1/16)."""
 CLAIM = Claim(
@@ -107,11 +111,18 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """Three more cases: nodes that log different world sizes, a rendezvous that only one of many processes joined, or a
-    barrier with too many processes."""
+    """Four more cases: a process that looks for its store at another port, nodes that log different world sizes, a
+    rendezvous that only one of many processes joined, or a barrier with too many processes."""
     case = seen.case("launch-args-mismatch")
     if case is not None and case.weight > WEAK:
         return case
+    other = other_port(seen)
+    if other is not None:
+        found = [h for s in _UNREACHED for h in seen.hits.get(s, ()) if str(other.port) in h.line.text]
+        notes = (
+            f"one process looks for its store at port {other.port}, the others wait at port {other.others}",
+        )
+        return Case("launch-args-mismatch", STRONG, tuple(found[:4]), "likely", rank=other.rank, notes=notes)
     joined = [h for h in seen.hits.get(RENDEZVOUS_TIMEOUT.id, ()) if h.group("joined") is not None]
     if joined and all(h.group("joined") == "1" and int(h.group("wanted") or 0) >= MANY for h in joined):
         why = "One process joined of many: the launcher started no other."

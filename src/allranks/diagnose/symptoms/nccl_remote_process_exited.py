@@ -113,7 +113,9 @@ def _silent(seen: Evidence, case: Case) -> Optional[Case]:
     silent = seen.silent()
     if len(silent) != 1 or seen.step_ended or any(hit.line.rank is None for hit in case.hits):
         return None
-    if any(one.rank == silent[0] and one.code == -15 for one in seen.exits):
+    if seen.world != set(range(len(seen.world))):
+        return None  # some of these numbers are not of ranks
+    if seen.still_lived() or any(one.rank == silent[0] and one.code == -15 for one in seen.exits):
         return None  # it was told to end
     known = seen.ranks.get(silent[0])
     last = known.last_plain.text[:160] if known is not None and known.last_plain is not None else ""

@@ -134,7 +134,8 @@ def judge(seen: Evidence, others: "Optional[Collection[str]]" = None) -> Optiona
     notes += (f"raised in {frame}",) if frame else ()
     # Without a rank's name this may be a launcher's exception, or an echo of a failure in another log.
     named = weight > STALE and seen.rank_of(hits[0].line) is not None
-    return Case(id_, weight, tuple(same), "certain" if named else "likely", notes=notes)
+    rank = first.named if first is not None and not named else None
+    return Case(id_, weight, tuple(same), "certain" if named else "likely", rank=rank, notes=notes)
 
 
 def taken(raised: Raised, others: "Optional[Collection[str]]") -> bool:

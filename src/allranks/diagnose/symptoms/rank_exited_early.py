@@ -68,7 +68,7 @@ def _by_table(seen: Evidence) -> Optional[Case]:
     if not blamers or not listed or not any(e.code == 1 for e in seen.exits):
         return None
     gone = [r for r in seen.silent() if r not in listed and _table_read(seen, r, listed)]
-    if not gone or len(gone) > max(1, len(seen.world) // 4) or _still_lived(seen):
+    if not gone or len(gone) > max(1, len(seen.world) // 4) or seen.still_lived():
         return None
     hits = [
         h
@@ -87,20 +87,14 @@ def _by_table(seen: Evidence) -> Optional[Case]:
 
 
 def _by_its_words(seen: Evidence) -> Optional[Case]:
-    failed = {e.rank for e in seen.exits if e.code} | {rank for rank, _ in seen.raised()} | seen.blamers()
+    failed = {rank for rank, _ in seen.raised()} | seen.blamers()
     left = left_alone(seen, seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id, ()), failed)
-    if left is None or left.gave_up:
+    if left is None or left.gave_up or left.rank in {e.rank for e in seen.exits if e.code}:
         return None
     first = left.lost[0]
     hits = [Hit("rank-exited-early", ECHO, left.line, first.order, first.at, first.steps), *left.lost[:3]]
     notes = (f"rank {left.rank} says that it leaves, and then the others lose their peer",)
     return Case("rank-exited-early", ECHO + 6, tuple(hits), "likely", rank=left.rank, notes=notes)
-
-
-def _still_lived(seen: Evidence) -> bool:
-    """Whether the launcher had to end a process that is in no row: then the silent rank hung, it did not leave."""
-    rows = {(e.node, e.pid) for e in seen.exits}
-    return any(pid not in rows for pid in seen.closed_pids)
 
 
 def _table_read(seen: Evidence, rank: int, listed: "set[int]") -> bool:

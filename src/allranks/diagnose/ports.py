@@ -1,0 +1,76 @@
+"""The ports at which ranks look for their store. One that looks for another port than the rest never finds them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Callable, List, NamedTuple, Optional, Tuple
+
+from allranks.diagnose.lines import Line
+from allranks.diagnose.store import Store
+from allranks.diagnose.symptom import Pattern
+
+_KEPT = 256
+_PORT = r"(?::|[Pp][Oo][Rr][Tt]\W{1,4})(\d{4,5})\b"
+_WHO = re.compile(r"(?i)\b(?:rank|node|worker|host|proc(?:ess)?|trainer)[ _:=#-]{0,2}(\d{1,5})\b")
+_OF_NODE = re.compile(r"(?i)^(?:rank|node|worker|host|trainer)[_-]?(\d{1,5})$")
+
+
+class OtherPort(NamedTuple):
+    """A process that looks for `port`, with the line that says so, and the port of the others."""
+
+    port: int
+    others: int
+    rank: Optional[int]
+    line: Line
+
+
+def _sought(seen: Store, line: Line, match: Any) -> None:
+    if len(seen.sought) < _KEPT:
+        seen.sought.setdefault(int(match.group(1)), line)
+
+
+def _found(seen: Store, line: Line, match: Any) -> None:
+    if len(seen.stores) < _KEPT:
+        seen.stores.add(int(match.group(1)))
+
+
+def _told(seen: Store, line: Line, match: Any) -> None:
+    if len(seen.ports) < _KEPT:
+        seen.ports.setdefault(int(match.group(1)), []).append(line)
+
+
+FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
+    (Pattern("trying to connect to", r"trying to connect to \(?[\w.:\[\]-]{1,80}?(?:, |:)(\d{1,5})\)?"), _sought),
+    (Pattern("waitForInput", r"remote=\[?[\w.:-]{1,80}\]?:(\d{1,5})\b"), _found),
+    *(
+        (Pattern(word, _PORT), _told)
+        for word in (
+            "connecting", "Connecting", "joining", "Joining", "rendezvous", "Rendezvous", "store", "MASTER_PORT",
+            "master_port", "tcp:",
+        )
+    ),
+)  # fmt: skip
+HANDLERS = (_told,)
+
+
+def other_port(seen: Store) -> Optional[OtherPort]:
+    """The only process that looks for its store at a port where none is, while others wait for it at another one."""
+    if len(seen.sought) != 1 or len(seen.stores) != 1:
+        return None
+    ((port, line),), (others,) = seen.sought.items(), seen.stores
+    return None if port == others else OtherPort(port, others, _rank_at(seen, port, line), line)
+
+
+def _rank_at(seen: Store, port: int, line: Line) -> Optional[int]:
+    """The only rank that a line with this port names."""
+    ranks: List[int] = []
+    for one in (*seen.ports.get(port, ()), line):
+        named = _WHO.search(one.text)
+        of_node = _OF_NODE.match(one.node or "")
+        rank = seen.rank_of(one)
+        found = named if named is not None else of_node
+        if rank is None and found is not None:
+            rank = int(found.group(1))
+        if rank is not None:
+            ranks.append(rank)
+    return ranks[0] if len(set(ranks)) == 1 else None
