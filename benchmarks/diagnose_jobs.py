@@ -117,9 +117,10 @@ scripts really printed, with one to four ranks on a CPU. The frightening ones am
 hard: they retry, restart, skip samples and log tracebacks, and all of them end with exit code 0.
 
 **Most wrong answers are about jobs that got over their errors.** What a script prints waits in a buffer, and Python
-shows it when it ends, behind the traceback. So a few printed lines behind an error do not prove that the job went on:
-only the lines of a logger do, since it waits for nothing. Rules that believed every line that counts on made fewer
-mistakes here, and called crashed jobs healthy. They were taken back.
+shows it when it ends, behind the traceback. So a few printed lines behind an error do not prove that the job went on.
+The lines of a logger do, since it waits for nothing, and those of ranks that take turns. So do words of the rank itself
+("falling back to the next folder"), and those of a wrapper that starts it again. Rules that believed every line that
+counts on made fewer mistakes here, and called crashed jobs healthy. They were taken back.
 """
 
 
@@ -135,6 +136,11 @@ def measure() -> str:
         [
             PROSE.strip(),
             "",
+            *(
+                ("The logs were kept when the jobs were written (`LOGS=…`).", "")
+                if os.environ.get("LOGS")
+                else ()
+            ),
             "| jobs | failures right | certain | likely | unproven | healthy: false | culprit |",
             "|---|---|---|---|---|---|---|",
             *by_draw(first, "first answers"),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from allranks.cli.log_arrays import cutter
 from allranks.cli.log_matcher import suspects
 from allranks.diagnose import Evidence, blocks, conclude, parse, read, recognizer
+from allranks.diagnose import counting as counting_module
 from allranks.diagnose import kinds as kinds_module
 from allranks.diagnose import lines as lines_module
 from allranks.diagnose import scan as scan_module
@@ -67,6 +68,7 @@ def few_lines_are_kept(monkeypatch):
         (usual_module, "FIRST", 4),
         (usual_module, "WINDOW", 2),
         (usual_module, "LAST", 5),
+        (counting_module, "LAST", 5),
         (scan_module, "LAST", 5),
     ):
         monkeypatch.setattr(module, name, value)

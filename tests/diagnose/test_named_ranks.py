@@ -147,3 +147,27 @@ def test_the_rank_in_the_line_above_a_traceback() -> None:
     assert diagnose(parse(said + raised, "x.log")).where.rank == 1
     assert diagnose(parse(said + "the owl sleeps\n" + raised, "x.log")).where.rank is None
     assert diagnose(parse(said.replace(" rank 1", " local rank 1") + raised, "x.log")).where.rank is None
+
+
+WAITED = (
+    "RuntimeError: Rank {} successfully reached monitoredBarrier, but received errors while waiting for send/recv from "
+    "rank 0. Please check rank 0 logs for faulty rank.\n Original exception: \n"
+    "[/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 20000ms for recv operation"
+)
+
+
+def test_rank_0_may_only_have_waited_in_a_monitored_barrier() -> None:
+    head = 'Traceback (most recent call last):\n  File "/r/main.py", line 7, in go\n'
+    text = "".join(
+        f"[rank{rank}]: {line}\n" for rank in (1, 3) for line in (head + WAITED.format(rank)).splitlines()
+    )
+    both = "[rank0]: vocabulary ready\n[rank2]: cache/vocabulary.lock is held, retrying\n"
+    assert diagnose(parse(both + text, "x.log")).where.rank == 2
+    assert diagnose(parse(both.splitlines()[0] + "\n" + text, "x.log")).where.rank == 0
+
+
+def test_the_only_rank_with_a_traceback_is_not_guilty_if_it_lost_a_peer() -> None:
+    head = "[rank1]: Traceback (most recent call last):\n"
+    told = "OSError: [Errno 28] No space left on device: '/ckpt/owl.pt'\n"
+    assert diagnose(parse(told + head + f"[rank1]: {LOST}", "x.log")).where.rank is None
+    assert diagnose(parse(told + head + "[rank1]: KeyError: 'owl'\n", "x.log")).where.rank == 1

@@ -144,10 +144,11 @@ def _of_row(seen: Evidence, case: Case) -> "Optional[Exit]":
 
 
 def _only_failed(seen: Evidence, source: Optional[str]) -> Optional[int]:
-    """The only rank that printed a traceback in this log, else the only one in a table of failures."""
+    """The only rank that printed a traceback in this log, else the only one in a table of failures, unless it only lost
+    or missed a peer."""
     raised = {rank for rank, state in seen.ranks.items() if state.headed and state.source == source}
     one = raised or {_rank_of(seen, e) for e in seen.exits if e.code not in (0, -15)}
-    return next(iter(one)) if len(one) == 1 else None
+    return next(iter(one)) if len(one) == 1 and not one & seen.blamers() else None
 
 
 def _rank_of(seen: Evidence, one: Exit) -> Optional[int]:

@@ -115,6 +115,10 @@ def awaited(seen: Evidence) -> List[int]:
 
 def _suspects(seen: Evidence, case: Case) -> Tuple[List[int], str]:
     missing = set(seen.missing_ranks)
+    others = set(seen.silent()) - missing
+    if missing == {0} and len(others) == 1 and "send/recv" in seen.missing_ranks[0].text:
+        # In a monitored barrier the others wait for rank 0, which waits for each of them.
+        return sorted(others), "which reports nothing itself; rank 0 may only have waited for it"
     if missing:  # of those that others waited for, one may itself name the missing rank
         return sorted(missing - seen.blamers() or missing), "missing in the barrier"
     if awaited(seen):
