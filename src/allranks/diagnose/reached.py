@@ -99,12 +99,11 @@ class Reached(Alone):
         """Whether this rank printed its steps like the others and prints none since, or it raised this and is the one
         that all others lost. They may train on for a while."""
         mine = self.ranks.get(hit.line.rank) if hit.line.rank is not None else None
-        if mine is not None and 0 < mine.last_step < hit.order:
-            return mine.steps >= max(LEAST_STEPS, KEPT_PACE * hit.steps)
-        raised = mine is not None and any(
-            one.order == hit.order and not one.communication for one in mine.raised
-        )
-        return raised and self.is_the_lost_peer(hit.line.rank)
+        if mine is None:
+            return False
+        is_silent = 0 < mine.last_step < hit.order and mine.steps >= max(LEAST_STEPS, KEPT_PACE * hit.steps)
+        raised = any(one.order == hit.order and not one.communication for one in mine.raised)
+        return is_silent or (raised and self.is_the_lost_peer(hit.line.rank))
 
     def _is_of_machine(self, hit: Union[Hit, Raised, Exit]) -> bool:
         """Whether this is the report of a device, which holds whatever the program says."""
