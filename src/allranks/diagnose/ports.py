@@ -25,18 +25,18 @@ class OtherPort(NamedTuple):
 
 
 def _sought(seen: Store, line: Line, match: Any) -> None:
-    if len(seen.sought) < _KEPT:
-        seen.sought.setdefault(int(match.group(1)), line)
+    if len(seen.ports.sought) < _KEPT:
+        seen.ports.sought.setdefault(int(match.group(1)), line)
 
 
 def _found(seen: Store, line: Line, match: Any) -> None:
-    if len(seen.stores) < _KEPT:
-        seen.stores.add(int(match.group(1)))
+    if len(seen.ports.found) < _KEPT:
+        seen.ports.found.add(int(match.group(1)))
 
 
 def _told(seen: Store, line: Line, match: Any) -> None:
-    if len(seen.ports) < _KEPT:
-        seen.ports.setdefault(int(match.group(1)), []).append(line)
+    if len(seen.ports.told) < _KEPT:
+        seen.ports.told.setdefault(int(match.group(1)), []).append(line)
 
 
 FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
@@ -55,16 +55,16 @@ HANDLERS = (_told,)
 
 def other_port(seen: Store) -> Optional[OtherPort]:
     """The only process that looks for its store at a port where none is, while others wait for it at another one."""
-    if len(seen.sought) != 1 or len(seen.stores) != 1:
+    if len(seen.ports.sought) != 1 or len(seen.ports.found) != 1:
         return None
-    ((port, line),), (others,) = seen.sought.items(), seen.stores
+    ((port, line),), (others,) = seen.ports.sought.items(), seen.ports.found
     return None if port == others else OtherPort(port, others, _rank_at(seen, port, line), line)
 
 
 def _rank_at(seen: Store, port: int, line: Line) -> Optional[int]:
     """The only rank that a line with this port names."""
     ranks: List[int] = []
-    for one in (*seen.ports.get(port, ()), line):
+    for one in (*seen.ports.told.get(port, ()), line):
         named = _WHO.search(one.text)
         of_node = _OF_NODE.match(one.node or "")
         rank = seen.rank_of(one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from allranks.diagnose.lines import Line, near, seconds
@@ -65,6 +66,16 @@ class Exit(NamedTuple):
     """The steps that its log shows before it."""
 
 
+@dataclass
+class Ports:
+    """The ports of the store at which ranks meet: those at which processes did not find it, with the first line that
+    says so; those of stores at which processes wait; the lines in which programs name its port."""
+
+    sought: Dict[int, Line] = field(default_factory=dict)
+    found: Set[int] = field(default_factory=set)
+    told: Dict[int, List[Line]] = field(default_factory=dict)
+
+
 class Collective(NamedTuple):
     """One rank's hanging collective, as NCCL's watchdog reports it."""
 
@@ -105,12 +116,7 @@ class Store:
         self.missing_ranks: Dict[int, Line] = {}
         self.awaited: Dict[int, int] = {}
         """Ranks that never wrote NCCL's id, with one that waited for it."""
-        self.sought: Dict[int, Line] = {}
-        """The ports at which processes did not find a store, with the first line that says so."""
-        self.stores: Set[int] = set()
-        """The ports of stores at which processes wait."""
-        self.ports: Dict[int, List[Line]] = {}
-        """The lines in which programs name the port of their store."""
+        self.ports = Ports()
         self.left: List[Tuple[int, int, Line]] = []
         """(line over all sources, rank, line) in which ranks say that they are done or leave."""
         self.actors: Dict[int, int] = {}
