@@ -1,6 +1,6 @@
 """How well `diagnose` names the causes of jobs that really run, each with one fault.
 
-    python -m benchmarks diagnose_jobs                  all of them, in about two hours
+    python -m benchmarks diagnose_jobs                  all of them, which takes hours
     LOGS=FOLDER python -m benchmarks diagnose_jobs      reads what KEEP kept, and runs nothing
     JOBS=a01,b python -m benchmarks.diagnose_jobs       runs those whose names begin so, and prints the answers
     KEEP=FOLDER …                                       keeps each job's log as FOLDER/ID

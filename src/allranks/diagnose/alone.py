@@ -1,11 +1,11 @@
-"""Whether a log is a single program's, whether a process failed, and whether a server lived on."""
+"""Whether a log is a single program's, which ranks blame others, and whether a server lived on."""
 
 from __future__ import annotations
 
 from typing import List, Optional, Set, Tuple, Union
 
 from allranks.diagnose.catalogue import cause
-from allranks.diagnose.store import Exit, Store
+from allranks.diagnose.store import Store
 from allranks.diagnose.streams import Raised
 from allranks.diagnose.symptom import Hit
 
@@ -27,13 +27,6 @@ class Alone(Store):
         super().__init__()
         self._peers: Tuple[int, Set[int]] = (-1, set())
         """After so many lines: the ranks that lost no peer, if others did."""
-
-    def at_shutdown(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether a server was shutting down as it was told to, and did not fail before."""
-        stopping = self.sources[hit.line.source].stopping
-        if not 0 < stopping < hit.order or self.failed:
-            return False
-        return all(one.order > stopping for _, one in self.raised())
 
     def _serves_on(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a server answered requests many lines after this, or before it shut down as it was told to: one
@@ -79,24 +72,3 @@ class Alone(Store):
         """Whether the launcher had to end a process that is in no row: then a silent rank hung, it did not leave."""
         rows = {(e.node, e.pid) for e in self.exits}
         return any(pid not in rows for pid in self.closed_pids)
-
-    @property
-    def failed(self) -> bool:
-        """Whether a process ended with an exit code or a signal, and was not started again to the training's end."""
-        return any(e.code and not self._is_over(e) for e in self.exits)
-
-    def _is_over(self, one: Exit) -> bool:
-        """Whether the same log shows further steps and its end after the end of a process: the launcher or a wrapper
-        started it again."""
-        source = self.sources[one.line.source]
-        if source.end > one.order and source.steps - one.steps > STEPS_PRINTED_LATE:
-            return True
-        return self.comes_to_its_end(one) and self.got_over(one)
-
-    def got_over(self, hit: Union[Hit, Raised, Exit]) -> bool:
-        """See `Reached`."""
-        raise NotImplementedError
-
-    def comes_to_its_end(self, hit: Union[Hit, Raised, Exit]) -> bool:
-        """See `Reached`."""
-        raise NotImplementedError

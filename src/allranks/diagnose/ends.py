@@ -119,7 +119,7 @@ def _named_exit(seen: Store, line: Line, match: Any) -> None:
 
 def _raised_of(seen: Store, line: Line, match: Any) -> None:
     """A launcher that repeats the exception of another process names that process's rank."""
-    if all(known.rank != int(match.group(1)) for known in seen.exits):
+    if int(match.group(1)) not in seen.exited:
         _exit(seen, line, 1, int(match.group(1)), None, None)
 
 
@@ -171,6 +171,7 @@ def _exit(
         if number is not None:
             known = seen.exits[number]
             if known.rank is None and rank is not None:
+                seen.exited.add(rank)
                 seen.exits[number] = known._replace(
                     rank=rank, local=local, at=at if at is not None else known.at
                 )

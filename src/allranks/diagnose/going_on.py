@@ -45,8 +45,10 @@ _AGAIN = (
     r"|\bstart(?:s|ed|ing)? again\b"
     r"|\battempt(?: ?#|\W{0,4})(?P<attempt>\d{1,4})\b|\b(?:second|third|next) attempt\b"
 )
-
-
+_WARNED = re.compile(
+    r"^(?!.{0,200}/(?:site-packages|dist-packages|torch|lib(?:64)?)/).{0,200}\b(?:User|Runtime)Warning: "
+)
+"""A warning of the program's own code, which waits in no buffer."""
 _ENDED = re.compile(
     r"(?i)\b(?:exit(?:ed|s)?|ended|failed|crashed|died|killed|status|code|supervis(?:or|ed)|watchdog)\b"
 )
@@ -75,12 +77,6 @@ def _goes_on(seen: Store, line: Line, match: Any) -> None:
     told = seen.sources[line.source].goes_on
     if len(told) < _KEPT and says_it_goes_on(line.text):
         told.append((seen.count, line.rank, is_logged(line) or _WARNED.search(line.text) is not None))
-
-
-_WARNED = re.compile(
-    r"^(?!.{0,200}/(?:site-packages|dist-packages|torch|lib(?:64)?)/).{0,200}\b(?:User|Runtime)Warning: "
-)
-"""A warning of the program's own code, which waits in no buffer."""
 
 
 def _of_thread(seen: Store, line: Line, match: Any) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from allranks.diagnose.alone import Alone
 from allranks.diagnose.lines import Line
 from allranks.diagnose.repeats import form_of
 from allranks.diagnose.store import Store
-from allranks.diagnose.symptom import Hit, Pattern
+from allranks.diagnose.symptom import ECHO, Case, Hit, Pattern
 
 _KEPT, LEFT_WITHIN = 512, 400
 """Lines that are kept, and lines from one of them to the first in which others lose their peer."""
@@ -46,14 +47,18 @@ class Left(NamedTuple):
         """Whether it says that something is wrong, and not that it is done."""
         return _GIVES_UP.search(self.line.text) is not None
 
+    def case(self, symptom: str, said: str) -> Case:
+        first = self.lost[0]
+        hits = (Hit(symptom, ECHO, self.line, first.order, first.at, first.steps), *self.lost[:3])
+        notes = (f"rank {self.rank} says {said}, and then the others lose their peer",)
+        return Case(symptom, ECHO + 6, hits, "likely", rank=self.rank, notes=notes)
+
 
 def _leaves(seen: Store, line: Line, match: Any) -> None:
     label = _LABEL.match(line.text) if line.rank is None else None
-    rank = (
-        int(label.group("named") or label.group("inner") or label.group("bare"))
-        if label
-        else seen.rank_of(line)
-    )
+    rank = seen.rank_of(line)
+    if label is not None:
+        rank = int(label.group("named") or label.group("inner") or label.group("bare"))
     if rank is not None and not (seen.left and seen.left[-1][0] == seen.count):
         seen.left.append((seen.count, rank, line))
         del seen.left[:-_KEPT]
@@ -65,9 +70,10 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = tuple(
 HANDLERS = (_leaves,)
 
 
-def left_alone(seen: Store, hits: Sequence[Hit], failed: Set[Optional[int]]) -> Optional[Left]:
+def left_alone(seen: Alone, hits: Sequence[Hit]) -> Optional[Left]:
     """The only rank that says last of all that it leaves, in words that no other rank uses, soon before others lose
-    their peer (`hits`), and that is not among the ranks that `failed`."""
+    their peer (`hits`), and that raised nothing and lost none itself."""
+    failed = {rank for rank, _ in seen.raised()} | seen.blamers()
     lost = sorted((hit for hit in hits if _LOST.search(hit.line.text)), key=lambda hit: hit.order)
     if not lost:
         return None
@@ -80,10 +86,9 @@ def left_alone(seen: Store, hits: Sequence[Hit], failed: Set[Optional[int]]) -> 
         for same in told.values()
         if len(same) == 1 and same[0][1] not in failed and _is_last(seen, *same[0], lost[0].order)
     }
+    # 1 is the code of an exception, such as that of a lost peer.
     ends = (one for one in seen.exits if one.rank is not None and one.code not in (0, 1, -15))
-    others = (
-        {one.rank for one in ends} - failed - set(alone)
-    )  # 1: of an exception, such as that of a lost peer
+    others = {one.rank for one in ends} - failed - set(alone)
     return Left(*alone.popitem(), lost) if len(alone) == 1 and not others else None
 
 
@@ -93,9 +98,8 @@ def _is_last(seen: Store, order: int, rank: int, line: Line, lost: int) -> bool:
         return False
     if line.rank is not None or line.local is not None:
         mine = seen.seen_of(line)
-        return (
-            mine.last_step < order and mine.last_plain is not None and mine.last_plain.number == line.number
-        )
+        last = mine.last_plain
+        return mine.last_step < order and last is not None and last.number == line.number
     label = _LABEL.match(line.text) if seen.usual.is_among_the_last(line) else None
     if label is None or (label.group("bare") and rank not in seen.usual.speakers()):
         return False

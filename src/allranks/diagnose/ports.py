@@ -16,12 +16,11 @@ _OF_NODE = re.compile(r"(?i)^(?:rank|node|worker|host|trainer)[_-]?(\d{1,5})$")
 
 
 class OtherPort(NamedTuple):
-    """A process that looks for `port`, with the line that says so, and the port of the others."""
+    """A process that looks for `port`, its rank if a line tells it, and the port of the others."""
 
     port: int
     others: int
     rank: Optional[int]
-    line: Line
 
 
 def _sought(seen: Store, line: Line, match: Any) -> None:
@@ -58,7 +57,7 @@ def other_port(seen: Store) -> Optional[OtherPort]:
     if len(seen.ports.sought) != 1 or len(seen.ports.found) != 1:
         return None
     ((port, line),), (others,) = seen.ports.sought.items(), seen.ports.found
-    return None if port == others else OtherPort(port, others, _rank_at(seen, port, line), line)
+    return None if port == others else OtherPort(port, others, _rank_at(seen, port, line))
 
 
 def _rank_at(seen: Store, port: int, line: Line) -> Optional[int]:

@@ -136,14 +136,8 @@ def find_cases(seen: Evidence) -> List[Case]:
         case = judge(seen) if judge is not None else seen.case(symptom)
         if case is not None:
             known = cause(symptom)
-            if (
-                seen.ended_well
-                and not known.outlasts_the_end
-                and case.hits
-                and all(map(seen.survived, case.hits))
-            ):
-                case = case._replace(weight=min(case.weight, STALE))
-            if case.hits and all(map(seen.is_past, case.hits)):
+            ended_well = seen.ended_well and not known.outlasts_the_end
+            if case.hits and all(map(seen.survived if ended_well else seen.is_past, case.hits)):
                 case = case._replace(weight=min(case.weight, STALE))
             if case.weight >= CRASH and _only_announced(seen, case):
                 case = case._replace(weight=CRASH - 1)

@@ -61,6 +61,26 @@ class Reached(Alone):
             self._failures = self.count, max(behind, raised), max(behind, stated)
         return self._failures[1:]
 
+    @property
+    def failed(self) -> bool:
+        """Whether a process ended with an exit code or a signal, and was not started again to the training's end."""
+        return any(e.code and not self._is_over(e) for e in self.exits)
+
+    def _is_over(self, one: Exit) -> bool:
+        """Whether the same log shows further steps and its end after the end of a process: the launcher or a wrapper
+        started it again."""
+        source = self.sources[one.line.source]
+        if source.end > one.order and source.steps - one.steps > STEPS_PRINTED_LATE:
+            return True
+        return self.comes_to_its_end(one) and self.got_over(one)
+
+    def at_shutdown(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether a server was shutting down as it was told to, and did not fail before."""
+        stopping = self.sources[hit.line.source].stopping
+        if not 0 < stopping < hit.order or self.failed:
+            return False
+        return all(one.order > stopping for _, one in self.raised())
+
     def is_past(self, hit: Union[Hit, Raised]) -> bool:
         """Whether the program got over this, or the log counts on after it and then says of nothing that it failed. Of
         a line without a rank that proves nothing if a process failed: other ranks may count on for a while. A title is
@@ -90,8 +110,10 @@ class Reached(Alone):
             ended = any(one.order < again for one in self.exits) and self._nothing_failed_after(again)
             goes_on = ended or self._end_of(hit.line.source) > again
             return goes_on and self._steps_since(source, again, steps) >= STEPS_AGAIN
-        if isinstance(hit, Exit) or self._was_told_to_be_ignored(hit):
-            return not isinstance(hit, Exit)
+        if isinstance(hit, Exit):
+            return False
+        if self._was_told_to_be_ignored(hit):
+            return True
         least = 1 if self.comes_to_its_end(hit) else STEPS_PRINTED_LATE + 1
         return self._says_it_goes_on(hit) and self._steps_since(source, hit.order, hit.steps) >= least
 
@@ -140,9 +162,8 @@ class Reached(Alone):
 
     def _raised_at(self, hit: Hit) -> Optional[Raised]:
         seen = self.known(hit.line)
-        return (
-            next((one for one in seen.raised if one.order == hit.order), None) if seen is not None else None
-        )
+        raised = seen.raised if seen is not None else ()
+        return next((one for one in raised if one.order == hit.order), None)
 
     def is_of_earlier_attempt(self, hit: Union[Hit, Raised]) -> bool:
         """Whether the program was started again after this, and an exception of its own ended a later attempt."""
@@ -156,11 +177,8 @@ class Reached(Alone):
     def _outlives_its_threads(self, raised: Raised) -> bool:
         """Whether the program of a thread that raised this comes to its end, or shows steps and no other exception."""
         source = self.sources[raised.line.source]
-        end = max(source.closing, source.end, source.returned)
-        if (
-            max(end if source.last - end <= CLOSING_WITHIN else 0, self._last_step_of_all(raised.line.source))
-            > raised.order
-        ):
+        end = source.if_near_its_end(max(source.closing, source.end, source.returned))
+        if max(end, self._last_step_of_all(raised.line.source)) > raised.order:
             return True
         alone = all(one.of_thread or one.order < raised.order for _, one in self.raised())
         return alone and self._steps_since(source, raised.order, raised.steps) >= STEPS_WITHOUT_END
@@ -176,8 +194,8 @@ class Reached(Alone):
     def _end_of(self, name: "Optional[str]") -> int:
         """The line with which a log comes to its end, or in which the last of all its steps is; else 0."""
         source = self.sources[name]
-        end = max(source.closing, source.weak_closing, source.end)
-        return max(end if source.last - end <= CLOSING_WITHIN else 0, self._last_step_of_all(name))
+        end = source.if_near_its_end(max(source.closing, source.weak_closing, source.end))
+        return max(end, self._last_step_of_all(name))
 
     def _last_step_of_all(self, name: "Optional[str]") -> int:
         """The line of the last of all steps, if it is in this log and hardly a line follows."""

@@ -71,7 +71,11 @@ class Source:
     @property
     def closes(self) -> bool:
         """Whether the log ends soon after a line that says that something is done. Then that was the job."""
-        return bool(self.closing) and self.last - self.closing <= CLOSING_WITHIN
+        return bool(self.if_near_its_end(self.closing))
+
+    def if_near_its_end(self, order: int) -> int:
+        """This line, if hardly a line of the log follows it; else 0."""
+        return order if self.last - order <= CLOSING_WITHIN else 0
 
     def step(self, seen: Seen, count: int = 1) -> None:
         """In one log of many ranks each of them prints every step: counted over all, one step looks like many."""

@@ -179,17 +179,17 @@ class Store:
                 self.streams[key] = stream
         return stream
 
+    def known(self, line: Line) -> Optional[Seen]:
+        """The same, if such a line was read before."""
+        if line.rank is not None:
+            return self.ranks.get(line.rank)
+        return self.streams.get((line.node, line.source, line.local, line.task))
+
     def sizes_of(self, line: Line) -> Set[int]:
         """The world sizes that this line's node names."""
         if line.node not in self.world_sizes and len(self.world_sizes) >= RANKS_KEPT:
             return set()
         return self.world_sizes.setdefault(line.node, set())
-
-    def known(self, line: Line) -> Optional[Seen]:
-        """The same if it is known already."""
-        if line.rank is not None:
-            return self.ranks.get(line.rank)
-        return self.streams.get((line.node, line.source, line.local, line.task))
 
     def now(self, line: Line) -> Optional[float]:
         """The last time stamp seen in this line's source, in seconds since the start of the first one's year."""

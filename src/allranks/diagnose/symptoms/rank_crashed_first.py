@@ -228,14 +228,8 @@ def _by_exit_code(seen: Evidence) -> Optional[Case]:
 
 def _gave_up(seen: Evidence) -> Optional[Case]:
     """One rank says what is wrong and leaves, and then the others lose it."""
-    failed = {rank for rank, _ in seen.raised()} | seen.blamers()
-    left = left_alone(seen, seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id, ()), failed)
-    if left is None or not left.gave_up:
-        return None
-    first = left.lost[0]
-    hits = [Hit(RANK_CRASHED_FIRST, ECHO, left.line, first.order, first.at, first.steps), *left.lost[:2]]
-    notes = (f"rank {left.rank} says why it leaves, and then the others lose their peer",)
-    return Case(RANK_CRASHED_FIRST, ECHO + 6, tuple(hits), "likely", rank=left.rank, notes=notes)
+    left = left_alone(seen, seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id, ()))
+    return left.case(RANK_CRASHED_FIRST, "why it leaves") if left is not None and left.gave_up else None
 
 
 def _failed_alone(seen: Evidence) -> List[Exit]:

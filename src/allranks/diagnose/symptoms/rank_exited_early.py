@@ -36,7 +36,7 @@ from allranks.core.causes import END, Cause
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.leavers import left_alone
-from allranks.diagnose.symptom import ECHO, Case, Hit, Pattern
+from allranks.diagnose.symptom import ECHO, Case, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
 
@@ -87,14 +87,10 @@ def _by_table(seen: Evidence) -> Optional[Case]:
 
 
 def _by_its_words(seen: Evidence) -> Optional[Case]:
-    failed = {rank for rank, _ in seen.raised()} | seen.blamers()
-    left = left_alone(seen, seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id, ()), failed)
+    left = left_alone(seen, seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id, ()))
     if left is None or left.gave_up or left.rank in {e.rank for e in seen.exits if e.code}:
         return None
-    first = left.lost[0]
-    hits = [Hit("rank-exited-early", ECHO, left.line, first.order, first.at, first.steps), *left.lost[:3]]
-    notes = (f"rank {left.rank} says that it leaves, and then the others lose their peer",)
-    return Case("rank-exited-early", ECHO + 6, tuple(hits), "likely", rank=left.rank, notes=notes)
+    return left.case(CAUSE.id, "that it leaves")
 
 
 def _table_read(seen: Evidence, rank: int, listed: "set[int]") -> bool:
