@@ -37,7 +37,7 @@ def looked(watch: Watch, *times: float, decided: bool = False) -> list:
     said: list[Diagnosis] = []
     word = FirstWord(said.append)
     for now in times:
-        word.update(watch, decided, now)
+        word.update(watch, decided, now=now)
     return [(one.cause, one.where.node, one.where.rank) for one in said]
 
 
@@ -61,14 +61,33 @@ def test_a_run_that_a_finding_has_stopped_has_its_word_already() -> None:
     assert looked(watched(KILLED), 50.0, 51.0, 52.0, decided=True) == []
 
 
+@pytest.mark.parametrize(
+    "events, decided, named",
+    [
+        ((PEER, KILLED), False, ["rank-sigkilled"]),
+        ((PEER, KILLED), True, []),
+        ((PEER,), False, []),
+        ((), False, []),
+    ],
+    ids=["killed", "stopped by a finding", "complaint", "healthy"],
+)
+def test_ranks_that_end_sooner_than_it_listens_are_named_before_the_stop(events, decided, named) -> None:
+    said: list[Diagnosis] = []
+    word, watch = FirstWord(said.append), watched(*events)
+    word.update(watch, decided, now=50.0)
+    assert said == []
+    word.update(watch, decided, last=True, now=50.1)
+    assert [one.cause for one in said] == named
+
+
 def test_what_comes_late_is_said_when_it_comes() -> None:
     said: list[Diagnosis] = []
     word, watch = FirstWord(said.append), watched(PEER)
-    word.update(watch, False, 50.0)
-    word.update(watch, False, 51.0)
+    word.update(watch, False, now=50.0)
+    word.update(watch, False, now=51.0)
     assert said == []
     watch.add(KILLED)
-    word.update(watch, False, 52.0 + AGAIN_SECONDS)
+    word.update(watch, False, now=52.0 + AGAIN_SECONDS)
     assert [one.cause for one in said] == ["rank-sigkilled"]
 
 
@@ -93,9 +112,9 @@ def test_the_next_attempt_has_a_word_of_its_own() -> None:
     said: list[Diagnosis] = []
     word, watch = FirstWord(said.append), watched(KILLED)
     for now in (50.0, 51.0):
-        word.update(watch, False, now)
-    word.update(watch.again(), False, 60.0)
+        word.update(watch, False, now=now)
+    word.update(watch.again(), False, now=60.0)
     fresh = watched(KILLED)
     for now in (70.0, 71.0):
-        word.update(fresh, False, now)
+        word.update(fresh, False, now=now)
     assert len(said) == 2

@@ -200,9 +200,9 @@ class Keeper(threading.Thread):
         attempt = self.attempt
         while not attempt.over:
             yield
-            decided = attempt.state in (State.BLOCKED, State.LEAVING, State.ASKED)
-            attempt.first_word.update(attempt.watch, decided)
-            if all(node in attempt.ended for node in self.places.at) or time.monotonic() > attempt.until:
+            last = all(node in attempt.ended for node in self.places.at) or time.monotonic() > attempt.until
+            attempt.first_word.update(attempt.watch, attempt.decided, last)
+            if last:
                 return
 
     def _turn(self) -> None:

@@ -82,6 +82,11 @@ class Attempt:
         )
 
     @property
+    def decided(self) -> bool:
+        """Whether a stop was requested or a finding has stopped the run: no other cause is looked for."""
+        return self.state in (State.BLOCKED, State.LEAVING, State.ASKED)
+
+    @property
     def why(self) -> str:
         """Why its ranks are stopped, for the journal and the nodes."""
         if self.state is State.ASKED:

@@ -34,8 +34,9 @@ class FirstWord:
         self._next: Optional[float] = None
         self._said = False
 
-    def update(self, watch: Watch, decided: bool, now: Optional[float] = None) -> None:
-        """Call it every turn. `decided`: a stop was requested, or a finding has stopped the run.
+    def update(self, watch: Watch, decided: bool, last: bool = False, now: Optional[float] = None) -> None:
+        """Call it every turn. `decided`: a stop was requested, or a finding has stopped the run. `last`: the stop
+        follows. Ranks that end quickly leave less than `LISTEN_SECONDS`, and a stop may take its grace period.
 
         `now` is on the monotonic clock: a change of the wall clock must not delay it.
         """
@@ -45,7 +46,7 @@ class FirstWord:
         clock = time.monotonic() if now is None else now
         if self._next is None:
             self._next = clock + LISTEN_SECONDS
-        if self._said or decided or clock < self._next:
+        if self._said or decided or (clock < self._next and not last):
             return
         began = time.monotonic()
         found = watch.verdict(time.time())
