@@ -40,6 +40,24 @@ _AT_LAST = (
     r"(?i)\b(?:finished|completed|succeeded|done) (?:after \d{1,4} (?:attempts?|tries|restarts?|runs?)"
     r"|on attempt \d)\b"
 )
+_BEST = (
+    r"(?i)^\W{0,8}(?:\[?[\w-]{1,20}\]? )?best (?:trial|run|config\w{0,8}|candidate|combination|setting)\b"
+    r"(?:\W{1,3}| is | \w{1,12} )"
+    r"{0,3}\d(?!.{0,200}\b(?:not|none|skipped)\b)"
+    r"|\b\d{1,6} (?:completed|usable|ok)\b.{0,40}\bbest (?:trial|run|config)\b.{1,20}\d"
+    r"|\b\d{1,6} (?:of \d{1,6} )?(?:trials|runs|configs|configurations|experiments)\b.{0,80}\bbest\b.{1,40}\d"
+)
+"""Of a sweep, some trials of which may have failed."""
+_OK = (
+    r"(?i)^(?:[\w.-]{1,30}(?:\[\d{1,9}\])?:)?\W{0,8}(?:\d{1,2}:\d\d:\d\d\W{1,4})?"
+    r"(?:pipeline|job|workflow|everything|all (?:\w{2,12} )?(?:stages|jobs|parts|tasks))\b.{0,30}"
+    r"\b(?:ok|passed|green|fine|through|done|complete)\W{0,8}$"
+)
+_ENDED_ABROAD = (
+    r"(?i)^(?:\W{0,8}(?:termin\u00e9e?s?|fini|fertig|terminado|completado|finalizado)\b"
+    r"|.{0,80}\b(?:training|lauf|entra[i\u00ee]nement|entrenamiento|auswertung)\b.{0,60}"
+    r"\b(?:fertig|abgeschlossen|beendet|termin\u00e9e?|terminado|completado)\b)"
+)
 _WRITTEN = (
     r"(?i)^(?!.{0,200}\b(?:logs?|dump|core|debug|trace|crash|errors?|partial|checkpoints?|will|to be|every|best"
     r"|epoch|step)\b).{0,160}"
@@ -75,12 +93,41 @@ WEAK = (
     *((word, _EARLY) for word in ("early", "Early", "stopping", "EarlyStopping", "earlystopping")),
     *((word, _FAREWELL) for word in ("bye", "Bye", "goodbye", "Goodbye")),
     *((word, _AT_LAST) for word in ("finished", "completed", "succeeded", "done")),
+    *((word, _BEST) for word in ("best", "Best", "BEST")),
+    *(
+        (word, _OK)
+        for word in (
+            "pipeline",
+            "Pipeline",
+            "PIPELINE",
+            "job",
+            "JOB",
+            "workflow",
+            "everything",
+            "stages",
+            "STAGES",
+        )
+    ),
+    *(
+        (word, _ENDED_ABROAD)
+        for word in (
+            "termin",
+            "Termin",
+            "fertig",
+            "Fertig",
+            "abgeschlossen",
+            "beendet",
+            "terminado",
+            "Terminado",
+            "completado",
+        )
+    ),
     *((word, _WRITTEN) for word in ("written", "saved", "exported")),
 )
 """Lines that do not show by themselves that the whole job is done."""
 
 IN_CHINESE = re.compile(
-    "(?:训练|评估|测试|推理|验证|预测|微调|全部|所有|任务|运行|脚本)\\S{0,6}(?:完成|结束|完毕)\\W{0,8}(?:$|[|｜])"
+    "(?:训练|全部|所有)(?:完成|结束|完毕)[，,](?!.{0,12}(?:开始|继续|进入|等待|正在|准备|下一))|(?:训练|评估|测试|推理|验证|预测|微调|全部|所有|任务|运行|脚本)\\S{0,6}(?:完成|结束|完毕)\\W{0,8}(?:$|[|｜])"
 )
 _LONGEST = 80
 """Characters of such a line in Chinese."""
@@ -115,20 +162,34 @@ def _closes(seen: Store, line: Line, match: Any) -> None:
     source.succeeded = _SUCCESS.search(line.text) is not None
 
 
+_RECOVERED = re.compile(
+    r"(?i)^(?:[\w.\[\]-]{1,30}: )?(?:the )?(?:command|job|run|training|script|program|process|launch)\b.{0,40}"
+    r"\b(?:finished|completed|succeeded|done)"
+    r" (?:after [1-9]\d{0,3} (?:restarts?|(?:failed )?(?:attempts?|tries))(?:\b|\(s\))"
+    r"|on attempt [2-9]\b)"
+)
+"""A wrapper says that its program succeeded when it was started again."""
+_IS_BEST = re.compile(_BEST)
+
+
 def _closes_a_part(seen: Store, line: Line, match: Any) -> None:
     if not is_set_aside(line.text):
         source = seen.sources[line.source]
+        source.best = seen.count if _IS_BEST.search(line.text) else source.best
+        source.recovered = seen.count if _RECOVERED.match(line.text) else source.recovered
         source.weak_closing = seen.count
         source.returned = seen.count if ends_well(line.text) else source.returned
 
 
 _FAILS = re.compile(
-    r"(?i)\b(?:failed|fails|failure|fatal|crash(?:ed|es)|panic(?:ked)?|went wrong|severe|non-zero)\b"
+    r"(?i)\b(?:failed|fails|failure|fatal|crash(?:ed|es)|panic(?:ked)?|went wrong|severe|non-zero"
+    r"|terminate called|core dumped)\b"
     r"|(?<![-_/.])\b(?:error|exception)\b(?![-_/.\w])"
 )
 _MEASURED = re.compile(
     r"(?i)\b(?!(?-i:Error) \d{1,3}$)(?:failed|failures?|errors?|exceptions?)\b\W{0,6}\d"  # but not how make ends
     r"|(?:^|[\s(:=])\d{1,9} (?:\w{1,20} )?(?:failed|failures?|errors?|exceptions?)\b"
+    r"|\b0 ?(?:/|of) ?\d{1,9} (?:\w{1,20} )?(?:failed|failures?|errors?)\b"
     r"|\b(?:no|without|zero) (?:\w{1,20} )?(?:failures?|errors?|exceptions?)\b"
     r"|\berror (?:rates?|bars?|margins?|analysis|logs?|counts?|handling|messages?)\b"
     r"|\berror (?:cases?|examples?|samples?|types?|reports?|summar(?:y|ies))\b(?!:)"
@@ -139,14 +200,21 @@ _MEASURED = re.compile(
 """Numbers of failures, and errors that are measured."""
 
 
+_SOME_FAILED = re.compile(
+    r"(?i)\b[1-9]\d{0,6} ?(?:/|of) ?\d{1,7} (?:\w{1,20} )?"
+    r"(?:ranks?|workers?|process(?:es)?|nodes?|jobs?|tasks?|parts?|stages?)"
+    r" (?:have |had |were )?(?:failed|crashed|died)\b"
+)
+
+
 def says_failed(text: str, logged: bool) -> bool:
     """Whether a statement that something failed is about the program. `logged`: a logger wrote it as an error."""
     return (logged or _FAILS.search(text) is not None) and not is_measured(text)
 
 
 def is_measured(text: str) -> bool:
-    """Whether a line tells a number of failures, or an error that is measured."""
-    return _MEASURED.search(text) is not None
+    """Whether a line tells a number of failures, or an error that is measured, and not that parts of the job failed."""
+    return _MEASURED.search(text) is not None and _SOME_FAILED.search(text) is None
 
 
 class AtTerminal:

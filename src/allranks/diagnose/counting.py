@@ -38,7 +38,8 @@ _SPEAKER = re.compile(
 _BARE = re.compile(r"[(\[](\d{1,4})[)\]][ ]")
 _LEVEL = re.compile(r"^\W{0,8}(?:DEBUG|INFO|WARN(?:ING)?|ERROR|I|W)\b")
 _PROGRESS = re.compile(
-    r"(?i)(?<![a-z])(?:steps?|it|iter(?:ation)?s?|epochs?|episodes?|updates?|rounds?)\b[^\w\n]{0,4}\d|\u7b2c\d{1,9}[\u8f6e\u6b65]"
+    r"(?i)(?<![a-z])(?:steps?|it|iter(?:ation)?s?|epochs?|episodes?|updates?|rounds?"
+    r"|schritte?|epochen?|runde|pas|[e\u00e9]tape|[e\u00e9]poque|paso|[e\u00e9]poca|passo)\b[^\w\n]{0,4}\d|\u7b2c\s?\d{1,9}(?:/\d{1,9})?\s?[\u8f6e\u6b65]"
 )
 """The number of a step, by the names that trainers give it."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, List, Tuple, Union
 
-from allranks.diagnose import closings, ends, figures, going_on, leavers, ports
+from allranks.diagnose import closings, ends, figures, going_on, leavers, ports, sections
 from allranks.diagnose.ends import KEPT, numbers
 from allranks.diagnose.lines import Line
 from allranks.diagnose.source_lines import Mark
@@ -132,6 +132,12 @@ def _finished(seen: Store, line: Line, match: Any) -> None:
     source.end, source.end_rank = seen.count, line.rank
 
 
+def _wrapper_finished(seen: Store, line: Line, match: Any) -> None:
+    """A line that a script around the training could print, too, however it ended."""
+    _finished(seen, line, match)
+    seen.sources[line.source].bare_end = seen.count
+
+
 def _sample(seen: Store, line: Line, match: Any) -> None:
     """LLaMA-Factory prints one example of its data, which may hold any text."""
     seen.sources[line.source].sample = seen.count
@@ -247,7 +253,7 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
         Pattern(
             "Training", r"\bTraining (?:[Cc]ompleted?|[Ff]inished|[Dd]one)\b(?! (?:epoch|step|iter|stage))"
         ),
-        _finished,
+        _wrapper_finished,
     ),
     (Pattern("after training is done"), _finished),
     (Pattern("run_stop", r"\"key\": \"run_stop\"(?!.{0,300}(?:abort|error))"), _finished),  # MLPerf
@@ -288,7 +294,7 @@ IN_ANY_LINE: Tuple[Tuple[Union[Mark, closings.InChinese, closings.AtTerminal], H
 def by_word() -> Dict[str, List[Tuple[Pattern, Handler]]]:
     """The facts by the word they are looked up by."""
     found: Dict[str, List[Tuple[Pattern, Handler]]] = {}
-    modules = (ends, figures, closings, going_on, leavers, ports)
+    modules = (ends, figures, closings, going_on, leavers, ports, sections)
     for pattern, handler in (*FACTS, *(fact for module in modules for fact in module.FACTS)):
         found.setdefault(pattern.key, []).append((pattern, handler))
     return found

@@ -9,6 +9,7 @@ from allranks.diagnose.closings import ends_well
 from allranks.diagnose.counting import is_logged
 from allranks.diagnose.lines import Line
 from allranks.diagnose.set_aside import is_set_aside
+from allranks.diagnose.sources import GoesOn
 from allranks.diagnose.store import Store
 from allranks.diagnose.streams import EXCEPTION
 from allranks.diagnose.symptom import Pattern
@@ -28,6 +29,9 @@ _DOES_NOT = re.compile(
     r"(?i)\b(?:not|cannot|no|never|unable to|failed to|without|stop|n't)\b\W{0,3}(?:\w{1,12} )?$"
 )
 _NEAR = 24
+_TRIES_ANOTHER = re.compile(
+    r"(?i)\b(?:try(?:ing)? (?:the )?(?:next|other|another|older|previous|smaller)|fall(?:s|ing)? ?back)\b"
+)
 
 
 def says_it_goes_on(text: str) -> bool:
@@ -37,6 +41,11 @@ def says_it_goes_on(text: str) -> bool:
         if _DOES_NOT.search(before) is None and _NOT_SO.match(behind) is None:
             return True
     return False
+
+
+def tries_another(text: str) -> bool:
+    """Whether a line says that its program tries something else instead."""
+    return _TRIES_ANOTHER.search(text[:_LOOKED_AT]) is not None and says_it_goes_on(text)
 
 
 _AGAIN = (
@@ -76,7 +85,8 @@ def _attempt_failed(seen: Store, line: Line, match: Any) -> None:
 def _goes_on(seen: Store, line: Line, match: Any) -> None:
     told = seen.sources[line.source].goes_on
     if len(told) < _KEPT and says_it_goes_on(line.text):
-        told.append((seen.count, line.rank, is_logged(line) or _WARNED.search(line.text) is not None))
+        at_once = is_logged(line) or _WARNED.search(line.text) is not None
+        told.append(GoesOn(seen.count, line.rank, at_once, tries_another(line.text)))
 
 
 def _of_thread(seen: Store, line: Line, match: Any) -> None:

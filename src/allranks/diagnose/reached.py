@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from typing import Optional, Tuple, Union
 
 from allranks.diagnose.alone import STEPS_PRINTED_LATE, Alone
+from allranks.diagnose.catalogue import cause
+from allranks.diagnose.closings import says_failed
 from allranks.diagnose.complaints import Heard
 from allranks.diagnose.counting import is_logged
 from allranks.diagnose.going_on import says_it_goes_on
@@ -12,7 +15,7 @@ from allranks.diagnose.lines import Line
 from allranks.diagnose.sources import CLOSING_WITHIN, Source, is_last_of_all
 from allranks.diagnose.store import Exit
 from allranks.diagnose.streams import EXCEPTION, Raised
-from allranks.diagnose.symptom import PROVEN, Hit
+from allranks.diagnose.symptom import ECHO, PROVEN, Hit, is_warning
 
 LEAST_STEPS, KEPT_PACE = 5, 0.75
 """Steps that a rank prints at least, and their share of those of the rank that prints most, if each rank prints its
@@ -30,8 +33,22 @@ SAID_WITHIN = 20
 PRINTED_WITHIN = 2
 """The same for what is printed."""
 
+_AT_START = re.compile(r"\bsocket\.cpp:\d|\bTCPStore\.cpp:\d")
+_START_FRAME = re.compile(
+    r"\bin (?:init_process_group|_create_c10d_store|_?(?:next_)?rendezvous\w{0,20}|init_distributed)$"
+)
+"""torch writes so, and raises there, while a process looks for the others."""
+
+LAST_LINES = 3
+"""Lines at the end of a log in which a program says why it ends."""
+
 BAR = "%|"
 """A part of a bar. Every loop of a program may draw one, so its end is not the job's."""
+
+
+def _is_failure(hit: Hit) -> bool:
+    is_warning_only = hit.warned or hit.ignored or is_warning(hit.weight)
+    return hit.weight > ECHO and not (is_warning_only or cause(hit.symptom).healthy)
 
 
 class Reached(Alone):
@@ -100,6 +117,12 @@ class Reached(Alone):
         if hit.order == self.title or not self.usual.is_single or self._is_of_machine(hit):
             return False
         source = self.sources[hit.line.source]
+        if source.if_near_its_end(source.recovered) > hit.order and self._nothing_failed_after(
+            source.recovered
+        ):
+            return True
+        if self._is_of_earlier_trial(source, hit):
+            return True
         again, steps = source.agent
         if again >= hit.order and self._nothing_failed_after(again):
             mine = hit.line.rank is not None and self.usual.steps_after(again, hit.line.rank) >= STEPS_AGAIN
@@ -112,10 +135,40 @@ class Reached(Alone):
             return goes_on and self._steps_since(source, again, steps) >= STEPS_AGAIN
         if isinstance(hit, Exit):
             return False
+        if self._was_before_the_start(hit):
+            return True
         if self._was_told_to_be_ignored(hit):
             return True
         least = 1 if self.comes_to_its_end(hit) else STEPS_PRINTED_LATE + 1
         return self._says_it_goes_on(hit) and self._steps_since(source, hit.order, hit.steps) >= least
+
+    def _is_of_earlier_trial(self, source: Source, hit: Union[Hit, Raised, Exit]) -> bool:
+        """Whether a sweep went on with another trial after this, in which nothing failed, and it shows steps or names
+        the best one at its end; or this is from tests that failed as they should."""
+        if any(begun < hit.order < end for begun, end in source.sessions):
+            return True
+        first, _, last, steps = source.trial
+        raised, stated = self._last_failures()
+        if not first < hit.order < last or max(self.last_exit, raised) > last:
+            return False
+        if source.if_near_its_end(source.best) > last:
+            return True
+        return (
+            source.steps - steps >= STEPS_AGAIN and stated < last and not any(one.code for one in self.exits)
+        )
+
+    def _was_before_the_start(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether this is from before the ranks found each other, and before all steps; and steps follow it and the
+        last failure of all. A process that could not start prints no steps."""
+        source = self.sources[hit.line.source]
+        if hit.steps or not (_AT_START.search(hit.line.text) or self._raised_at_start(hit)):
+            return False
+        last = max(hit.order, self.last_exit, *self._last_failures())
+        return self.usual.steps_after(last) >= STEPS_AGAIN or source.steps >= STEPS_WITHOUT_END
+
+    def _raised_at_start(self, hit: Union[Hit, Raised]) -> bool:
+        raised = hit if isinstance(hit, Raised) else self._raised_at(hit)
+        return raised is not None and any(_START_FRAME.search(frame) for frame in raised.frames)
 
     def ended_its_rank(self, hit: Union[Hit, Raised, Heard]) -> bool:
         """Whether this rank printed its steps like the others and prints none since, or it raised this and is the one
@@ -142,23 +195,31 @@ class Reached(Alone):
         if not raised and EXCEPTION.match(hit.line.text) is None and says_it_goes_on(hit.line.text):
             return True
         return any(
-            hit.order < order <= hit.order + (SAID_WITHIN if at_once else 0 if raised else PRINTED_WITHIN)
-            for order, rank, at_once in self.sources[hit.line.source].goes_on
-            if rank == hit.line.rank and (rank is not None or not self.ranks or self._is_in_one_stream(hit))
+            hit.order
+            < one.order
+            <= hit.order + (SAID_WITHIN if one.at_once else 0 if raised else PRINTED_WITHIN)
+            for one in self.sources[hit.line.source].goes_on
+            if one.rank == hit.line.rank
+            and (one.rank is not None or not self.ranks or self._is_in_one_stream(hit))
         )
 
     def _was_told_to_be_ignored(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether a logger says right above this traceback that the program goes on, and writes the last line, too."""
+        """Whether a line right above this traceback says that the program goes on, and it does: its logger writes the
+        last line, or it prints steps and the log comes to its end."""
         raised = hit if isinstance(hit, Raised) else self._raised_at(hit)
         if raised is None or not raised.length:
             return False
         above = raised.order - raised.length - 1
-        for order, rank, at_once in self.sources[hit.line.source].goes_on:
-            if order == above and at_once:
-                said_by = self.ranks.get(rank) if rank is not None else self.seen_of(raised.line)
-                last = said_by.last_plain if said_by is not None else None
-                return last is not None and last.number > raised.line.number and is_logged(last)
-        return False
+        said = next((one for one in self.sources[hit.line.source].goes_on if one.order == above), None)
+        if said is None:
+            return False
+        if said.at_once:
+            said_by = self.ranks.get(said.rank) if said.rank is not None else self.seen_of(raised.line)
+            last = said_by.last_plain if said_by is not None else None
+            return last is not None and last.number > raised.line.number and is_logged(last)
+        # It is printed above a traceback, so it waited in no buffer.
+        steps = self._steps_since(self.sources[hit.line.source], raised.order, raised.steps)
+        return said.tries_another and steps >= STEPS_AGAIN and self.comes_to_its_end(hit)
 
     def _raised_at(self, hit: Hit) -> Optional[Raised]:
         seen = self.known(hit.line)
@@ -216,3 +277,37 @@ class Reached(Alone):
         if seen.last_plain is None or not is_logged(seen.last_plain):
             return False  # Python may have printed the steps before the exception, and shown them later
         return self._end_of(raised.line.source) > max(raised.order, self._last_failures()[0])
+
+    def _failed_at_the_end(self) -> bool:
+        """Whether an exception ended a program, or a line names a failure, right before a line that a script around it
+        could have printed, and no step is between them."""
+        for name, source in self.sources.items():
+            end = max(
+                source.bare_end if source.bare_end == source.end else 0,
+                source.closing if source.closes else 0,
+            )
+            if not end or source.logged:
+                continue
+            told = [one for _, one in self.raised() if one.line.source == name and not one.of_thread]
+            hits = [
+                hit
+                for row in self.hits.values()
+                for hit in row
+                if hit.line.source == name and _is_failure(hit)
+            ]
+            if any(0 < end - one.order <= LAST_LINES and one.steps == source.steps for one in (*told, *hits)):
+                return True
+        return False
+
+    def _says_failed(self) -> bool:
+        """Whether the lines right before one that says that something is done say that it failed."""
+        streams = (*self.ranks.values(), *self.streams.values())
+        told = ((self.sources[one.raised.line.source], one) for seen in streams for one in seen.stated)
+        told = (pair for pair in told if pair[1].raised.line.rank is None)
+        return any(
+            source.closes
+            and not source.succeeded
+            and 0 < source.closing - one.raised.order <= LAST_LINES
+            and says_failed(one.raised.line.text, one.sure)
+            for source, one in told
+        )

@@ -55,6 +55,12 @@ DATA_LENGTH = 1000
 """Characters from which on an object in JSON is taken for data, not for the record of a log's line."""
 
 
+_TABLE = re.compile(
+    r"\s{0,8}[|\u2502\u2503][^|\u2502\u2503\n]{0,80}(?:[|\u2502\u2503]\s{0,20}-?\d[\d.,%]{0,20}\s{0,20}){2,20}[|\u2502\u2503]\s{0,20}$"
+)
+"""A row of a table of numbers, whatever its first column is called."""
+_LINES = ("|", "\u2502", "\u2503")
+
 _PROSE = re.compile(r"[a-z'’,.;?\t -]{180}", re.IGNORECASE)
 PROSE_WORDS = 30
 """Words in a row of letters and commas alone."""
@@ -71,6 +77,8 @@ def is_set_aside(text: str) -> bool:
     if PLACE_OF_VALUE in text or (len(text) >= DATA_LENGTH and _DATA.match(text) is not None):
         return True
     if "rompt" in text and _PROMPT.match(text) is not None:
+        return True
+    if text.lstrip()[:1] in _LINES and _TABLE.match(text) is not None:
         return True
     if _DETAIL.match(text) is not None or _OF_DAEMON.match(text) is not None:
         return True

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, NamedTuple, Tuple, Union
 
-from allranks.diagnose import closings, facts, going_on, leavers, ports
+from allranks.diagnose import closings, facts, going_on, leavers, ports, sections
 from allranks.diagnose.catalogue import index
 from allranks.diagnose.complaints import complains
 from allranks.diagnose.digits import ALIKE
@@ -21,7 +21,7 @@ SHAPES_KEPT = 32768
 SHAPE_LIMIT = 512
 _STOPS = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){1,8}\w{0,40}(?:StopTraining|Stopped|Aborted|Diverged|Failed): ")
 """An exception whose name does not end in Error, and whose message may name a step and its loss."""
-_ONLY_TOLD = (*going_on.HANDLERS, *leavers.HANDLERS, *ports.HANDLERS)
+_ONLY_TOLD = (*going_on.HANDLERS, *leavers.HANDLERS, *ports.HANDLERS, *sections.HANDLERS)
 _LETTERS = bytes(b if 0x41 <= b <= 0x5A or 0x61 <= b <= 0x7A else 0x20 for b in range(256))
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from allranks.diagnose.streams import Seen
 
@@ -19,13 +19,25 @@ def is_last_of_all(text: str) -> bool:
     return bool(counts) and all(int(n) == int(of) for n, of in counts)
 
 
+class GoesOn(NamedTuple):
+    """A line in which a rank says that it goes on in spite of an error."""
+
+    order: int
+    rank: Optional[int]
+    at_once: bool
+    """Whether it waited in no buffer."""
+    tries_another: bool
+    """Whether it says that something else is tried instead."""
+
+
 class Source:
     """One log file: its last time stamp, its last line, the step lines of the rank that printed most of them, and the
     last line in which a rank reports that the training ended: the line's number over all sources, and the rank."""
 
     __slots__ = (
-        "_of", "again", "agent", "answered", "closing", "end", "end_rank", "goes_on", "last", "logged",
-        "returned", "sample", "samples", "served", "steps", "stopping", "succeeded", "time", "told", "weak_closing",
+        "_of", "again", "agent", "answered", "bare_end", "best", "closing", "end", "end_rank", "goes_on",
+        "last", "logged", "recovered", "returned", "sample", "samples", "served", "session", "sessions", "steps",
+        "stopping", "succeeded", "time", "told", "trial", "weak_closing",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -39,11 +51,22 @@ class Source:
         """The last line that says that the program was started again, and the steps before it."""
         self.agent: Tuple[int, int] = (0, 0)
         """The last line in which torchrun's agent says that an attempt failed, and the steps before it."""
-        self.goes_on: List[Tuple[int, Optional[int], bool]] = []
-        """Lines in which a rank says that it goes on in spite of an error. Whether they waited in no buffer."""
+        self.goes_on: List[GoesOn] = []
+        """Lines in which a rank says that it goes on in spite of an error."""
+        self.trial: Tuple[int, int, int, int] = (0, 0, 0, 0)
+        """Of a sweep: the line of its first heading, the number of the last trial, the line of its heading, the steps
+        before it. The numbers rise."""
+        self.session = 0
+        """The line with which pytest began, until it ends."""
+        self.sessions: List[Tuple[int, int]] = []
+        """The lines between which pytest ran, if no test failed that should not."""
         self.last = 0
         self.closing = 0
         """The last line that says that something is done: the job, if hardly a line follows."""
+        self.best = 0
+        """The last line that names the best trial of a sweep."""
+        self.recovered = 0
+        """The last line in which a wrapper says that its program succeeded when it was started again."""
         self.returned = 0
         """The last line in which a wrapper says that its program returned 0."""
         self.weak_closing = 0
@@ -62,6 +85,8 @@ class Source:
         """The last line in which a program says that a signal told it to end."""
         self.end = 0
         self.end_rank: Optional[int] = None
+        self.bare_end = 0
+        """The last such line if a script around the training could have printed it."""
         self._of: Dict[int, int] = {}
 
     def quotes(self, order: int) -> bool:

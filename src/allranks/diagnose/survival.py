@@ -8,9 +8,8 @@ from typing import List, Optional, Sequence, Tuple, Union
 
 from allranks.diagnose.alone import STEPS_PRINTED_LATE
 from allranks.diagnose.catalogue import cause
-from allranks.diagnose.closings import says_failed
 from allranks.diagnose.complaints import Heard
-from allranks.diagnose.reached import Reached
+from allranks.diagnose.reached import LAST_LINES, Reached
 from allranks.diagnose.repeats import are_of_items, last_said, waits
 from allranks.diagnose.streams import EXCEPTION, RUNS_APART, Raised, Seen
 from allranks.diagnose.symptom import ECHO, STRONG, Hit, is_warning
@@ -30,9 +29,6 @@ WENT_ON = 100
 
 STILL_LOGS = 10
 """The same, if a logger wrote the last one."""
-
-LAST_LINES = 3
-"""Lines at the end of a log in which a program says why it ends."""
 
 APART = 20
 """Lines between two exceptions of one stream, from which on they are two events."""
@@ -365,23 +361,13 @@ class Survival(Reached):
             failed = self.failed or not all(self._logs_its_end(r) or self.at_shutdown(r) for r in ending)
             cut = (s for s in (*self.ranks.values(), *self.streams.values()) if s.is_cut)
             failed = (
-                failed or any(s.is_cut_after(self.sources[s.source].end) for s in cut) or self._says_failed()
+                failed
+                or any(s.is_cut_after(self.sources[s.source].end) for s in cut)
+                or self._says_failed()
+                or self._failed_at_the_end()
             )
             self._ended = (self.count, self.is_finished and not failed)
         return self._ended[1]
-
-    def _says_failed(self) -> bool:
-        """Whether the lines right before one that says that something is done say that it failed."""
-        streams = (*self.ranks.values(), *self.streams.values())
-        told = ((self.sources[one.raised.line.source], one) for seen in streams for one in seen.stated)
-        told = (pair for pair in told if pair[1].raised.line.rank is None)
-        return any(
-            source.closes
-            and not source.succeeded
-            and 0 < source.closing - one.raised.order <= LAST_LINES
-            and says_failed(one.raised.line.text, one.sure)
-            for source, one in told
-        )
 
     @property
     def is_finished(self) -> bool:
@@ -395,6 +381,12 @@ class Survival(Reached):
         if a few steps are between them: the last lines of a rank may come after another rank's death."""
         source = self.sources[hit.line.source]
         if source.end < hit.order:
+            return False
+        if (
+            0 < source.bare_end - hit.order <= LAST_LINES
+            and source.steps == hit.steps
+            and not isinstance(hit, Hit)
+        ):
             return False
         late = isinstance(hit, Raised) and hit.line.rank not in (None, source.end_rank)
         return not late or self.later_steps(hit) > STEPS_PRINTED_LATE

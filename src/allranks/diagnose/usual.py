@@ -26,7 +26,8 @@ LEAST_WORDS = 2
 _LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|CRITICAL)\b")
 LEVEL_WITHIN = 80
 _PREFIX = re.compile(
-    r"(?:[\s\]):|.,-]|\[[^\]]{0,80}\]|\([^)]{0,80}\)){0,12}(?:[\w.]{1,80}(?::\d{1,6})?(?= - |:))?"
+    r"(?:[\s\]):|.,-]|\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:[.,]\d{1,6})?"
+    r"|\[[^\]]{0,80}\]|\([^)]{0,80}\)){0,12}(?:[\w.]{1,80}(?::\d{1,6})?(?= - |:))?"
 )
 """Marks and brackets before a message, and the name of a logger or a file."""
 
@@ -39,7 +40,7 @@ _AT_THE_END = ("wandb:", "srun:", "slurmstepd:")
 
 _ENDED = re.compile(
     r"(?i)\bexit(?:ed|s)?(?: with)? (?:code|status):? ?-?[1-9]|\breturned -?[1-9]|\bcore dumped|\bkilled\b|\baborted\b"
-    r"|\bError \d{1,3}$|\bnon-zero\b|\bfail(?:ed|ure)\b"
+    r"|\bError \d{1,3}$|\bnon-zero\b|\bfail(?:ed(?![=:] ?0\b)|ure)\b"
 )
 """A line that says how a program ended. Then nothing went on."""
 
