@@ -36,6 +36,7 @@ DRAWS = {
     "hi": "h and i, after the second ones",
     "jkl": "j to l, after the third ones",
     "mno": "m to o, after the fourth ones",
+    "pqr": "p to r, after the fifth ones",
 }
 
 

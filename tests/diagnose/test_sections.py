@@ -163,3 +163,40 @@ def test_rows_of_numbers_are_no_errors_and_rows_with_a_reason_are() -> None:
     assert is_healthy(STEPS + table)
     row = "| train | 3 | 137 | 9 | Out of memory: Killed process 123 (python) |\n"
     assert not cause(told(STEPS + row).cause).healthy
+
+
+# ---- which attempt, which rank ----
+
+
+def test_the_last_try_of_a_loop_tells_the_cause() -> None:
+    own = of_rank(0, raised("OSError: the owl did not answer after 4 tries"))
+    table = "  rank      : {} (local_rank: {})\n  exitcode  : {} (pid: {})\n"
+    first = "### try 1/2 18:18:20\n" + STEPS + own + table.format(0, 0, 1, 4)
+    second = "### try 2/2 18:18:33\n" + STEPS + table.format(2, 2, "-9", 9) + "### try 2 finished rc=1\n"
+    found = told(first + "### try 1 finished rc=1\n" + second)
+    assert (found.cause, found.where.rank) == ("rank-sigkilled", 2)
+    assert told(first + "### try 1 finished rc=1\n").cause == "rank-crashed-first"
+
+
+def test_exceptions_that_a_rank_prints_again_and_again_are_not_its_end() -> None:
+    pushed = raised("urllib.error.URLError: <urlopen error [Errno 111] Connection refused>") + of_rank(
+        0, STEPS
+    )
+    end = of_rank(2, raised("KeyError: 'smalltalk'"))
+    found = told(pushed * 3 + end)
+    assert (found.cause, found.where.rank) == ("rank-crashed-first", 2)
+
+
+@pytest.mark.parametrize("name", ["worker-1", "rank 1", "trainer_1"])
+def test_a_launcher_that_says_with_which_status_its_ranks_finished(name: str) -> None:
+    end = f"[launch] {name} (pid 23208) finished with status 137\n"
+    found = told(STEPS + end)
+    assert (found.cause, found.where.rank) == ("rank-sigkilled", 1)
+    assert told(f"{STEPS}{name} finished with 137 owls\n").cause != "rank-sigkilled"
+
+
+def test_a_rank_in_angle_brackets_that_leaves_before_the_others_lose_it() -> None:
+    lost = "RuntimeError: [gloo/transport/tcp/pair.cc:537] Read error [127.0.0.1]:48297: Connection reset by peer"
+    steps = "".join(f"<r{rank}> step {n} loss {9 - n}.25\n" for n in range(6) for rank in range(3))
+    found = told(steps + "<r1> finished after 44 steps, bye\n" + raised(lost))
+    assert (found.cause, found.where.rank) == ("rank-exited-early", 1)

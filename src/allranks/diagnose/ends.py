@@ -102,8 +102,9 @@ def _spawned_exit(seen: Store, line: Line, match: Any) -> None:
 
 
 _NAMED_EXIT = (
-    r"(?i)(?:^|[\s:\]|])(?:rank|worker|process|proc|actor|trainer|learner)[ _#]?(?P<rank>\d{1,5})\b"
-    r"(?: \(pid \d{1,9}\)| (?:has|is|was))?:? (?:(?:(?:exit(?:ed|s)?|died|terminated|ended|back|came back)"
+    r"(?i)(?:^|[\s:\]|])(?:rank|worker|process|proc|actor|trainer|learner)[ _#-]?(?P<rank>\d{1,5})\b"
+    r"(?: \(pid \d{1,9}\)| (?:has|is|was))?:? (?:(?:(?:exit(?:ed|s)?|died|terminated|ended|back|came back"
+    r"|finished(?= with (?:exit )?(?:code|status|rc|signal)\b))"
     r"(?:,? with)?(?: (?:exit )?(?:code|status|rc|signal|return code))?[ :=(]{1,3}(?P<code>-?\d{1,3}))"
     r"|returned (?P<result>[012]|255|1(?:2[6-9]|3\d|4[0-3])))\)?[.,;]?\s{0,8}$"
 )
@@ -263,7 +264,16 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
     (Pattern("exit with status", r"Process (?P<rank>\d{1,6}) exit\D{1,24}(?P<code>\d{1,3})"), _spawned_exit),
     *(
         (Pattern(word, _NAMED_EXIT), _named_exit)
-        for word in ("returned", "exited", "exit", "is back", "came back", "died", "ended with")
+        for word in (
+            "returned",
+            "exited",
+            "exit",
+            "is back",
+            "came back",
+            "died",
+            "ended with",
+            "finished with",
+        )
     ),
     (Pattern("Traceback (most recent call last", r"\(RANK (\d{1,7})\)"), _raised_of),
     (

@@ -52,7 +52,7 @@ _AGAIN = (
     r"(?i)(?<!\d )\b(?:re-?start(?:ed|ing)?|re-?launch(?:ed|ing)?|respawn(?:ed|ing)?)\b"
     r"(?![ -](?:count|polic|limit|delay|max))"
     r"|\bstart(?:s|ed|ing)? again\b"
-    r"|\battempt(?: ?#|\W{0,4})(?P<attempt>\d{1,4})\b|\b(?:second|third|next) attempt\b"
+    r"|\b(?:attempt|try)(?: ?#|\W{0,4})(?P<attempt>\d{1,4})\b|\b(?:second|third|next) attempt\b"
 )
 _WARNED = re.compile(
     r"^(?!.{0,200}/(?:site-packages|dist-packages|torch|lib(?:64)?)/).{0,200}\b(?:User|Runtime)Warning: "
@@ -62,14 +62,22 @@ _ENDED = re.compile(
     r"(?i)\b(?:exit(?:ed|s)?|ended|failed|crashed|died|killed|status|code|supervis(?:or|ed)|watchdog)\b"
 )
 """In a wrapper's line: how the attempt before ended, or who says so."""
+_REPORTS = re.compile(r"(?i)\b(?:finished|ended|exited|failed|done)\b")
+"""A line with one attempt's number and such a word reports its end. It does not begin it."""
 
 
 def _starts_again(seen: Store, line: Line, match: Any) -> None:
     """Only if a process is known to have ended. Programs print such words for other reasons, too."""
     if EXCEPTION.match(line.text) is not None or not (seen.exits or _ENDED.search(line.text)):
         return
-    first = all(found.group("attempt") in ("0", "1") for found in re.finditer(_AGAIN, line.text))
-    if first or is_set_aside(line.text) or ends_well(line.text):
+    told = [found.group("attempt") for found in re.finditer(_AGAIN, line.text)]
+    is_report = len(told) == 1 and told[0] is not None and _REPORTS.search(line.text) is not None
+    if (
+        is_report
+        or all(attempt in ("0", "1") for attempt in told)
+        or is_set_aside(line.text)
+        or ends_well(line.text)
+    ):
         return
     source = seen.sources[line.source]
     source.again = seen.count, source.steps
@@ -96,7 +104,7 @@ def _of_thread(seen: Store, line: Line, match: Any) -> None:
 
 _AGAIN_BY = (
     "restart", "Restart", "restarted", "Restarted", "restarting", "Restarting", "relaunch", "relaunching",
-    "Relaunching", "relaunched", "respawned", "respawning", "attempt", "Attempt", "ATTEMPT", "again",
+    "Relaunching", "relaunched", "respawned", "respawning", "attempt", "Attempt", "ATTEMPT", "again", "try", "Try",
 )  # fmt: skip
 _GOES_ON_BY = (
     "falling", "Falling", "fallback", "Fallback", "skipping", "Skipping", "skipped", "Skipped", "continuing",

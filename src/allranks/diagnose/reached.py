@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from signal import SIGTERM
 from typing import Optional, Tuple, Union
 
 from allranks.diagnose.alone import STEPS_PRINTED_LATE, Alone
@@ -12,6 +13,7 @@ from allranks.diagnose.complaints import Heard
 from allranks.diagnose.counting import is_logged
 from allranks.diagnose.going_on import says_it_goes_on
 from allranks.diagnose.lines import Line
+from allranks.diagnose.repeats import TIMES
 from allranks.diagnose.sources import CLOSING_WITHIN, Source, is_last_of_all
 from allranks.diagnose.store import Exit
 from allranks.diagnose.streams import EXCEPTION, Raised
@@ -227,12 +229,27 @@ class Reached(Alone):
         return next((one for one in raised if one.order == hit.order), None)
 
     def is_of_earlier_attempt(self, hit: Union[Hit, Raised]) -> bool:
-        """Whether the program was started again after this, and an exception of its own ended a later attempt."""
+        """Whether the program was started again after this, and an exception of its own or a signal ended a later
+        attempt."""
         again = self.sources[hit.line.source].again[0]
+        if again <= hit.order or not self.usual.is_single:
+            return False
+        own = any(one.order > again and one.own and not one.communication for _, one in self.raised())
+        return own or any(one.order > again and one.code < -1 and one.code != -SIGTERM for one in self.exits)
+
+    def was_raised_often(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether exceptions of this kind without a rank came again and again, and then a rank's own one. torch shows
+        the rank of an exception that ends a process, so the program printed the others."""
+        raised = self.seen_of(hit.line).raised
+        kind = next((one.kind for one in raised if one.order == hit.order), None)
+        times = sum(1 for one in raised if one.kind == kind)
         return (
-            again > hit.order
-            and self.usual.is_single
-            and any(one.order > again and one.own and not one.communication for _, one in self.raised())
+            times >= TIMES
+            and not hit.line.local
+            and any(
+                rank is not None and one.order > hit.order and one.own and not one.communication
+                for rank, one in self.raised()
+            )
         )
 
     def _outlives_its_threads(self, raised: Raised) -> bool:

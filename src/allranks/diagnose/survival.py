@@ -170,7 +170,7 @@ class Survival(Reached):
         seen = self.seen_of(hit.line)
         if not self._is_in_one_stream(hit):
             ended = any(one.order == hit.order for one in seen.raised) or _OF_SHELL.search(hit.line.text)
-            return bool(ended) and self._raised_late(hit)
+            return bool(ended) and (self._raised_late(hit) or self.was_raised_often(hit))
         before, _ = seen.ends
         if hit.order > before:
             return False

@@ -89,7 +89,8 @@ def judge(seen: Evidence) -> Optional[Case]:
 def forced_kills(seen: Evidence) -> Set[int]:
     """The numbers in `seen.exits` of the kills that another failure explains: torchrun lost its patience with a process
     (30 s after the failure), or SLURM or Intel MPI ended the other tasks for it."""
-    failed = [e for e in seen.exits if e.code not in (0, -9, -15)]
+    started = {name: source.again[0] for name, source in seen.sources.items()}  # the last time
+    failed = [e for e in seen.exits if e.code not in (0, -9, -15) and e.order > started[e.line.source]]
     times = [e.at for e in failed if e.at is not None]
     late = min(times) + PATIENCE_SECONDS if times else float("inf")
     ended = seen.step_ended if any(e.order < seen.step_ended for e in failed) else seen.count

@@ -1,0 +1,1 @@
+cd "$(dirname "$0")" && make --no-print-directory all

@@ -1,0 +1,2 @@
+cd "$(dirname "$0")"
+exec python search.py --trials 12

@@ -1,0 +1,3 @@
+cd "$(dirname "$0")"
+export HF_HUB_OFFLINE=1
+python charlm.py

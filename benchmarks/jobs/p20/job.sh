@@ -1,0 +1,2 @@
+cd "$(dirname "$0")"
+bash keepalive.sh python ranker.py

@@ -1,0 +1,3 @@
+#!/bin/bash
+python train_multitask.py 2>&1 | cat
+exit ${PIPESTATUS[0]}

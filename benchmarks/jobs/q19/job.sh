@@ -1,0 +1,2 @@
+#!/bin/bash
+python entrenar.py --procesos 2

@@ -1,0 +1,2 @@
+#!/bin/bash
+make nightly && echo "nightly: OK ($(date +%F))"

@@ -1,0 +1,1 @@
+python sweep.py --trials 36 --jobs 2

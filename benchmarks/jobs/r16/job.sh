@@ -1,0 +1,3 @@
+#!/bin/bash
+./volumes.sh
+python start.py -n 2 -- trainer.py --rounds 8
