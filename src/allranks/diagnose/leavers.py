@@ -30,7 +30,8 @@ _GIVES_UP = re.compile(
 _LOST = re.compile(r"(?i)closed by (?:remote )?peer|reset by peer|remote process exited")
 _LABEL = re.compile(
     r"(?P<label>(?:[Rr]ank|[Ww]orker|[Aa]ctor|[Tt]rainer|[Pp]roc(?:ess)?)[ _:#-]?(?P<named>\d{1,4}):[ ]"
-    r"|[\[<](?:r|w|rank|worker|actor|trainer|proc(?:ess)?)[ _:#-]?(?P<inner>\d{1,4})[\]>][ ]|[(\[](?P<bare>\d{1,4})[)\]][ ])"
+    r"|[\[<](?:r|w|rank|worker|actor|trainer|proc(?:ess)?)[ _:#-]?(?P<inner>\d{1,4})[\]>][ ]"
+    r"|[(\[](?P<bare>\d{1,4})[)\]][ ])"
 )
 """A rank as programs write it before their lines. A pool's workers look like that, too, so it counts only here."""
 
