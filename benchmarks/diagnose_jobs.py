@@ -1,7 +1,7 @@
 """How well `diagnose` names the causes of jobs that really run, each with one fault.
 
     python -m benchmarks diagnose_jobs                  all of them, which takes hours
-    LOGS=FOLDER python -m benchmarks diagnose_jobs      reads what KEEP kept, and runs nothing
+    LOGS=FOLDER python -m benchmarks diagnose_jobs      reads what KEEP kept there, and runs nothing
     JOBS=a01,b python -m benchmarks.diagnose_jobs       runs those whose names begin so, and prints the answers
     KEEP=FOLDER …                                       keeps each job's log as FOLDER/ID
     python -m benchmarks.diagnose_jobs --record         keeps the answers as the first ones
@@ -53,7 +53,8 @@ def logs() -> Iterator[tuple[Job, Path]]:
     """Each job with its log, or with the folder of its logs."""
     chosen = jobs(os.environ.get("JOBS", ""))
     if os.environ.get("LOGS"):
-        yield from ((job, Path(os.environ["LOGS"], job.id)) for job in chosen)
+        kept = ((job, Path(os.environ["LOGS"], job.id)) for job in chosen)
+        yield from ((job, path) for job, path in kept if path.exists())
         return
     with tempfile.TemporaryDirectory(prefix="run-") as folder:
         work, tiny = Path(folder), Path(folder, "tiny-model")
@@ -122,6 +123,13 @@ shows it when it ends, behind the traceback. So a few printed lines behind an er
 The lines of a logger do, since it waits for nothing, and those of ranks that take turns. So do words of the rank itself
 ("falling back to the next folder"), and those of a wrapper that starts it again. Rules that believed every line that
 counts on made fewer mistakes here, and called crashed jobs healthy. They were taken back.
+
+**What a script prints around a job proves little, too.** Batch scripts print `date`, `+ echo done` and
+`=== Training finished ===` however the training ended. A version that took such lines, or the headings of stages, for a
+sign that the job went on gave 25 false causes instead of 46 in 94 healthy jobs of `a` to `o`, and 14 instead of 14 in
+the 28 of `p` to `r`, which it had not seen. It also called failed batch jobs healthy. What is left of it are sweeps
+with numbered trials, pytest, failures before the ranks found each other, and wrappers that say that their program
+succeeded when they started it again.
 """
 
 
@@ -138,7 +146,7 @@ def measure() -> str:
             PROSE.strip(),
             "",
             *(
-                ("The logs were kept when the jobs were written (`LOGS=…`).", "")
+                (f"The logs of {len(now)} of the {len(jobs())} jobs were kept when they ran (`KEEP`, `LOGS`).", "")
                 if os.environ.get("LOGS")
                 else ()
             ),
