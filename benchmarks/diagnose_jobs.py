@@ -146,7 +146,10 @@ def measure() -> str:
             PROSE.strip(),
             "",
             *(
-                (f"The logs of {len(now)} of the {len(jobs())} jobs were kept when they ran (`KEEP`, `LOGS`).", "")
+                (
+                    f"The logs of {len(now)} of the {len(jobs())} jobs were kept when they ran (`KEEP`, `LOGS`).",
+                    "",
+                )
                 if os.environ.get("LOGS")
                 else ()
             ),
