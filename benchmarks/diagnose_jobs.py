@@ -125,9 +125,9 @@ The lines of a logger do, since it waits for nothing, and those of ranks that ta
 counts on made fewer mistakes here, and called crashed jobs healthy. They were taken back.
 
 **What a script prints around a job proves little, too.** Batch scripts print `date`, `+ echo done` and
-`=== Training finished ===` however the training ended. A version that took such lines, or the headings of stages, for a
-sign that the job went on gave 25 false causes instead of 46 in 94 healthy jobs of `a` to `o`, and 14 instead of 14 in
-the 28 of `p` to `r`, which it had not seen. It also called failed batch jobs healthy. What is left of it are sweeps
+`=== Training finished ===` however the training ended. One version took such lines, or the headings of stages, for a
+sign that the job went on. In 94 healthy jobs of `a` to `o` it gave 25 false causes instead of 46. In the 28 of `p` to
+`r`, which it had not seen, it gave 14, as before. It also called failed batch jobs healthy. These rules remain: sweeps
 with numbered trials, pytest, failures before the ranks found each other, and wrappers that say that their program
 succeeded when they started it again.
 """
