@@ -93,7 +93,6 @@ WEAK = (
     *((word, _EARLY) for word in ("early", "Early", "stopping", "EarlyStopping", "earlystopping")),
     *((word, _FAREWELL) for word in ("bye", "Bye", "goodbye", "Goodbye")),
     *((word, _AT_LAST) for word in ("finished", "completed", "succeeded", "done")),
-    *((word, _BEST) for word in ("best", "Best", "BEST")),
     *(
         (word, _OK)
         for word in (
@@ -169,16 +168,20 @@ _RECOVERED = re.compile(
     r"|on attempt [2-9]\b)"
 )
 """A wrapper says that its program succeeded when it was started again."""
-_IS_BEST = re.compile(_BEST)
 
 
 def _closes_a_part(seen: Store, line: Line, match: Any) -> None:
     if not is_set_aside(line.text):
         source = seen.sources[line.source]
-        source.best = seen.count if _IS_BEST.search(line.text) else source.best
-        source.recovered = seen.count if _RECOVERED.match(line.text) else source.recovered
         source.weak_closing = seen.count
         source.returned = seen.count if ends_well(line.text) else source.returned
+        source.recovered = seen.count if _RECOVERED.match(line.text) else source.recovered
+
+
+def _names_best(seen: Store, line: Line, match: Any) -> None:
+    if not is_set_aside(line.text):
+        _closes_a_part(seen, line, match)
+        seen.sources[line.source].best = seen.count
 
 
 _FAILS = re.compile(
@@ -275,6 +278,7 @@ def _answers(seen: Store, line: Line, match: Any) -> None:
 FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = tuple(
     [(Pattern(text, expression), _closes) for text, expression in CLOSING]
     + [(Pattern(text, expression), _closes_a_part) for text, expression in WEAK]
+    + [(Pattern(word, _BEST), _names_best) for word in ("best", "Best", "BEST")]
     + [
         (Pattern("Application startup complete"), _opens),
         (Pattern("Waiting for application shutdown"), _stops),

@@ -237,7 +237,7 @@ class Reached(Alone):
         own = any(one.order > again and one.own and not one.communication for _, one in self.raised())
         return own or any(one.order > again and one.code < -1 and one.code != -SIGTERM for one in self.exits)
 
-    def was_raised_often(self, hit: Union[Hit, Raised]) -> bool:
+    def _was_raised_often(self, hit: Union[Hit, Raised]) -> bool:
         """Whether exceptions of this kind without a rank came again and again, and then a rank's own one. torch shows
         the rank of an exception that ends a process, so the program printed the others."""
         raised = self.seen_of(hit.line).raised

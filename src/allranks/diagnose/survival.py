@@ -170,7 +170,7 @@ class Survival(Reached):
         seen = self.seen_of(hit.line)
         if not self._is_in_one_stream(hit):
             ended = any(one.order == hit.order for one in seen.raised) or _OF_SHELL.search(hit.line.text)
-            return bool(ended) and (self._raised_late(hit) or self.was_raised_often(hit))
+            return bool(ended) and (self._raised_late(hit) or self._was_raised_often(hit))
         before, _ = seen.ends
         if hit.order > before:
             return False
@@ -381,12 +381,6 @@ class Survival(Reached):
         if a few steps are between them: the last lines of a rank may come after another rank's death."""
         source = self.sources[hit.line.source]
         if source.end < hit.order:
-            return False
-        if (
-            0 < source.bare_end - hit.order <= LAST_LINES
-            and source.steps == hit.steps
-            and not isinstance(hit, Hit)
-        ):
             return False
         late = isinstance(hit, Raised) and hit.line.rank not in (None, source.end_rank)
         return not late or self.later_steps(hit) > STEPS_PRINTED_LATE
