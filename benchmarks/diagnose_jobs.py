@@ -126,10 +126,9 @@ counts on made fewer mistakes here, and called crashed jobs healthy. They were t
 
 **What a script prints around a job proves little, too.** Batch scripts print `date`, `+ echo done` and
 `=== Training finished ===` however the training ended. One version took such lines, or the headings of stages, for a
-sign that the job went on. In 94 healthy jobs of `a` to `o` it gave 25 false causes instead of 46. In the 28 of `p` to
-`r`, which it had not seen, it gave 14, as before. It also called failed batch jobs healthy. These rules remain: sweeps
-with numbered trials, pytest, failures before the ranks found each other, and wrappers that say that their program
-succeeded when they started it again.
+sign that the job went on. It gave fewer false causes in jobs that it had seen, and none fewer in the others. It also
+called failed batch jobs healthy. These rules remain: sweeps with numbered trials, pytest, failures before the ranks
+found each other, and wrappers that say that their program succeeded when they started it again.
 """
 
 
