@@ -15,6 +15,7 @@ from allranks.diagnose import Evidence, blocks, conclude, parse, read, recognize
 from allranks.diagnose import counting as counting_module
 from allranks.diagnose import kinds as kinds_module
 from allranks.diagnose import lines as lines_module
+from allranks.diagnose import samples as samples_module
 from allranks.diagnose import scan as scan_module
 from allranks.diagnose import usual as usual_module
 from allranks.diagnose.blocks import SAME, Lines, is_longer, lines_of, same_lines, whole_lines
@@ -48,10 +49,12 @@ def plain(value):
 
 
 def kept(seen, is_single=False):
-    left_out = {"_shapes", "_source", "_source_name", "_ended", "_frames", "usual"}
+    left_out = {"_shapes", "_source", "_source_name", "_ended", "_frames", "usual", "samples"}
     found = {name: plain(value) for name, value in vars(seen).items() if name not in left_out}
     found["of"] = {name: sorted(source._of.values()) for name, source in seen.sources.items()}
     found["usual"] = usual_lines(seen.usual) if is_single else None
+    compared = seen.samples.lines(is_single, seen.usual.number)
+    found["samples"] = [line._replace(time=None) for line in compared]  # nobody asks when it was
     return found
 
 
@@ -68,6 +71,9 @@ def few_lines_are_kept(monkeypatch):
         (usual_module, "FIRST", 4),
         (usual_module, "WINDOW", 2),
         (usual_module, "LAST", 5),
+        (samples_module, "FIRST", 4),
+        (samples_module, "FIRST_OF_EACH", 3),
+        (samples_module, "LAST", 5),
         (counting_module, "LAST", 5),
         (scan_module, "LAST", 5),
     ):
@@ -404,7 +410,8 @@ def test_a_quicker_cutter_is_loaded_once_if_the_logs_are_large(monkeypatch):
     kinds = Kinds(None, load)
     for lines, expected in ((100, 0), (100, 1), (1000, 1)):
         data = io.BytesIO(b"a line \n" * lines)
-        assert sum(part.lines for part in scan(whole_lines(data.read), "a.log", None, kinds)) == lines
+        found = scan(whole_lines(data.read), "a.log", None, kinds)
+        assert sum(one.lines if isinstance(one, Stretch) else 1 for one in found) == lines
         assert len(loaded) == expected and (kinds.cutter is better) == bool(expected)
 
 

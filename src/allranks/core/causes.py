@@ -48,6 +48,9 @@ class Cause:
     hearsay: bool = False
     """Whom it is about is known only when all nodes have been heard."""
 
+    by_comparison: bool = False
+    """The lines of the ranks may show who it is about: only one of them prints something else than all others."""
+
     restart: str = NEVER
     repeats_on: str = ""
     """`rank` or `node`, if the fault is in that rank or node itself: if it fails there a second time before the first

@@ -9,9 +9,11 @@ from typing import List, Optional, Set, Tuple
 from allranks.core import Where
 from allranks.diagnose.catalogue import cause, complaints
 from allranks.diagnose.complaints import NEAR_THE_END, complainants, near_the_end
+from allranks.diagnose.differences import only_one_differs
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import Line
 from allranks.diagnose.prefixes import is_name
+from allranks.diagnose.speakers import owners, quiet_rank
 from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import Case
 from allranks.diagnose.symptoms.collective_timeout_straggler import awaited
@@ -68,8 +70,10 @@ def _where_the_lines_are(
     if not ranks and len(nodes) > 1:
         return place, 0
     if not ranks and not cause(case.symptom).is_blame:
-        named = named or _told_ranks(case) or _told_beside(seen, case)
+        named = named or _told_ranks(case) or _told_above(seen, case) or _told_beside(seen, case)
         only = named.pop() if len(named) == 1 else _only_failed(seen, line.source)
+        only = _without_complaint(seen, case) if only is None else only
+        only = owners(seen).get(line.source) if only is None else only
         if only is not None:
             return _place_of(seen, place, only), 0
     first = next((h.line for h in case.hits if seen.rank_of(h.line) is not None), line)
@@ -77,6 +81,22 @@ def _where_the_lines_are(
     if node is None and rank is None and not cause(case.symptom).is_blame:
         node = _told_node(seen, case)
     return Where(node=node, rank=rank, file=first.source, line=first.number or None), 0
+
+
+def compared(seen: Evidence, case: Case, where: Where, everywhere: int) -> Tuple[Case, Where]:
+    """The case and its place, if the lines in which the ranks differ show which rank it is, or confirm it."""
+    known = cause(case.symptom)
+    is_open = where.node is None and where.rank is None
+    if known.healthy or not (known.by_comparison or known.hearsay or (is_open and not everywhere)):
+        return case, where
+    other = only_one_differs(seen)
+    if other is None or not (is_open or other.rank == where.rank):
+        return case, where
+    if known.is_blame and is_open and other.rank in seen.blamers() and seen.silent():
+        return case, where  # those that say nothing are suspected first
+    told = any(other.said in note for note in case.notes) and not other.others
+    notes = case.notes if told or other.note in case.notes else (*case.notes, other.note)
+    return case._replace(notes=notes), _place_of(seen, where, other.rank)
 
 
 def _place_of(seen: Evidence, place: Where, rank: int) -> Where:
@@ -123,6 +143,12 @@ def _told_ranks(case: Case) -> Set[int]:
     return {int(number) for hit in case.hits for number in _TOLD.findall(hit.line.text)}
 
 
+def _told_above(seen: Evidence, case: Case) -> Set[int]:
+    """The ranks named above the tracebacks of these lines (`Process w2:`)."""
+    orders = {hit.order for hit in case.hits}
+    return {one.named for _, one in seen.raised() if one.order in orders and one.named is not None}
+
+
 def _told_beside(seen: Evidence, case: Case) -> Set[int]:
     """The ranks that complaints on this cause's subject name in a short text; the only one that any complaint names, if
     no other line has a rank."""
@@ -149,6 +175,18 @@ def _only_failed(seen: Evidence, source: Optional[str]) -> Optional[int]:
     raised = {rank for rank, state in seen.ranks.items() if state.headed and state.source == source}
     one = raised or {_rank_of(seen, e) for e in seen.exits if e.code not in (0, -15)}
     return next(iter(one)) if len(one) == 1 and not one & seen.blamers() else None
+
+
+def _without_complaint(seen: Evidence, case: Case) -> Optional[int]:
+    """The only rank that does not complain of others, if all of them began to after this traceback. The exception of a
+    thread names no rank, and the rank only waits."""
+    tracebacks = {one.order for _, one in seen.raised() if one.frames}
+    quiet = quiet_rank(seen) if case.hits and case.hits[0].order in tracebacks else None
+    if quiet is None or len(seen.sources) > 1:
+        return None
+    blamed = [hit.order for name, hits in seen.hits.items() if cause(name).hearsay for hit in hits]
+    begun = [one.order for _, one in seen.raised() if one.communication] + blamed
+    return quiet if begun and case.hits[0].order < min(begun) else None
 
 
 def _rank_of(seen: Evidence, one: Exit) -> Optional[int]:

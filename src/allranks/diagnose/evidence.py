@@ -77,6 +77,8 @@ class Evidence(Survival):
         shape = self._shapes.of(text)
         if text[:1] == "#":
             line, shape = self._titled(line, shape)
+        if seen.traceback != OPEN and not (shape.exception or shape.heading or shape.quotes):
+            self.samples.note(line)
         if shape is PLAIN or shape.only_told:
             self._read_facts(line, shape)
             self.usual.note(line, self.count)

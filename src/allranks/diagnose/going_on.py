@@ -112,10 +112,21 @@ _GOES_ON_BY = (
     "switching", "optional", "fatal", "ignoring", "Ignoring", "ignored", "Ignored", "offline",
 )  # fmt: skip
 
+
+def _of_process(seen: Store, line: Line, match: Any) -> None:
+    """multiprocessing prints the name that a program gave to its process. Its own names (`Process-1`) tell no rank."""
+    stream = seen.seen_of(line)
+    stream.process = stream.lines, int(match.group(1))
+
+
 FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
     *((Pattern(word, _AGAIN), _starts_again) for word in _AGAIN_BY),
     *((Pattern(word, _GOES_ON), _goes_on) for word in _GOES_ON_BY),
     (Pattern("(exitcode: ", r"exitcode: -?\d{1,5}\) local_rank: \d{1,5} \(pid: "), _attempt_failed),
     (Pattern("Exception in thread", r"^Exception in thread "), _of_thread),
+    (
+        Pattern("Process", r"^Process (?:rank|worker|trainer|node|proc|w|r)[-_ ]?(\d{1,4}):$"),
+        _of_process,
+    ),
 )
 HANDLERS = (_starts_again, _goes_on)

@@ -14,6 +14,9 @@ from allranks.diagnose.symptom import ECHO, Case, Hit, Pattern
 _KEPT, LEFT_WITHIN = 512, 400
 """Lines that are kept, and lines from one of them to the first in which others lose their peer."""
 
+HARDLY = 3
+"""Lines after the last words in the log of one rank: a wrapper may print its exit code."""
+
 _LEAVES = (
     r"(?i)\b(?:leav(?:es|ing)|finish(?:ed|es|ing)|stop(?:s|ped|ping)|exit(?:s|ing)|no more|end of|exhausted"
     r"|quit(?:s|ting)?|returning|bye|giv(?:es|ing) up|abort(?:s|ed|ing)|refus(?:es|ed|ing))\b"
@@ -80,12 +83,12 @@ def left_alone(seen: Alone, hits: Sequence[Hit]) -> Optional[Left]:
         return None
     told: Dict[Tuple[str, ...], List[Tuple[int, int, Line]]] = {}
     for order, rank, line in seen.left:
-        if order < lost[0].order:
+        if order < lost[0].order or line.source != lost[0].line.source:
             told.setdefault(form_of(_LABEL.sub("", line.text, 1)), []).append((order, rank, line))
     alone = {
         same[0][1]: same[0][2]
         for same in told.values()
-        if len(same) == 1 and same[0][1] not in failed and _is_last(seen, *same[0], lost[0].order)
+        if len(same) == 1 and same[0][1] not in failed and _is_last(seen, *same[0], lost[0])
     }
     # 1 is the code of an exception, such as that of a lost peer.
     ends = (one for one in seen.exits if one.rank is not None and one.code not in (0, 1, -15))
@@ -93,8 +96,14 @@ def left_alone(seen: Alone, hits: Sequence[Hit]) -> Optional[Left]:
     return Left(*alone.popitem(), lost) if len(alone) == 1 and not others else None
 
 
-def _is_last(seen: Store, order: int, rank: int, line: Line, lost: int) -> bool:
-    """Whether the rank says nothing after this line, up to the one in which others lose it."""
+def _is_last(seen: Store, order: int, rank: int, line: Line, hit: Hit) -> bool:
+    """Whether the rank says nothing after this line, up to the one in which others lose it, or hardly anything if it
+    has a log of its own."""
+    lost = hit.order
+    if line.source != hit.line.source:
+        mine = seen.seen_of(line)
+        is_over = seen.sources[line.source].last - order <= HARDLY
+        return line.rank is not None and mine.last_step < order and is_over
     if lost - order > LEFT_WITHIN:
         return False
     if line.rank is not None or line.local is not None:

@@ -45,7 +45,7 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
         (Pattern(word, _PORT), _told)
         for word in (
             "connecting", "Connecting", "joining", "Joining", "rendezvous", "Rendezvous", "store", "MASTER_PORT",
-            "master_port", "tcp:",
+            "master_port", "tcp:", "head", "master", "coordinator",
         )
     ),
 )  # fmt: skip

@@ -70,7 +70,13 @@ _LAYER = re.compile(
     r"|(?P<clock>\d\d:\d\d:\d\d[.,]\d{3,9})[ ](?=\S)"
     r"|(?P<time>\d\d:\d\d:\d\d)[ ](?=[\[(](?:rank|Rank|RANK|worker|actor|learner|trainer|proc|process|[Rr]\d))"
     # system logs
-    r"|<\d{1,3}>(?:\d[ ](?P<when>" + _DATE + r")" + _ZONE + r"[ ](?P<rfc>" + _HOST + r")[ ][\w./-]{1,48}[ ]"
+    r"|<\d{1,3}>(?![ ])(?:\d[ ](?P<when>"
+    + _DATE
+    + r")"
+    + _ZONE
+    + r"[ ](?P<rfc>"
+    + _HOST
+    + r")[ ][\w./-]{1,48}[ ]"
     r"(?:\d{1,9}|-)[ ][\w.-]{1,32}[ ](?:-|\[[^\]]{0,200}\])[ ])?"
     r"|(?P<unit>" + _HOST + r")[ ](?!" + OF_DAEMON + r")(?:[\w.@/:()-]{1,64}\[\d{1,9}\]|kernel):[ ]?"
     # containers

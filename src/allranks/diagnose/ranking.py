@@ -16,7 +16,7 @@ from allranks.core.causes import UNPROVEN
 from allranks.core.secret_forms import without_secrets
 from allranks.diagnose.catalogue import cause, claims, complaints, modules, section, title
 from allranks.diagnose.complaints import SAID, Heard, complainants, first_known, near_the_end
-from allranks.diagnose.culprits import hit_ranks, where_ended, where_of
+from allranks.diagnose.culprits import compared, hit_ranks, where_ended, where_of
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.fragments import announces, cut_off, in_words, quoted
 from allranks.diagnose.last_words import last_words
@@ -280,6 +280,7 @@ def _moment(seen: Evidence, hits: Sequence[Hit]) -> Tuple[float, int]:
 
 def _diagnosis(seen: Evidence, case: Case, rivals: bool) -> Diagnosis:
     where, everywhere = where_of(seen, case)
+    case, where = compared(seen, case, where, everywhere)
     speakers = set() if case.only_suffered else set(hit_ranks(seen, case))
     culprits = {where.rank} if where.rank is not None else speakers
     why = [section(case.symptom, "Why it matters"), case.why]

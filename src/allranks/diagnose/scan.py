@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from itertools import chain, compress
-from typing import Any, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from allranks.diagnose.blocks import Lines, same_lines, with_last
 from allranks.diagnose.kinds import (
@@ -33,6 +33,7 @@ from allranks.diagnose.kinds import (
 from allranks.diagnose.lines import Line, Reader, ends
 from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.recognizer import NEW, Recognizer
+from allranks.diagnose.samples import numbers_in
 from allranks.diagnose.streams import FRAMES_KEPT, is_own_frame
 from allranks.diagnose.stretches import Frames, Part, Stretch
 from allranks.diagnose.usual import LAST, kept_in
@@ -54,8 +55,7 @@ def scan(
     `Usual` keeps of a single log are among the lines."""
     scanner = _Scanner(source, node, kinds or Kinds())
     for block, is_last in with_last(blocks, LAST) if is_single else ((block, False) for block in blocks):
-        if is_single:
-            scanner.keep(block, is_last)
+        scanner.keep(block, is_last, kept_in if is_single else numbers_in)
         yield from scanner.block(block)
     yield from scanner.waiting()
 
@@ -86,13 +86,13 @@ class _Scanner(Recognizer):
         self.kept: List[int] = []
         """The numbers of the lines of the block that are read in any case."""
 
-    def keep(self, block: bytes, is_last: bool) -> None:
-        """Has those lines of the next block read that `Usual` keeps."""
+    def keep(self, block: bytes, is_last: bool, wanted: Callable[[int, int], List[int]]) -> None:
+        """Has those lines of the next block read that `Usual` or `Samples` keeps."""
         start, self.kept = self.number + self.lines + 1, []
-        if is_last or kept_in(start, start + len(block) + 1):
+        if is_last or wanted(start, start + len(block) + 1):
             length = block.count(b"\n") + 1
             last = range(max(0, length - LAST), length) if is_last else ()
-            self.kept = sorted({*last, *(number - start for number in kept_in(start, start + length))})
+            self.kept = sorted({*last, *(number - start for number in wanted(start, start + length))})
 
     def block(self, data: bytes) -> Iterator[Told]:
         self.kinds.note_bytes(len(data))

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
 from allranks.diagnose.lines import Line, near, seconds
+from allranks.diagnose.samples import Samples
 from allranks.diagnose.sources import Source
 from allranks.diagnose.streams import Raised, Seen
 from allranks.diagnose.symptom import Hit
@@ -99,6 +100,7 @@ class Store:
         self.last_step: Optional[Tuple[int, Line]] = None
         self.sources: Dict[Optional[str], Source] = {}
         self.usual = Usual()
+        self.samples = Samples()
         self.ranks: Dict[int, Seen] = {}
         self.streams: Dict[Tuple[Any, ...], Seen] = {}
         self.hits: Dict[str, List[Hit]] = {}

@@ -156,7 +156,7 @@ class Seen:
 
     __slots__ = (
         "announced", "bare", "begun", "chained", "code", "complaints", "cut", "ends", "frames", "headed",
-        "ignored", "last_plain", "last_step", "lines", "named", "node", "own", "quoted", "raised", "repeats",
+        "ignored", "last_plain", "last_step", "lines", "named", "node", "own", "process", "quoted", "raised", "repeats",
         "source", "stated", "steps", "task", "thread", "traceback", "uncaught",
     )  # fmt: skip
 
@@ -177,6 +177,8 @@ class Seen:
         """The line in this stream that heads the first traceback of a chain."""
         self.named: Optional[int] = None
         """The rank that the line above it names."""
+        self.process: Tuple[int, Optional[int]] = (0, None)
+        """The line in this stream that names the process which raised the next exception, and its rank."""
         self.thread = 0
         """The line in this stream that says that a thread raised the next exception."""
         self.chained = False
@@ -311,6 +313,8 @@ _NAMED = re.compile(r"(?i)(?<!local[ _])\brank[ _:=#]{0,2}(\d{1,5})\b")
 
 def _named_above(seen: Seen) -> Optional[int]:
     """The rank that the line before this one names, if that line says that something failed."""
+    if seen.process[0] and seen.lines - seen.process[0] <= 1:
+        return seen.process[1]
     above = seen.stated[-1] if seen.stated and seen.stated[-1].number == seen.lines - 1 else None
     named = _NAMED.search(above.raised.line.text) if above is not None else None
     return int(named.group(1)) if named is not None else None

@@ -3,6 +3,25 @@ _JOINED = (
     "torch.distributed.DistStoreError: Timed out after 1801 seconds waiting for clients. 1/{} clients joined.\n"
 )
 
+_LATE = (
+    "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:78] Timed out waiting 12000ms for recv operation\n"
+)
+
+
+def _waits(*others: int) -> str:
+    """A process waits for rank 3, these others already work together."""
+    waits = "torch.distributed.DistStoreError: wait timeout after 12000ms, keys: /default_pg/0//cpu//0/3\n"
+    raised = "".join(f"[rank{n}]: Traceback (most recent call last):\n[rank{n}]: {_LATE}" for n in others)
+    return f"node-1: Traceback (most recent call last):\nnode-1: {waits}{raised}"
+
+
+_UNFIT = "RuntimeError: [enforce fail at gloo/transport/tcp/pair.cc:456] op.preamble.length <= op.nbytes. 564 vs 488\n"
+
+
+def _layers(*numbers: int) -> str:
+    commands = "".join(f"+ RANK={rank} python fit.py --layers {n}\n" for rank, n in enumerate(numbers))
+    return commands + "[rank0]: Traceback (most recent call last):\n[rank0]: " + _UNFIT
+
 
 FIRES = (
     "MisconfigurationException: You requested gpu: [0, 1]\n But your machine only has: [0]\n",
@@ -33,6 +52,8 @@ FIRES = (
         "n1:7:9 [0] bootstrap.cc:128 NCCL WARN Bootstrap Root : rank 1 of 8 ranks has already checked in\n",
         1,
     ),
+    (_waits(0, 2), 1),
+    (_layers(4, 6, 4), 1),
 )
 
 SILENT = (
@@ -40,6 +61,9 @@ SILENT = (
     "Traceback (most recent call last):\n"
     "torch.distributed.DistStoreError: Timed out after 601 seconds waiting for clients. 1/2 clients joined.\n",
     _JOINED.format(7),
+    _waits(0),
+    _waits(0, 2, 3),
+    _layers(4, 4, 4),
     "Waiting in store based barrier for rank: 1 (world_size=4, worker_count=3, timeout=0:30:00)\n",
     "KeyError: 'x'\nI can ping the MASTER_ADDR of the head\n",
 )

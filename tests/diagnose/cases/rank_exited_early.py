@@ -3,7 +3,18 @@ _TABLE = "".join(
     for r, c in ((0, 1), (1, -15), (3, -15))
 )
 
+_LOST = "[rank{0}]: Traceback (most recent call last):\n[rank{0}]: RuntimeError: [pair.cc] Connection closed by peer\n"
+
+
+def _left(*after: str) -> str:
+    """Rank 2 says that it is done, and then this; the others lose it."""
+    steps = "".join(f"({rank}) paso {n} valor {n}.5\n" for n in range(2) for rank in range(3))
+    said = "".join(f"(2) {text}\n" for text in ("no hay m\u00e1s datos", *after))
+    return steps + said + _LOST.format(0) + _LOST.format(1)
+
+
 FIRES = (
+    _left("guardado en la carpeta", "hasta luego amigos"),
     "".join(f"[rank{r}] process group ready world_size=4\n" for r in range(4))
     + "[rank2] no batches left, leaving\n"
     + "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "
@@ -12,6 +23,7 @@ FIRES = (
 )
 
 SILENT = (
+    _left("guardado en la carpeta", "hasta luego amigos", "la carpeta tiene tres archivos"),
     "".join(f"[rank{r}] process group ready world_size=4\n" for r in range(4))
     + "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "
     "[gloo/pair.cc:561] Connection closed by peer\n"

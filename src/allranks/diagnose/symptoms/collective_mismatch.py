@@ -33,6 +33,7 @@ from typing import Dict, Optional, Tuple
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
+from allranks.diagnose.differences import only_one_differs
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, Case, Hit, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
@@ -41,6 +42,7 @@ CAUSE = Cause(
     __name__,
     cannot_be_work=True,
     is_hopeless=True,
+    by_comparison=True,
     fix_of_rank="make every rank take the same path there: no collective under a rank's own condition.",
 )
 CLAIM = Claim(
@@ -90,6 +92,9 @@ def judge(seen: Evidence) -> Optional[Case]:
         lags = [m.group(1) for h in case.hits for m in [_LAGS.search(h.line.text)] if m]
         if odd is None and lags:
             odd = int(lags[0])
+        other = only_one_differs(seen) if odd is None else None
+        if other is not None:
+            return case._replace(rank=other.rank, notes=(other.note,))
         if odd is None:
             odd = _aborted(seen)
         return case._replace(rank=odd, notes=notes) if odd is not None else case

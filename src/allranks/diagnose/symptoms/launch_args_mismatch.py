@@ -4,7 +4,8 @@
 World sizes that differ between nodes, `1/16 clients joined`, `--node_rank is not set correctly`, `no extra nodes
 available via hostfile`, a process that looks for its store at another port than the others, `invalid device ordinal`
 (more processes than GPUs), `run.py: error:` (torchrun itself does not understand its arguments; it reads its script's
-too, and takes `--node` for a short `--node-rank`).
+too, and takes `--node` for a short `--node-rank`). Or the ranks do not fit together, and only one of them shows
+another argument (`--layers 6`, where all others have `--layers 4`).
 
 Easily confused with rendezvous-timeout, where the arguments are right and a node is late.
 
@@ -25,17 +26,33 @@ Topic: settings
 
 from __future__ import annotations
 
+import re
 from typing import Optional
 
+from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
 from allranks.diagnose.complaints import Complaint
+from allranks.diagnose.differences import only_one_differs
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.ports import other_port
+from allranks.diagnose.speakers import quiet_rank
 from allranks.diagnose.symptom import STRONG, WEAK, Case, Hit, Pattern
+from allranks.diagnose.symptoms.collective_mismatch import CAUSE as COLLECTIVE_MISMATCH
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.master_unreachable_firewall import CAUSE as MASTER_UNREACHABLE_FIREWALL
 from allranks.diagnose.symptoms.rendezvous_timeout import CAUSE as RENDEZVOUS_TIMEOUT
 
+CAUSE = Cause(__name__, by_comparison=True, explains=(COLLECTIVE_MISMATCH,))
+_UNFIT = (COLLECTIVE_MISMATCH.id, RENDEZVOUS_TIMEOUT.id)
 _UNREACHED = (RENDEZVOUS_TIMEOUT.id, MASTER_UNREACHABLE_FIREWALL.id)
+_WAITS = re.compile(
+    r"wait timeout after \d{1,12}ms, keys: /default_pg/\d{1,9}//\w{1,20}//\d{1,9}/(\d{1,7})\b"
+)
+"""Gloo's ranks write their addresses to the store under such keys, which end with the rank."""
+
+FEWEST = 2
+"""So many ranks must have begun to work together."""
+
 MANY = 8
 """With this many clients wanted and one joined, no launcher started the others (the signatures' 1/16)."""
 CLAIM = Claim(
@@ -111,8 +128,9 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """Four more cases: a process that looks for its store at another port, nodes that log different world sizes, a
-    rendezvous that only one of many processes joined, or a barrier with too many processes."""
+    """Six more cases. A process looks for its store at another port. Nodes log different world sizes. Only one of many
+    processes joined a rendezvous. Too many processes came to a barrier. A rank shows another argument than all others.
+    A rank waits for one that the others do not count."""
     case = seen.case("launch-args-mismatch")
     if case is not None and case.weight > WEAK:
         return case
@@ -135,7 +153,32 @@ def judge(seen: Evidence) -> Optional[Case]:
     if len(set(sizes.values())) > 1 and (joined or seen.blamers() or seen.hits.get(RENDEZVOUS_TIMEOUT.id)):
         notes = tuple(f"{node}: world size {size}" for node, size in sorted(sizes.items())[:4])
         return Case("launch-args-mismatch", STRONG, tuple(joined[:1]), "likely", notes=notes)
-    return case
+    return _told_by_arguments(seen) or _waits_for_nobody(seen) or case
+
+
+def _told_by_arguments(seen: Evidence) -> Optional[Case]:
+    """The ranks do not fit together, and only one of them shows another argument."""
+    hits = [h for s in _UNFIT for h in seen.hits.get(s, ()) if not seen.survived(h)]
+    other = only_one_differs(seen) if hits else None
+    if other is None or not other.is_of_launch:
+        return None
+    return Case(CAUSE.id, STRONG + 1, tuple(hits[:4]), "likely", rank=other.rank, notes=(other.note,))
+
+
+def _waits_for_nobody(seen: Evidence) -> Optional[Case]:
+    """A process waits at the start for the address of a rank, while others, which need all addresses too, have begun to
+    work together: it counts more ranks than they do."""
+    late = seen.hits.get(COLLECTIVE_TIMEOUT_STRAGGLER.id, ())
+    waits = [(h, found) for h in late for found in [_WAITS.search(h.line.text)] if found is not None]
+    waited = {int(found.group(1)) for _, found in waits}
+    at_work = {h.line.rank for h in late if h.line.rank is not None} - {h.line.rank for h, _ in waits}
+    if len(waited) != 1 or waited <= at_work or len(at_work) < FEWEST:
+        return None
+    hits = tuple(hit for hit, _ in waits[:4])
+    rank = seen.rank_of(hits[0].line)
+    rank = quiet_rank(seen) if rank is None else rank
+    why = "It waits for a rank that the others do not count: they began to work together without it."
+    return Case(CAUSE.id, STRONG, hits, "likely", rank=rank, why=why)
 
 
 def _too_many(hit: Hit) -> bool:

@@ -30,17 +30,20 @@ Topic: ends
 
 from __future__ import annotations
 
+import re
 from typing import Optional
 
 from allranks.core.causes import END, Cause
 from allranks.diagnose.complaints import Complaint
+from allranks.diagnose.differences import lines_of_its_own
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.leavers import left_alone
-from allranks.diagnose.symptom import ECHO, Case, Pattern
+from allranks.diagnose.speakers import quiet_rank
+from allranks.diagnose.symptom import ECHO, Case, Hit, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
 
-CAUSE = Cause(__name__, kind=END, asks_ranks=True)
+CAUSE = Cause(__name__, kind=END, asks_ranks=True, by_comparison=True)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)^(?=.{0,400}\b(?:ranks?|workers?|gpus?|process(?:es)?|nodes?|trainers?)\b).{0,400}?(?:\b(?:runs?"
@@ -57,7 +60,7 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    return _by_table(seen) or _by_its_words(seen)
+    return _by_table(seen) or _by_its_words(seen) or _by_its_last_lines(seen)
 
 
 def _by_table(seen: Evidence) -> Optional[Case]:
@@ -91,6 +94,39 @@ def _by_its_words(seen: Evidence) -> Optional[Case]:
     if left is None or left.gave_up or left.rank in {e.rank for e in seen.exits if e.code}:
         return None
     return left.case(CAUSE.id, "that it leaves")
+
+
+_DONE = re.compile(
+    r"(?i)(?<![a-z])(?:leav(?:es|ing)|finish\w{0,3}|stop\w{0,4}|exit\w{0,3}|no more|end(?:ed|s)?|exhausted"
+    r"|quit\w{0,4}|bye|done|complete[d]?|returning"
+    r"|beendet|abbruch\w{0,20}|fertig|ende"  # German
+    r"|termin\w{1,8}|arr\u00eat\w{0,3}|arret\w{0,3}|plus de|fini\w{0,4}"  # French
+    r"|acab\w{1,5}|no hay m\u00e1s|sin m\u00e1s)(?![a-z])"  # Spanish
+    r"|\u7ed3\u675f|\u5b8c\u6210|\u9000\u51fa|\u7d42\u4e86|\u5b8c\u4e86"  # Chinese, Japanese
+    r"|\u0437\u0430\u043a\u043e\u043d\u0447|\u0437\u0430\u0432\u0435\u0440\u0448"  # Russian
+)
+"""The words of a rank that is done, in several languages."""
+
+_RETURNED = re.compile(r"(?i)\b(?:status|code|returned|rc)\W{1,3}0\b")
+LAST_LINES = 3
+"""So many last lines of a rank tell that it is done: a wrapper may print its exit code after them."""
+
+
+def _by_its_last_lines(seen: Evidence) -> Optional[Case]:
+    """All others lost a peer, and the one that did not says at last, in words that no other uses, that it is done."""
+    hits = [h for h in seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id, ()) if not seen.survived(h)]
+    rank = quiet_rank(seen) if hits else None
+    if rank is None or any(e.rank == rank and e.code for e in seen.exits):
+        return None
+    for line in lines_of_its_own(seen, rank, LAST_LINES):
+        if line.source == hits[0].line.source and line.number > hits[0].line.number:
+            continue
+        if _DONE.search(line.text) is not None or _RETURNED.search(line.text) is not None:
+            first = hits[0]
+            told = (Hit(CAUSE.id, ECHO, line, first.order, first.at, first.steps), *hits[:3])
+            notes = (f"rank {rank} says this at last, and the others lose their peer",)
+            return Case(CAUSE.id, ECHO + 6, told, "likely", rank=rank, notes=notes)
+    return None
 
 
 def _table_read(seen: Evidence, rank: int, listed: "set[int]") -> bool:

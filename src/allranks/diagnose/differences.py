@@ -1,0 +1,282 @@
+"""The one rank that prints another number or another word than all others do in the same line.
+
+Jobs on several machines often fail because one of them has another argument, another configuration or other data. The
+library then reports only that sizes differ, or that a peer is gone. The lines that the ranks print at their start, and
+right before the end, show which one it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+
+from allranks.core.secret_forms import without_secrets
+from allranks.diagnose.alone import Alone
+from allranks.diagnose.lines import Line
+from allranks.diagnose.speakers import COUNTS, LOOKED_AT, RANKS, by_rank
+
+WORDS = 3
+"""The least words of a line that only one rank prints."""
+
+MOST_DIFFERENT = 3
+"""So many words of a line may differ if it is to be the same line."""
+
+FAR, FEWEST = 5.0, 10.0
+"""So many times the next number is far away from it, if the larger of the two is at least this."""
+
+BESIDE, BESIDE_SHOWN, SHOWN = 3, 40, 160
+"""Words before a number that tell what it is; characters that are shown beside it, and of a line of one rank alone."""
+
+_TOKEN = re.compile(
+    r"(?i:[-+]?(?:nan|inf)(?![A-Za-z_]))|\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?|(?:(?<!\w)[-+])?\d{1,40}(?:\.\d{1,40})?(?:[eE][-+]?\d{1,3})?|[A-Za-z_]{1,80}|[^\sA-Za-z_\d]"
+)
+_NOT_FINITE = frozenset((sign + word for sign in ("", "-", "+") for word in ("nan", "inf")))
+_PASSES = frozenset(
+    ("s", "ms", "us", "ns", "sec", "secs", "second", "seconds", "min", "minutes", "h", "it", "samples/s", "%")
+)
+_VARIES = frozenset(
+    ("pid", "port", "took", "elapsed", "time", "seed", "free", "used", "rss", "threads", "tid", "eta")
+)
+"""Words before a number that differs from process to process for no reason."""
+
+_LAUNCH = re.compile(
+    r"^\+|\b(?:torchrun|mpirun|accelerate launch|deepspeed|python3?) |(?i:\barg(?:ument)?s\b|\bnamespace\()"
+)
+Tokens = Tuple[str, ...]
+Row = Tuple[Line, Tokens]
+Told = Dict[int, List[Line]]
+Forms = Dict[Tokens, Dict[int, List[Row]]]
+
+
+class Difference(NamedTuple):
+    """The line of the rank that differs, what it says there, and what all others say; empty if they say nothing."""
+
+    rank: int
+    line: Line
+    said: str
+    others: str
+
+    @property
+    def is_of_launch(self) -> bool:
+        """Whether the line shows how the rank was started."""
+        return self.others != "" and _LAUNCH.search(self.line.text) is not None
+
+    @property
+    def is_finite(self) -> bool:
+        """Whether the rank prints neither NaN nor an infinite number there."""
+        return not any(token.lower() in _NOT_FINITE for token in _TOKEN.findall(self.said))
+
+    @property
+    def note(self) -> str:
+        others = f"; the others: {self.others!r}" if self.others else ""
+        return f"only rank {self.rank} says {self.said!r}{others}"
+
+
+def only_one_differs(seen: Alone) -> Optional[Difference]:
+    """The only rank that prints something else than all others in a line that all of them print; if there is none, the
+    only rank but 0 that prints a line of its own right before the end. None if it is not clear."""
+    if seen.samples.compared[0] != seen.count:
+        seen.samples.compared = seen.count, _only_one_differs(seen)
+    known: Optional[Difference] = seen.samples.compared[1]
+    return known
+
+
+def _only_one_differs(seen: Alone) -> Optional[Difference]:
+    told = by_rank(seen)
+    if len(told) < max(RANKS, len(seen.world)) or set(told) != set(range(len(told))):
+        return None
+    forms = _forms(told)
+    for kind in (_other_numbers, _other_words, _far_numbers, _lines_of_its_own):
+        found = list(kind(told, forms))
+        ranks = {one.rank for one in found}
+        if len(ranks) > 1:
+            ranks.discard(0)  # it prints more than the others, and for all of them
+        if found:
+            return next(one for one in found if one.rank in ranks) if len(ranks) == 1 else None
+    return None
+
+
+def lines_of_its_own(seen: Alone, rank: int, last: int) -> List[Line]:
+    """Those of the last lines of this rank whose words no other rank prints, or that end with another number."""
+    told = by_rank(seen)
+    forms = _forms(told)
+    found: List[Line] = []
+    for line in told.get(rank, [])[-last:]:
+        tokens = _tokens(line)
+        rows = forms.get(tuple(map(_masked, tokens)), {})
+        others = [other for one, said in rows.items() if one != rank for _, other in said]
+        if all(other[-1] != tokens[-1] for other in others):
+            found.append(line)
+    return found
+
+
+def _forms(told: Told) -> Forms:
+    """The lines of each rank by their words."""
+    forms: Forms = {}
+    for rank, lines in told.items():
+        for line in lines:
+            tokens = _tokens(line)
+            form = tuple(map(_masked, tokens))
+            if any(token.isalpha() for token in form):
+                forms.setdefault(form, {}).setdefault(rank, []).append((line, tokens))
+    return forms
+
+
+def _tokens(line: Line) -> Tokens:
+    return tuple(_TOKEN.findall(line.text[:LOOKED_AT]))
+
+
+def _masked(token: str) -> str:
+    """The same for all numbers, and another for all times of day."""
+    if not token.lstrip("+-")[:1].isdigit():
+        return "0" if token.lower() in _NOT_FINITE else token
+    return ":" if ":" in token else "0"
+
+
+def _other_numbers(told: Told, forms: Forms) -> Iterator[Difference]:
+    """Lines with the same words that each rank prints, for the same step or as often."""
+    for place, rows in _columns(told, forms, False):
+        found: List[Difference] = []
+        for row in rows:
+            said = {rank: tokens[place] for rank, (_, tokens) in row.items()}
+            odd = _odd(said)
+            if odd is None and len(set(said.values())) > 1:
+                break
+            if odd is not None:
+                found.append(_difference(odd, row, place))
+        else:
+            if len({one.rank for one in found}) == 1:
+                yield found[-1]
+
+
+def _far_numbers(told: Told, forms: Forms) -> Iterator[Difference]:
+    """The same if all numbers differ, and one of them is by far the largest or the smallest."""
+    for place, rows in _columns(told, forms, True):
+        far = {_far({rank: tokens[place] for rank, (_, tokens) in row.items()}) for row in rows}
+        odd = far.pop() if len(far) == 1 else None
+        if odd is not None:
+            yield _difference(odd, rows[-1], place)
+
+
+def _columns(told: Told, forms: Forms, durations: bool) -> Iterator[Tuple[int, List[Dict[int, Row]]]]:
+    """The places of numbers in the lines that all ranks print, and these lines, side by side."""
+    for form, mine in forms.items():
+        if len(mine) < len(told):
+            continue
+        numbers = [n for n, token in enumerate(form) if token == "0"]
+        rows = list(_same_steps([n for n in numbers if _counts(form, n) and _is_common(n, mine)], mine))
+        for place in numbers if rows else ():
+            if not _counts(form, place) and (durations or not _is_passing(form, place)):
+                yield place, rows
+
+
+def _difference(odd: int, row: Dict[int, Row], place: int) -> Difference:
+    line, other = row[odd][0], next(line for rank, (line, _) in row.items() if rank != odd)
+    return Difference(odd, line, _around(line, place), _around(other, place))
+
+
+def _same_steps(counts: List[int], told: Dict[int, List[Row]]) -> Iterator[Dict[int, Row]]:
+    """The lines of all ranks for the same step; without steps the first ones of all, the second ones, and so on."""
+    steps: Dict[Tuple[Tokens, int], Dict[int, Row]] = {}
+    for rank, rows in told.items():
+        times: Counter[Tokens] = Counter()
+        for line, tokens in rows:
+            step = tuple(tokens[n] for n in counts)
+            steps.setdefault((step, times[step]), {})[rank] = (line, tokens)
+            times[step] += 1
+    return (row for row in steps.values() if len(row) == len(told))
+
+
+def _other_words(told: Told, forms: Forms) -> Iterator[Difference]:
+    """Lines that each rank but 0 prints once, and in which few words differ."""
+    alike: Dict[Tuple[int, Tokens], Dict[int, List[Row]]] = {}
+    for form, mine in forms.items():
+        first = tuple(token for token in form if token.isalpha())[:2]
+        for rank, rows in mine.items():
+            alike.setdefault((len(form), first), {}).setdefault(rank, []).extend(rows)
+    for (_, first), mine in alike.items():
+        if len(mine) == len(told) and len(first) == 2 and all(len(rows) == 1 for rows in mine.values()):
+            yield from _other_word({rank: rows[0] for rank, rows in mine.items()})
+
+
+def _other_word(row: Dict[int, Row]) -> Iterator[Difference]:
+    """One line of each rank. A word that is different in each of them only names the rank."""
+    form = tuple(map(_masked, row[0][1]))
+    odd: Dict[int, int] = {}
+    for place in range(len(form)):
+        said = {rank: tokens[place] for rank, (_, tokens) in row.items()}
+        one = _odd(said)
+        if one is None and 1 < len(set(said.values())) < len(said):
+            return
+        if form[place] != ":" and one is not None and not (_counts(form, place) or _is_passing(form, place)):
+            odd[place] = one
+    ranks = set(odd.values())
+    if len(ranks) == 1 and 0 not in ranks and len(odd) <= MOST_DIFFERENT:  # rank 0 has tasks of its own
+        yield _difference(ranks.pop(), row, next(iter(odd)))
+
+
+def _lines_of_its_own(told: Told, forms: Forms) -> Iterator[Difference]:
+    """The last line of a rank, if no other prints one like it."""
+    for rank, lines in told.items():
+        form = tuple(map(_masked, _tokens(lines[-1])))
+        if rank and len(forms.get(form, ())) == 1 and sum(token.isalpha() for token in form) >= WORDS:
+            yield Difference(rank, lines[-1], without_secrets(lines[-1].text)[:SHOWN], "")
+
+
+def _odd(said: Dict[int, str]) -> Optional[int]:
+    """The one rank that says something else than all others, or whose number is not finite."""
+    bad = [rank for rank, value in said.items() if value.lower() in _NOT_FINITE]
+    if bad:
+        return bad[0] if len(bad) == 1 else None
+    counts = Counter(said.values())
+    if len(counts) != 2 or len(said) < RANKS:
+        return None
+    other, times = counts.most_common()[1]
+    return next(rank for rank, value in said.items() if value == other) if times == 1 else None
+
+
+def _far(said: Dict[int, str]) -> Optional[int]:
+    """The one rank whose number is by far the largest or the smallest."""
+    try:
+        numbers = sorted((float(value), rank) for rank, value in said.items())
+    except ValueError:
+        return None
+    (least, first), (second, _), (before, _), (most, last) = numbers[0], numbers[1], numbers[-2], numbers[-1]
+    if most > FAR * before and most >= FEWEST:
+        return last
+    return first if second > FAR * least and second >= FEWEST else None
+
+
+def _counts(form: Tokens, place: int) -> bool:
+    """Whether this number counts steps."""
+    return COUNTS.search("".join(form[max(0, place - BESIDE) : place])) is not None
+
+
+def _is_common(place: int, told: Dict[int, List[Row]]) -> bool:
+    """Whether all ranks print the same number here in one line at least: a shard's number stands only in one rank's."""
+    return bool(set.intersection(*({tokens[place] for _, tokens in rows} for rows in told.values())))
+
+
+def _is_passing(form: Tokens, place: int) -> bool:
+    """Whether this number is a duration, or another one that varies."""
+    after = form[place + 1] if place + 1 < len(form) else ""
+    before = next((token for token in reversed(form[:place]) if token.isalpha()), "")
+    return after.lower() in _PASSES or before.lower() in _VARIES
+
+
+def _around(line: Line, place: int) -> str:
+    """The words beside this one; all of a line with a secret, a part of which could not be recognized."""
+    safe = without_secrets(line.text)
+    if safe != line.text:
+        return safe[:LOOKED_AT]
+    spans = [found.span() for found in _TOKEN.finditer(line.text[:LOOKED_AT])]
+    begin = max(0, spans[place][0] - BESIDE_SHOWN)
+    end = min(len(line.text), spans[place][1] + BESIDE_SHOWN)
+    text = line.text[begin:end]
+    before, after = line.text[:begin][-1:], line.text[end : end + 1]
+    if before.strip():
+        text = text.partition(" ")[2] or text
+    if after.strip():
+        text = text.rpartition(" ")[0] or text
+    return text.strip()

@@ -1,0 +1,44 @@
+"""Lines at the beginning of each log and at the end of a single one, which show how the ranks differ
+(`differences.py`)."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any, Deque, List, Tuple
+
+from allranks.diagnose.counting import LAST
+from allranks.diagnose.lines import Line
+from allranks.diagnose.usual import FIRST
+
+FIRST_OF_EACH = 64
+"""Lines at the beginning of each of several logs that are kept; of a single log `FIRST` are."""
+
+_KEPT = 1 << 14
+
+
+class Samples:
+    """Lines that are neither in a traceback nor name a cause."""
+
+    def __init__(self) -> None:
+        self._first: List[Line] = []
+        self._last: Deque[Line] = deque(maxlen=LAST)
+        self.compared: Tuple[int, Any] = (-1, None)
+        self.told: Tuple[int, Any] = (-1, None)
+        """After so many lines: the result of the comparison, and the lines of each rank."""
+
+    def note(self, line: Line) -> None:
+        if line.number > FIRST:
+            self._last.append(line)
+        elif line.number and len(self._first) < _KEPT:
+            self._first.append(line)
+
+    def lines(self, is_single: bool, number: int) -> List[Line]:
+        """Those that are read one by one in any case. `number` is that of a single log's last line."""
+        if not is_single:
+            return [line for line in self._first if line.number <= FIRST_OF_EACH]
+        return self._first + [line for line in self._last if line.number > number - LAST]
+
+
+def numbers_in(start: int, end: int) -> List[int]:
+    """The numbers of such lines in each of several logs, from `start` to the one before `end`."""
+    return list(range(start, min(end, FIRST_OF_EACH + 1)))

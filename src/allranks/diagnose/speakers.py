@@ -1,0 +1,169 @@
+"""Which rank printed the lines that a log begins and ends with, also if only a program's own label tells it: `(2) `,
+`r2 I`, `host2:`, a file `trainer-2.out` beside others of which it is known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from os.path import basename
+from typing import Dict, Iterable, List, Optional, Tuple
+
+from allranks.diagnose.alone import Alone
+from allranks.diagnose.lines import Line
+from allranks.diagnose.store import Store
+
+RANKS = 3
+"""From so many numbers on, each from 0 on, a label is taken for that of a rank."""
+
+LOOKED_AT = 400
+COUNTS = re.compile(
+    r"(?i)(?<![a-z])(?:(?:time|micro)?steps?|epochs?|iter\w{0,8}|batch|round|updates?|chunk|fold|trial|layer|block|shard|part|version|try|loss"
+    r"|attempt|v|line|column|char)[\W_]{0,3}$"
+)
+"""The words before a number that counts something, and does not say who prints the line."""
+
+_CLOCK = re.compile(
+    r"(?:[\W_]{0,3}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[./]\d\d(?:[./]\d{2,4})?|\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?Z?|T(?=\d)"
+    r"|[+]?\d{1,9}(?:\.\d{1,9})? ?m?s(?![a-z]))){0,3}[\W_]{0,3}"
+)
+"""Times before the label of a line."""
+
+_LABEL = re.compile(r"[^\d\n]{0,48}?(\d{1,4})(?![\d.])")
+_NAMED = re.compile(r"(?i)(?<![a-z])(?:node[-_ ]?)?rank[ =:]{1,2}(\d{1,4})\b")
+_RANK = re.compile(r"(?i)(?:rank|node|host|worker|proc(?:ess)?|trainer)[\W_]{0,3}$")
+_BAR = "%|"
+"""In a bar of tqdm, in which each process is at another place."""
+
+_LIBRARY = re.compile(r"^\[?[WEIF]\d{4} |\[c10d\]|ProcessGroup|torch/distributed|Timed out|by peer")
+"""In lines that torch prints of its connections, which differ from rank to rank."""
+
+_NUMBER = re.compile(r"\d{1,6}")
+
+
+def by_rank(seen: Alone) -> Dict[int, List[Line]]:
+    """The kept lines of each rank, in their order."""
+    if seen.samples.told[0] != seen.count:
+        seen.samples.told = seen.count, _by_rank(seen)
+    return seen.samples.told[1]
+
+
+def quiet_rank(seen: Alone) -> Optional[int]:
+    """The only rank that complains of no other and raised nothing. If there is a rank 2, there is a rank 1."""
+    known = seen.world | set(by_rank(seen))
+    if len(known) < 2:
+        return None
+    world = set(range(max(known) + 1)) if max(known) < 2 * len(known) else known
+    crashed = {rank for rank, _ in seen.raised() if rank is not None}
+    quiet = world - seen.blamers() - crashed
+    return quiet.pop() if len(quiet) == 1 else None
+
+
+def owners(seen: Store) -> Dict[Optional[str], int]:
+    """The rank of each of several logs that has only one; if no line of a log names it, by the names of the others."""
+    return (
+        _owners({rank: state.source for rank, state in seen.ranks.items()}, seen.sources)
+        if len(seen.sources) > 1
+        else {}
+    )
+
+
+def _of_nodes(seen: Store) -> Dict[Optional[str], int]:
+    """The same for machines."""
+    return _owners({rank: state.node for rank, state in seen.ranks.items() if state.node}, seen.nodes)
+
+
+def _owners(places: Dict[int, Optional[str]], names: Iterable[Optional[str]]) -> Dict[Optional[str], int]:
+    times = Counter(places.values())
+    known = {place: rank for rank, place in places.items() if times[place] == 1}
+    forms = Counter(form for place, rank in known.items() for form in _forms(place, rank))
+    for name in set(names) - set(times):
+        told = {
+            rank
+            for (form, less), count in forms.items()
+            if count > 1 or not less
+            for rank in _ranks(name, form, less)
+        }
+        if len(told) == 1 and told.isdisjoint(places):
+            known[name] = told.pop()
+    return known
+
+
+def _numbers(name: Optional[str]) -> "Iterable[re.Match[str]]":
+    return _NUMBER.finditer(name or "", len(name or "") - len(basename(name or "")))
+
+
+def _form(name: Optional[str], number: "re.Match[str]") -> str:
+    text = name or ""
+    return text[: number.start()] + "#" + text[number.end() :]
+
+
+def _forms(name: Optional[str], rank: int) -> List[Tuple[str, int]]:
+    """A name but for each of its numbers, with what the number is larger than the rank: 0 or 1."""
+    found = [(_form(name, number), int(number.group()) - rank) for number in _numbers(name)]
+    return [(form, more) for form, more in found if more in (0, 1)]
+
+
+def _ranks(name: Optional[str], form: str, more: int) -> List[int]:
+    return [int(number.group()) - more for number in _numbers(name) if _form(name, number) == form]
+
+
+def _by_rank(seen: Alone) -> Dict[int, List[Line]]:
+    lines = seen.samples.lines(seen.usual.is_single, seen.usual.number)
+    if not seen.usual.is_single:
+        every = (*seen.ranks.values(), *seen.streams.values())
+        lines += [
+            one.last_plain for one in every if one.last_plain is not None and one.last_plain not in lines
+        ]
+    of_log, of_node = owners(seen), _of_nodes(seen)
+    told: Dict[int, List[Line]] = {}
+    bare: List[Line] = []
+    for line in lines:
+        if _BAR in line.text or _LIBRARY.search(line.text) is not None:
+            continue
+        rank = seen.rank_of(line)
+        rank = of_log.get(line.source) if rank is None else rank
+        rank = of_node.get(line.node or line.text.partition(" ")[0]) if rank is None else rank
+        if rank is None:
+            bare.append(line)
+        else:
+            told.setdefault(rank, []).append(line)
+    for rank, mine in _labelled(bare, max(seen.world, default=0) + 1).items():
+        told.setdefault(rank, []).extend(mine)
+    return told
+
+
+def _labelled(lines: List[Line], least: int) -> Dict[int, List[Line]]:
+    """The lines of each rank, by the number behind `rank`, or by the first one. It is a rank if lines with the
+    same words before it have each number from 0 on, and at least so many, and if it does not only rise."""
+    groups: Dict[str, List[Tuple[int, Line]]] = {}
+    for line in lines:
+        number, before = _label_of(line)
+        if number >= 0:
+            groups.setdefault(before, []).append((number, line))
+    told: Dict[int, List[Line]] = {}
+    for before, group in groups.items():
+        numbers = [number for number, _ in group]
+        count = max(numbers) + 1
+        if count < max(RANKS, least) or set(numbers) != set(range(count)):
+            continue
+        if len(numbers) == count > least and numbers == sorted(numbers) and not _RANK.search(before):
+            continue  # this may be a list
+        for number, line in group:
+            told.setdefault(number, []).append(line)
+    return told
+
+
+def _label_of(line: Line) -> Tuple[int, str]:
+    """The number that may be the rank of the line, and what tells labels of one kind from others; -1 if there is
+    none."""
+    text = f"{line.node}: {line.text}" if line.node else line.text  # a machine's name may only hold the rank
+    named = _NAMED.search(text, 0, LOOKED_AT)
+    if named is not None:
+        return int(named.group(1)), "rank"
+    clock = _CLOCK.match(text)
+    start = clock.end() if clock is not None else 0
+    label = _LABEL.match(text, start)
+    if label is None or COUNTS.search(text[start : label.start(1)]) is not None:
+        return -1, ""
+    return int(label.group(1)), text[start : label.start(1)]
