@@ -268,6 +268,15 @@ def test_the_order_of_parts() -> None:
     assert len(joined(["job.o4242", "job.o4243", "slurm-1.out", "slurm-2.out"])) == 4
 
 
+def test_logs_that_are_named_by_their_ranks_alone(tmp_path: Path, capsys) -> None:
+    (tmp_path / "rank.0").write_text("step 1 loss 2.0\n")
+    (tmp_path / "rank.1").write_text(CRASH)
+    (tmp_path / "notes").write_text("nothing\n")
+    found = named(tmp_path, capsys)
+    assert (found["cause"], found["where"]["rank"]) == ("missing-python-module", 1)
+    assert len(joined(["node1.0", "node1.1", "rank.0", "rank.1"])) == 4
+
+
 def test_a_pipe_is_read_once(tmp_path: Path, capsys) -> None:
     """As a process substitution makes it."""
     pipe = tmp_path / "pipe"

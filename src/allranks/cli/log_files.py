@@ -28,6 +28,12 @@ _LOG = re.compile(
 )
 """`x.log`, `x.log.1`, `x.log-20260105.gz`, `stdout`, and SLURM's and PBS' `job.o4242`."""
 
+_OF_RANK = re.compile(
+    rf"(?:.*[._-])?(?:rank|node|worker|trainer|task|proc|process|host|gpu)[._-]?\d{{1,5}}{_PACKED}$",
+    re.IGNORECASE,
+)
+"""`rank.3`, `worker-0.gz`: its number is not that of a rotation."""
+
 _NOT_LOGS = re.compile(
     r"(?:^|[._-])(?:config|tokenizer|vocab|merges|special_tokens_map|generation_config|trainer_state|all_results"
     r"|train_results|eval_results|dataset_info|index|requirements|license|readme)[\w.]{0,120}\.(?:json|jsonl|txt)$",
@@ -144,7 +150,7 @@ def _is_log(file: str) -> bool:
 
 def _is_named_as_log(file: str) -> bool:
     name = Path(file).name
-    known = _LOG.match(name) is not None and _NOT_LOGS.search(name) is None
+    known = (_LOG.match(name) or _OF_RANK.match(name)) is not None and _NOT_LOGS.search(name) is None
     return known and not name.lower().endswith(ARCHIVES)
 
 

@@ -50,7 +50,8 @@ class Alone(Store):
 
     def blamers(self) -> Set[int]:
         """Ranks that print a communication error."""
-        ranks = {rank for rank, r in self.raised() if r.communication and rank is not None}
+        lost = (r.named if rank is None else rank for rank, r in self.raised() if r.communication)
+        ranks = {rank for rank in lost if rank is not None}
         for symptom, found in self.hit_ranks.items():
             if cause(symptom).is_blame:
                 ranks |= found

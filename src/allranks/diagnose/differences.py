@@ -56,6 +56,9 @@ class Difference(NamedTuple):
     line: Line
     said: str
     others: str
+    value: str = ""
+    usual: str = ""
+    """The number or the word itself, of this rank and of the others."""
 
     @property
     def is_of_launch(self) -> bool:
@@ -172,8 +175,9 @@ def _columns(told: Told, forms: Forms, durations: bool) -> Iterator[Tuple[int, L
 
 
 def _difference(odd: int, row: Dict[int, Row], place: int) -> Difference:
-    line, other = row[odd][0], next(line for rank, (line, _) in row.items() if rank != odd)
-    return Difference(odd, line, _around(line, place), _around(other, place))
+    line, tokens = row[odd]
+    other, usual = next(said for rank, said in row.items() if rank != odd)
+    return Difference(odd, line, _around(line, place), _around(other, place), tokens[place], usual[place])
 
 
 def _same_steps(counts: List[int], told: Dict[int, List[Row]]) -> Iterator[Dict[int, Row]]:
@@ -245,7 +249,7 @@ def _far(said: Dict[int, str]) -> Optional[int]:
     (least, first), (second, _), (before, _), (most, last) = numbers[0], numbers[1], numbers[-2], numbers[-1]
     if most > FAR * before and most >= FEWEST:
         return last
-    return first if second > FAR * least and second >= FEWEST else None
+    return first if second > FAR * least > 0 and second >= FEWEST else None  # rank 0 begins with item 0
 
 
 def _counts(form: Tokens, place: int) -> bool:

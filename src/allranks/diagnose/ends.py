@@ -120,8 +120,10 @@ def _named_exit(seen: Store, line: Line, match: Any) -> None:
 
 def _raised_of(seen: Store, line: Line, match: Any) -> None:
     """A launcher that repeats the exception of another process names that process's rank."""
-    if int(match.group(1)) not in seen.exited:
-        _exit(seen, line, 1, int(match.group(1)), None, None)
+    rank, stream = int(match.group(1)), seen.seen_of(line)
+    stream.process = stream.lines, rank
+    if rank not in seen.exited:
+        _exit(seen, line, 1, rank, None, None)
 
 
 def _agent_exit(seen: Store, line: Line, match: Any) -> None:

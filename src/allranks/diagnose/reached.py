@@ -11,6 +11,7 @@ from allranks.diagnose.catalogue import cause
 from allranks.diagnose.closings import says_failed
 from allranks.diagnose.complaints import Heard
 from allranks.diagnose.counting import is_logged
+from allranks.diagnose.finishers import finished_after
 from allranks.diagnose.going_on import says_it_goes_on
 from allranks.diagnose.lines import Line
 from allranks.diagnose.repeats import TIMES
@@ -116,7 +117,11 @@ class Reached(Alone):
         """Whether the program says that it goes on after this, and steps follow; or torchrun's agent or a wrapper
         starts it again, and steps follow without another failure, or the log comes to its end. Each failure in between
         is looked at by itself."""
-        if hit.order == self.title or not self.usual.is_single or self._is_of_machine(hit):
+        if hit.order == self.title or self._is_of_machine(hit):
+            return False
+        if finished_after(self, hit.line):
+            return True
+        if not self.usual.is_single:
             return False
         source = self.sources[hit.line.source]
         if source.if_near_its_end(source.recovered) > hit.order and self._nothing_failed_after(

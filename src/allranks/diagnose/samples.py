@@ -24,7 +24,8 @@ class Samples:
         self._last: Deque[Line] = deque(maxlen=LAST)
         self.compared: Tuple[int, Any] = (-1, None)
         self.told: Tuple[int, Any] = (-1, None)
-        """After so many lines: the result of the comparison, and the lines of each rank."""
+        self.finish: Tuple[int, Any] = (-1, None)
+        """After so many lines: the result of the comparison, the lines of each rank, and those with which all ended."""
 
     def note(self, line: Line) -> None:
         if line.number > FIRST:

@@ -16,26 +16,33 @@ from allranks.diagnose.store import Store
 RANKS = 3
 """From so many numbers on, each from 0 on, a label is taken for that of a rank."""
 
+FEW = 16
+"""In more lines than this, a rank prints several."""
+
 LOOKED_AT = 400
 COUNTS = re.compile(
-    r"(?i)(?<![a-z])(?:(?:time|micro)?steps?|epochs?|iter\w{0,8}|batch|round|updates?|chunk|fold|trial|layer|block|shard|part|version|try|loss"
-    r"|attempt|v|line|column|char)[\W_]{0,3}$"
+    r"(?i)(?<![a-z])(?:(?:time|micro)?steps?|epochs?|iter\w{0,8}|batch|round|updates?|chunk|fold|trial|layer|block"
+    r"|shard|part|version|try|loss|attempt|v|line|column|char)[\W_]{0,3}$"
 )
 """The words before a number that counts something, and does not say who prints the line."""
 
 _CLOCK = re.compile(
-    r"(?:[\W_]{0,3}(?:\d{4}[-/]\d\d[-/]\d\d|\d\d[./]\d\d(?:[./]\d{2,4})?|\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?Z?|T(?=\d)"
+    r"(?:[\W_]{0,8}(?:[WEIFCD]\d{4}(?= )|[+]?\d{1,9}\.\d{1,9}(?=[\s|\]])"
+    r"|\d{4}[-/]\d\d[-/]\d\d|\d\d[./]\d\d(?:[./]\d{2,4})?|\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?Z?|T(?=\d)"
     r"|[+]?\d{1,9}(?:\.\d{1,9})? ?m?s(?![a-z]))){0,3}[\W_]{0,3}"
 )
 """Times before the label of a line."""
 
 _LABEL = re.compile(r"[^\d\n]{0,48}?(\d{1,4})(?![\d.])")
+_TRIED = 3
+"""The rank is among so many first numbers of a line: those that count something are left out."""
+
 _NAMED = re.compile(r"(?i)(?<![a-z])(?:node[-_ ]?)?rank[ =:]{1,2}(\d{1,4})\b")
 _RANK = re.compile(r"(?i)(?:rank|node|host|worker|proc(?:ess)?|trainer)[\W_]{0,3}$")
 _BAR = "%|"
 """In a bar of tqdm, in which each process is at another place."""
 
-_LIBRARY = re.compile(r"^\[?[WEIF]\d{4} |\[c10d\]|ProcessGroup|torch/distributed|Timed out|by peer")
+_LIBRARY = re.compile(r"\w\.(?:cpp|cc|h):\d{1,5}\]|\[c10d\]|ProcessGroup|torch/distributed|Timed out|by peer")
 """In lines that torch prints of its connections, which differ from rank to rank."""
 
 _NUMBER = re.compile(r"\d{1,6}")
@@ -138,20 +145,39 @@ def _labelled(lines: List[Line], least: int) -> Dict[int, List[Line]]:
     same words before it have each number from 0 on, and at least so many, and if it does not only rise."""
     groups: Dict[str, List[Tuple[int, Line]]] = {}
     for line in lines:
-        number, before = _label_of(line)
-        if number >= 0:
-            groups.setdefault(before, []).append((number, line))
+        for piece in _pieces(line):
+            number, before = _label_of(piece)
+            if number >= 0:
+                groups.setdefault(before, []).append((number, piece))
     told: Dict[int, List[Line]] = {}
     for before, group in groups.items():
-        numbers = [number for number, _ in group]
-        count = max(numbers) + 1
-        if count < max(RANKS, least) or set(numbers) != set(range(count)):
+        times = Counter(number for number, _ in group)
+        often = {number for number in times if times[number] > 1}
+        known = (
+            often if often and len(group) > FEW else set(times)
+        )  # two lines in one may make another number
+        numbers = [number for number, _ in group if number in known]
+        count = max(known) + 1
+        if count < max(RANKS, least) or known != set(range(count)):
             continue
         if len(numbers) == count > least and numbers == sorted(numbers) and not _RANK.search(before):
             continue  # this may be a list
         for number, line in group:
-            told.setdefault(number, []).append(line)
+            if number in known:
+                told.setdefault(number, []).append(line)
     return told
+
+
+def _pieces(line: Line) -> List[Line]:
+    """The lines that several ranks wrote into one. Each begins with a label of one kind, and no space before it."""
+    label = _LABEL.match(line.text)
+    before = line.text[: label.start(1)] if label is not None else ""
+    if label is None or not before.strip():
+        return [line]
+    again = re.compile(r"(?<=\S)" + re.escape(before) + r"\d{1,4}" + re.escape(line.text[label.end() :][:1]))
+    starts = [0, *(found.start() for found in again.finditer(line.text, label.end(), LOOKED_AT))]
+    ends = [*starts[1:], len(line.text)]
+    return [line._replace(text=line.text[start:end]) for start, end in zip(starts, ends)]
 
 
 def _label_of(line: Line) -> Tuple[int, str]:
@@ -162,8 +188,13 @@ def _label_of(line: Line) -> Tuple[int, str]:
     if named is not None:
         return int(named.group(1)), "rank"
     clock = _CLOCK.match(text)
-    start = clock.end() if clock is not None else 0
-    label = _LABEL.match(text, start)
-    if label is None or COUNTS.search(text[start : label.start(1)]) is not None:
-        return -1, ""
-    return int(label.group(1)), text[start : label.start(1)]
+    start = at = clock.end() if clock is not None else 0
+    for _ in range(_TRIED):
+        label = _LABEL.match(text, at)
+        if label is None:
+            break
+        before = text[start : label.start(1)]
+        if COUNTS.search(before) is None:
+            return int(label.group(1)), _NUMBER.sub("0", before)
+        at = label.end()
+    return -1, ""

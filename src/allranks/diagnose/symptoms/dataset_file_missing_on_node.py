@@ -2,7 +2,7 @@
 
 ## How it is found
 `FileNotFoundError: [Errno 2] No such file or directory: '*.bin'` (json, parquet, arrow, ...) on the ranks
-of one node alone.
+of one node alone. Or the ranks lost each other, and only one of them printed that it has 0 files or samples.
 
 Easily confused with tokenizer-or-model-file-missing, missing-system-tool, checkpoint-corrupt-resume-fail: the
 same error about other files.
@@ -26,12 +26,16 @@ Topic: storage
 
 from __future__ import annotations
 
+import re
 from typing import Optional
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import SAVES, Claim
+from allranks.diagnose.differences import only_one_differs
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import CRASH, STRONG, Case, Pattern
+from allranks.diagnose.symptom import CRASH, ECHO, STRONG, Case, Hit, Pattern
+from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
+from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
@@ -96,7 +100,7 @@ def judge(seen: Evidence) -> Optional[Case]:
     that the program wanted to write is none."""
     case = seen.case("dataset-file-missing-on-node")
     if case is None:
-        return None
+        return _found_nothing(seen)
     wrote = {one.order for _, one in seen.raised() if any(map(SAVES.search, (one.code, *one.frames)))}
     case = case._replace(hits=tuple(hit for hit in case.hits if hit.order not in wrote))
     if not case.hits:
@@ -107,3 +111,24 @@ def judge(seen: Evidence) -> Optional[Case]:
     if case.weight == CRASH + 4:
         return case
     return case if len(nodes) == 1 and len(seen.nodes) > 1 else None
+
+
+_ITEMS = re.compile(
+    r"(?i)(?<![a-z])(?:files?|shards?|parts|samples|rows|examples|records|documents|docs|lines|images|clips|batches)"
+    r"(?![a-z])"
+)
+
+
+def _found_nothing(seen: Evidence) -> Optional[Case]:
+    """The ranks lost each other, and only one of them says that it has 0 files or samples."""
+    names = (NCCL_REMOTE_PROCESS_EXITED.id, COLLECTIVE_TIMEOUT_STRAGGLER.id)
+    hits = [hit for name in names for hit in seen.hits.get(name, ()) if not seen.survived(hit)]
+    other = only_one_differs(seen) if hits else None
+    if other is None or other.value != "0" or _ITEMS.search(other.said) is None:
+        return None
+    first = hits[0]
+    told = (
+        Hit("dataset-file-missing-on-node", ECHO, other.line, first.order, first.at, first.steps),
+        *hits[:3],
+    )
+    return Case(told[0].symptom, ECHO + 8, told, "likely", rank=other.rank, notes=(other.note,))
