@@ -21,6 +21,7 @@ LATE = raised(
     "RuntimeError: [gloo/transport/tcp/unbound_buffer.cc:129] Timed out waiting 12000ms for send operation"
 )
 MISMATCH = "".join(of_rank(rank, SIZES) for rank in range(3))
+PEER = raised("RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer [127.0.0.1]:20668")
 ALL_LATE = "".join(of_rank(rank, LATE) for rank in range(3))
 
 
@@ -183,7 +184,7 @@ def test_a_number_that_is_far_away_from_all_others() -> None:
 
 def test_the_only_number_that_is_not_finite() -> None:
     found = only_one_differs(seen_of(ranks("x.min=-4.5 x.max={} mean=0.1", ("47", "37.6", "inf")) + ALL_LATE))
-    assert found is not None and found.rank == 2 and not found.is_finite
+    assert found is not None and found.rank == 2 and found.is_extreme
     assert only_one_differs(seen_of(ranks("loss {}", ("nan", "nan", "0.2")) + ALL_LATE)) is None
 
 
@@ -224,3 +225,60 @@ def test_a_number_before_which_times_stand() -> None:
             seen_of(ranks("vocabulary of {}", (27, 29, 27), stamp + "r{rank} I ") + MISMATCH)
         )
         assert found is not None and found.rank == 1, stamp
+
+
+def test_ranks_that_introduce_themselves_by_the_names_of_their_machines() -> None:
+    text = "".join(
+        f"<{name}> 22:11:13 process {rank} of 4, torch 2.13\n<{name}> 22:11:13 volume with a burst of {burst} KiB\n"
+        for rank, (name, burst) in enumerate(
+            (("vela", 65536), ("lyra", 3072), ("nova", 65536), ("cygn", 65536))
+        )
+    )
+    found = only_one_differs(seen_of(text + ALL_LATE))
+    assert found is not None and found.rank == 1
+    twice = text.replace("process 2 of 4", "process 1 of 4")
+    assert only_one_differs(seen_of(twice + ALL_LATE)) is None
+
+
+def test_a_name_of_a_rank_is_no_difference() -> None:
+    text = "".join(
+        f"{name}| rang {rank}/3 konfiguration conf/{name}.json vokabular {words}\n"
+        for rank, (name, words) in enumerate((("iris", 2048), ("lotus", 2176), ("tulip", 2048)))
+    )
+    found = told(text + MISMATCH)
+    assert (found.cause, found.where.rank) == ("collective-mismatch", 1)
+
+
+def test_three_others_that_nearly_agree_show_what_is_usual() -> None:
+    def rank_of(*values: float) -> int | None:
+        found = only_one_differs(
+            seen_of(ranks("train.jsonl with {} utterances", values, "rank {rank}: ") + ALL_LATE)
+        )
+        return found.rank if found is not None else None
+
+    assert rank_of(147, 150, 46, 157) == 2
+    assert rank_of(147, 150, 340, 157) == 2
+    assert rank_of(147, 150, 157, 46) is None  # the rest of the data
+    assert rank_of(147, 150, 90, 157) is None
+    assert rank_of(100, 150, 46, 200) is None
+
+
+def test_a_step_that_a_sentence_names_once() -> None:
+    assert told(ranks("resuming state of model at step {}", (200, 240, 200)) + MISMATCH).where.rank == 1
+
+
+def test_the_rank_whose_data_hold_an_extreme_number() -> None:
+    losses = "".join(f"step {n} loss nan\n" for n in range(30))
+    found = told(ranks("windows=640 min=4.7 max={}", (35.41, 3e38, 36.25), "rank {rank}: ") + losses)
+    assert (found.cause, found.where.rank) == ("loss-nan-fp16-overflow", 1)
+    found = told(ranks("windows={} max=35.4", (640, 320, 640), "rank {rank}: ") + losses)
+    assert (found.cause, found.where.rank) == ("loss-nan-fp16-overflow", None)
+
+
+def test_a_rank_that_has_no_files() -> None:
+    text = ranks("pattern data/part-x.json with {} files", (6, 6, 0))
+    lost = of_rank(0, PEER) + of_rank(1, PEER)
+    found = told(text + "[rank2]: ready\n" + lost)
+    assert (found.cause, found.where.rank) == ("dataset-file-missing-on-node", 2)
+    found = told(text.replace("files", "errors") + "[rank2]: ready\n" + lost)
+    assert found.cause == "nccl-remote-process-exited"

@@ -51,6 +51,9 @@ class Cause:
     by_comparison: bool = False
     """The lines of the ranks may show who it is about: only one of them prints something else than all others."""
 
+    of_ranks: bool = False
+    """Ranks say it that look for each other. No client of a web server does."""
+
     restart: str = NEVER
     repeats_on: str = ""
     """`rank` or `node`, if the fault is in that rank or node itself: if it fails there a second time before the first

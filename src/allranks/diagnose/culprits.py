@@ -13,7 +13,7 @@ from allranks.diagnose.differences import only_one_differs
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import Line
 from allranks.diagnose.prefixes import is_name
-from allranks.diagnose.speakers import owners, quiet_rank
+from allranks.diagnose.speakers import only_rank_on, owners, quiet_rank
 from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import Case
 from allranks.diagnose.symptoms.collective_timeout_straggler import awaited
@@ -87,8 +87,11 @@ def compared(seen: Evidence, case: Case, where: Where, everywhere: int) -> Tuple
     """The case and its place, if the lines in which the ranks differ show which rank it is, or confirm it."""
     known = cause(case.symptom)
     is_open = where.node is None and where.rank is None
-    if known.healthy or not (known.by_comparison or known.hearsay or (is_open and not everywhere)):
+    of_one = known.by_kill or known.repeats_on != "" or _is_of_traceback(seen, case)
+    if known.healthy or not (known.by_comparison or known.hearsay or (is_open and of_one and not everywhere)):
         return case, where
+    if where.node is not None and where.rank is None:
+        return case, replace(where, rank=only_rank_on(seen, where.node))
     other = only_one_differs(seen)
     if other is None or not (is_open or other.rank == where.rank):
         return case, where
@@ -97,6 +100,12 @@ def compared(seen: Evidence, case: Case, where: Where, everywhere: int) -> Tuple
     told = any(other.said in note for note in case.notes) and not other.others
     notes = case.notes if told or other.note in case.notes else (*case.notes, other.note)
     return case._replace(notes=notes), _place_of(seen, where, other.rank)
+
+
+def _is_of_traceback(seen: Evidence, case: Case) -> bool:
+    """Whether a line of the case is the exception of a traceback."""
+    orders = {hit.order for hit in case.hits}
+    return any(one.order in orders and one.frames for _, one in seen.raised())
 
 
 def _place_of(seen: Evidence, place: Where, rank: int) -> Where:
@@ -180,8 +189,7 @@ def _only_failed(seen: Evidence, source: Optional[str]) -> Optional[int]:
 def _without_complaint(seen: Evidence, case: Case) -> Optional[int]:
     """The only rank that does not complain of others, if all of them began to after this traceback. The exception of a
     thread names no rank, and the rank only waits."""
-    tracebacks = {one.order for _, one in seen.raised() if one.frames}
-    quiet = quiet_rank(seen) if case.hits and case.hits[0].order in tracebacks else None
+    quiet = quiet_rank(seen) if _is_of_traceback(seen, case) else None
     if quiet is None or len(seen.sources) > 1:
         return None
     blamed = [hit.order for name, hits in seen.hits.items() if cause(name).hearsay for hit in hits]

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Dict, Iterator, List, NamedTuple, Optional, Tuple
+from typing import Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Tuple
 
 from allranks.core.secret_forms import without_secrets
 from allranks.diagnose.alone import Alone
 from allranks.diagnose.lines import Line
 from allranks.diagnose.speakers import COUNTS, LOOKED_AT, RANKS, by_rank
+
+SENTENCE = 4
+"""The least words before the number of a step in a line that does not report this step."""
 
 WORDS = 3
 """The least words of a line that only one rank prints."""
@@ -22,8 +25,14 @@ WORDS = 3
 MOST_DIFFERENT = 3
 """So many words of a line may differ if it is to be the same line."""
 
+EXTREME = 1.8e19
+"""The square of a larger number is infinite in float32, whose largest is 3.4e38."""
+
 FAR, FEWEST = 5.0, 10.0
 """So many times the next number is far away from it, if the larger of the two is at least this."""
+
+ALIKE, TWICE = 0.15, 2.0
+"""The same if all others, which are at least three, differ by no more than this share."""
 
 BESIDE, BESIDE_SHOWN, SHOWN = 3, 40, 160
 """Words before a number that tell what it is; characters that are shown beside it, and of a line of one rank alone."""
@@ -41,7 +50,8 @@ _VARIES = frozenset(
 """Words before a number that differs from process to process for no reason."""
 
 _LAUNCH = re.compile(
-    r"^\+|\b(?:torchrun|mpirun|accelerate launch|deepspeed|python3?) |(?i:\barg(?:ument)?s\b|\bnamespace\()"
+    r"^\+ |\b(?:torchrun|mpirun|accelerate launch|deepspeed|python3?) "
+    r"|(?i:\bnnodes\b|\bworld[_ ]?size\b|\bnproc|\barg(?:ument)?s\b|\bnamespace\()"
 )
 Tokens = Tuple[str, ...]
 Row = Tuple[Line, Tokens]
@@ -66,9 +76,12 @@ class Difference(NamedTuple):
         return self.others != "" and _LAUNCH.search(self.line.text) is not None
 
     @property
-    def is_finite(self) -> bool:
-        """Whether the rank prints neither NaN nor an infinite number there."""
-        return not any(token.lower() in _NOT_FINITE for token in _TOKEN.findall(self.said))
+    def is_extreme(self) -> bool:
+        """Whether its number is NaN, infinite or so large that a square of it is."""
+        try:
+            return self.value.lower() in _NOT_FINITE or abs(float(self.value)) > EXTREME
+        except ValueError:
+            return False
 
     @property
     def note(self) -> str:
@@ -89,7 +102,7 @@ def _only_one_differs(seen: Alone) -> Optional[Difference]:
     told = by_rank(seen)
     if len(told) < max(RANKS, len(seen.world)) or set(told) != set(range(len(told))):
         return None
-    forms = _forms(told)
+    forms = _forms(told, seen.samples.names)
     for kind in (_other_numbers, _other_words, _far_numbers, _lines_of_its_own):
         found = list(kind(told, forms))
         ranks = {one.rank for one in found}
@@ -103,10 +116,10 @@ def _only_one_differs(seen: Alone) -> Optional[Difference]:
 def lines_of_its_own(seen: Alone, rank: int, last: int) -> List[Line]:
     """Those of the last lines of this rank whose words no other rank prints, or that end with another number."""
     told = by_rank(seen)
-    forms = _forms(told)
+    forms = _forms(told, seen.samples.names)
     found: List[Line] = []
     for line in told.get(rank, [])[-last:]:
-        tokens = _tokens(line)
+        tokens = _tokens(line, seen.samples.names)
         rows = forms.get(tuple(map(_masked, tokens)), {})
         others = [other for one, said in rows.items() if one != rank for _, other in said]
         if all(other[-1] != tokens[-1] for other in others):
@@ -114,20 +127,21 @@ def lines_of_its_own(seen: Alone, rank: int, last: int) -> List[Line]:
     return found
 
 
-def _forms(told: Told) -> Forms:
+def _forms(told: Told, names: FrozenSet[str]) -> Forms:
     """The lines of each rank by their words."""
     forms: Forms = {}
     for rank, lines in told.items():
         for line in lines:
-            tokens = _tokens(line)
+            tokens = _tokens(line, names)
             form = tuple(map(_masked, tokens))
             if any(token.isalpha() for token in form):
                 forms.setdefault(form, {}).setdefault(rank, []).append((line, tokens))
     return forms
 
 
-def _tokens(line: Line) -> Tokens:
-    return tuple(_TOKEN.findall(line.text[:LOOKED_AT]))
+def _tokens(line: Line, names: FrozenSet[str]) -> Tokens:
+    """The words of a line; a rank's own name is the same in each."""
+    return tuple("@" if token in names else token for token in _TOKEN.findall(line.text[:LOOKED_AT]))
 
 
 def _masked(token: str) -> str:
@@ -168,9 +182,10 @@ def _columns(told: Told, forms: Forms, durations: bool) -> Iterator[Tuple[int, L
         if len(mine) < len(told):
             continue
         numbers = [n for n, token in enumerate(form) if token == "0"]
-        rows = list(_same_steps([n for n in numbers if _counts(form, n) and _is_common(n, mine)], mine))
+        counts = [n for n in numbers if _counts(form, n) and not _is_said_once(form, n, mine)]
+        rows = list(_same_steps([n for n in counts if _is_common(n, mine)], mine))
         for place in numbers if rows else ():
-            if not _counts(form, place) and (durations or not _is_passing(form, place)):
+            if place not in counts and (durations or not _is_passing(form, place)):
                 yield place, rows
 
 
@@ -222,8 +237,9 @@ def _other_word(row: Dict[int, Row]) -> Iterator[Difference]:
 
 def _lines_of_its_own(told: Told, forms: Forms) -> Iterator[Difference]:
     """The last line of a rank, if no other prints one like it."""
+    of_last = {row[-1][0]: form for form, rows in forms.items() for row in rows.values()}
     for rank, lines in told.items():
-        form = tuple(map(_masked, _tokens(lines[-1])))
+        form = of_last.get(lines[-1], ())
         if rank and len(forms.get(form, ())) == 1 and sum(token.isalpha() for token in form) >= WORDS:
             yield Difference(rank, lines[-1], without_secrets(lines[-1].text)[:SHOWN], "")
 
@@ -247,6 +263,12 @@ def _far(said: Dict[int, str]) -> Optional[int]:
     except ValueError:
         return None
     (least, first), (second, _), (before, _), (most, last) = numbers[0], numbers[1], numbers[-2], numbers[-1]
+    if len(numbers) > RANKS:  # three others that nearly agree show what is usual
+        if before - least <= ALIKE * before and most >= TWICE * before and most >= FEWEST:
+            return last
+        is_rest = first == len(numbers) - 1  # the last part of something may be smaller
+        if most - second <= ALIKE * most and second >= TWICE * least > 0 and second >= FEWEST and not is_rest:
+            return first
     if most > FAR * before and most >= FEWEST:
         return last
     return first if second > FAR * least > 0 and second >= FEWEST else None  # rank 0 begins with item 0
@@ -260,6 +282,12 @@ def _counts(form: Tokens, place: int) -> bool:
 def _is_common(place: int, told: Dict[int, List[Row]]) -> bool:
     """Whether all ranks print the same number here in one line at least: a shard's number stands only in one rank's."""
     return bool(set.intersection(*({tokens[place] for _, tokens in rows} for rows in told.values())))
+
+
+def _is_said_once(form: Tokens, place: int, told: Dict[int, List[Row]]) -> bool:
+    """Whether each rank prints such a line once, in which the number is not the first thing: `resuming at step 200`."""
+    words = sum(token.isalpha() for token in form[:place])
+    return words >= SENTENCE and all(len(rows) == 1 for rows in told.values())
 
 
 def _is_passing(form: Tokens, place: int) -> bool:

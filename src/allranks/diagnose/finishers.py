@@ -1,4 +1,4 @@
-"""Whether all ranks say at last, in the same words, that they are done. Then an error before that ended none of them."""
+"""All ranks say at last, in the same words, that they are done: no error before that ended one of them."""
 
 from __future__ import annotations
 

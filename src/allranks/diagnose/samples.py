@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Deque, List, Tuple
+from typing import Any, Deque, FrozenSet, List, Tuple
 
 from allranks.diagnose.counting import LAST
 from allranks.diagnose.lines import Line
@@ -24,6 +24,8 @@ class Samples:
         self._last: Deque[Line] = deque(maxlen=LAST)
         self.compared: Tuple[int, Any] = (-1, None)
         self.told: Tuple[int, Any] = (-1, None)
+        self.names: FrozenSet[str] = frozenset()
+        """The names by which ranks or their machines introduced themselves."""
         self.finish: Tuple[int, Any] = (-1, None)
         """After so many lines: the result of the comparison, the lines of each rank, and those with which all ended."""
 

@@ -10,6 +10,8 @@ from os.path import basename
 from typing import Dict, Iterable, List, Optional, Tuple
 
 from allranks.diagnose.alone import Alone
+from allranks.diagnose.introductions import CLOCK, introduced
+from allranks.diagnose.introductions import rank_of as introduced_as
 from allranks.diagnose.lines import Line
 from allranks.diagnose.store import Store
 
@@ -26,18 +28,11 @@ COUNTS = re.compile(
 )
 """The words before a number that counts something, and does not say who prints the line."""
 
-_CLOCK = re.compile(
-    r"(?:[\W_]{0,8}(?:[WEIFCD]\d{4}(?= )|[+]?\d{1,9}\.\d{1,9}(?=[\s|\]])"
-    r"|\d{4}[-/]\d\d[-/]\d\d|\d\d[./]\d\d(?:[./]\d{2,4})?|\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?Z?|T(?=\d)"
-    r"|[+]?\d{1,9}(?:\.\d{1,9})? ?m?s(?![a-z]))){0,3}[\W_]{0,3}"
-)
-"""Times before the label of a line."""
-
 _LABEL = re.compile(r"[^\d\n]{0,48}?(\d{1,4})(?![\d.])")
 _TRIED = 3
 """The rank is among so many first numbers of a line: those that count something are left out."""
 
-_NAMED = re.compile(r"(?i)(?<![a-z])(?:node[-_ ]?)?rank[ =:]{1,2}(\d{1,4})\b")
+_NAMED = re.compile(r"(?i)(?<![a-z])(?<!local_)(?<!local )(?:node[-_ ]?)?rank[ =:]{1,2}(\d{1,4})\b")
 _RANK = re.compile(r"(?i)(?:rank|node|host|worker|proc(?:ess)?|trainer)[\W_]{0,3}$")
 _BAR = "%|"
 """In a bar of tqdm, in which each process is at another place."""
@@ -64,6 +59,12 @@ def quiet_rank(seen: Alone) -> Optional[int]:
     crashed = {rank for rank, _ in seen.raised() if rank is not None}
     quiet = world - seen.blamers() - crashed
     return quiet.pop() if len(quiet) == 1 else None
+
+
+def only_rank_on(seen: Alone, node: str) -> Optional[int]:
+    """The rank of a machine that has one."""
+    ranks = {rank for rank, lines in by_rank(seen).items() if any(line.node == node for line in lines)}
+    return ranks.pop() if len(ranks) == 1 else None
 
 
 def owners(seen: Store) -> Dict[Optional[str], int]:
@@ -122,15 +123,17 @@ def _by_rank(seen: Alone) -> Dict[int, List[Line]]:
         lines += [
             one.last_plain for one in every if one.last_plain is not None and one.last_plain not in lines
         ]
-    of_log, of_node = owners(seen), _of_nodes(seen)
+    lines = [line for line in lines if _BAR not in line.text and _LIBRARY.search(line.text) is None]
+    of_log, of_node, several = owners(seen), _of_nodes(seen), not seen.usual.is_single
+    by_name = introduced(lines, several)
+    seen.samples.names = frozenset(name for kind, name in by_name if kind != "log")
     told: Dict[int, List[Line]] = {}
     bare: List[Line] = []
     for line in lines:
-        if _BAR in line.text or _LIBRARY.search(line.text) is not None:
-            continue
         rank = seen.rank_of(line)
         rank = of_log.get(line.source) if rank is None else rank
         rank = of_node.get(line.node or line.text.partition(" ")[0]) if rank is None else rank
+        rank = introduced_as(line, by_name, several) if rank is None else rank
         if rank is None:
             bare.append(line)
         else:
@@ -152,12 +155,13 @@ def _labelled(lines: List[Line], least: int) -> Dict[int, List[Line]]:
     told: Dict[int, List[Line]] = {}
     for before, group in groups.items():
         times = Counter(number for number, _ in group)
-        often = {number for number in times if times[number] > 1}
-        known = (
-            often if often and len(group) > FEW else set(times)
-        )  # two lines in one may make another number
+        known = set(times)
+        if known != set(range(len(known))) and len(group) > FEW:
+            known = {
+                number for number in times if times[number] > 1
+            }  # two lines in one may make another number
         numbers = [number for number, _ in group if number in known]
-        count = max(known) + 1
+        count = len(known)
         if count < max(RANKS, least) or known != set(range(count)):
             continue
         if len(numbers) == count > least and numbers == sorted(numbers) and not _RANK.search(before):
@@ -187,7 +191,7 @@ def _label_of(line: Line) -> Tuple[int, str]:
     named = _NAMED.search(text, 0, LOOKED_AT)
     if named is not None:
         return int(named.group(1)), "rank"
-    clock = _CLOCK.match(text)
+    clock = CLOCK.match(text)
     start = at = clock.end() if clock is not None else 0
     for _ in range(_TRIED):
         label = _LABEL.match(text, at)

@@ -109,10 +109,10 @@ def owners(seen: Evidence, raised: Raised, crashed: str) -> Iterator[str]:
     if of_runtimes and not (placed or by_words) and told:
         of_runtimes[0] = reworded(of_runtimes[0], f"{message_of(told)} {raised.context}", crashed)
     of_web = any(map(_OF_WEB.search, raised.frames))
-    of_runtimes = [name for name in of_runtimes if not (of_web and cause(name).is_blame)]
     texts = (told, raised.context, raised.code, *frames)
     near = [name for name in of_runtimes if name not in (UNPROVEN, crashed)]
     near += _likeliest(raised, crashed, PLAIN if vague else OF_EXCEPTION)
+    near = [name for name in near if not (of_web and (cause(name).is_blame or cause(name).of_ranks))]
     yield from (name for name in near if has_needs(complaints(), name, texts))
 
 

@@ -76,7 +76,8 @@ PATTERNS = (
         raised=True,
     ),
     # Python's own client of HTTP, by which torch.hub and many scripts download.
-    Pattern("urlopen error", r"URLError: <urlopen error ", weight=80, raised=True),
+    # A service of the user refuses a connection, and the hub hardly ever.
+    Pattern("urlopen error", r"URLError: <urlopen error (?!.{0,20}refused)", weight=80, raised=True),
     Pattern(
         "Couldn't reach", r"Couldn't reach (?:https?://|'[\w.-]{1,80}/[\w.-]{1,80}' on the Hub)", weight=95
     ),

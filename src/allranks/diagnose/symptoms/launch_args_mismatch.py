@@ -43,7 +43,7 @@ from allranks.diagnose.symptoms.master_unreachable_firewall import CAUSE as MAST
 from allranks.diagnose.symptoms.rendezvous_timeout import CAUSE as RENDEZVOUS_TIMEOUT
 
 CAUSE = Cause(__name__, by_comparison=True, explains=(COLLECTIVE_MISMATCH,))
-_UNFIT = (COLLECTIVE_MISMATCH.id, RENDEZVOUS_TIMEOUT.id)
+_UNFIT = (COLLECTIVE_MISMATCH.id, RENDEZVOUS_TIMEOUT.id, COLLECTIVE_TIMEOUT_STRAGGLER.id)
 _UNREACHED = (RENDEZVOUS_TIMEOUT.id, MASTER_UNREACHABLE_FIREWALL.id)
 _WAITS = re.compile(
     r"wait timeout after \d{1,12}ms, keys: /default_pg/\d{1,9}//\w{1,20}//\d{1,9}/(\d{1,7})\b"

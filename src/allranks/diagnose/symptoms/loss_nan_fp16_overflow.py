@@ -29,6 +29,7 @@ from typing import Optional
 
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
+from allranks.diagnose.differences import only_one_differs
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.progress import ROW
 from allranks.diagnose.survival import LATER_STEPS
@@ -119,6 +120,15 @@ PATTERNS = (
 
 
 def judge(seen: Evidence) -> Optional[Case]:
+    """The rank whose data hold a number that is NaN, infinite or extreme, if it prints that at its start."""
+    case = _by_lines(seen)
+    other = only_one_differs(seen) if case is not None else None
+    if case is None or other is None or not other.is_extreme:
+        return case
+    return case._replace(rank=other.rank, notes=(*case.notes, other.note))
+
+
+def _by_lines(seen: Evidence) -> Optional[Case]:
     """NaN steps are progress lines, so no later step clears them; one of them alone proves nothing. A gradient that is
     NaN now and then is a step that the loss scaler skipped: only if the last step has one, too, it counts."""
     hits = seen.hits.get("loss-nan-fp16-overflow", [])

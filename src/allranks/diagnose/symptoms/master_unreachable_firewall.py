@@ -35,7 +35,7 @@ from allranks.diagnose.symptom import STRONG, WEAK, Case, Pattern
 from allranks.diagnose.symptoms.hostname_resolution import CAUSE as HOSTNAME_RESOLUTION
 from allranks.diagnose.symptoms.rendezvous_timeout import CAUSE as RENDEZVOUS_TIMEOUT
 
-CAUSE = Cause(__name__)
+CAUSE = Cause(__name__, of_ranks=True)
 COMPLAINT = Complaint(
     subject=(
         r"(?i)\b(?:connect(?:ion)?\w{0,3}).{0,80}(?:refused|timed? ?-?out|unreachable|no route)"

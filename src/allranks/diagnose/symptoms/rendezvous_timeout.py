@@ -36,7 +36,7 @@ from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.symptom import ECHO, ENDED, WEAK, Case, Pattern
 
-CAUSE = Cause(__name__, kind=END, hearsay=True, restart=PASSES)
+CAUSE = Cause(__name__, kind=END, hearsay=True, of_ranks=True, restart=PASSES)
 _TEARDOWN = ("failed to shutdown", "failed to send a keep-alive", "due to an error of type")
 CLAIM = Claim(
     frame=(
