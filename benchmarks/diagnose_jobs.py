@@ -37,6 +37,9 @@ DRAWS = {
     "jkl": "j to l, after the third ones",
     "mno": "m to o, after the fourth ones",
     "pqr": "p to r, after the fifth ones",
+    "stu": "s to u, after the sixth ones",
+    "vw": "v and w, after the seventh ones",
+    "x": "x, after the eighth ones",
 }
 
 

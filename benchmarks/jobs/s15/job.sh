@@ -1,0 +1,3 @@
+#!/bin/sh
+# make-driven: prepares the scratch disks, then runs
+make -s run

@@ -1,0 +1,3 @@
+from .trainer import Trainer
+from .module import Encoder
+from .data import TextData

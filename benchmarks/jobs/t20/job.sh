@@ -1,0 +1,1 @@
+python3 fleet.py --workers 4 --rounds 12

@@ -1,0 +1,5 @@
+export RANK=2
+export WORLD_SIZE=4
+export MASTER_ADDR=127.0.0.1
+export MASTER_PORT=47711
+export NAME=rack2-n2

@@ -1,0 +1,2 @@
+#!/bin/bash
+make -s train TP=2 PP=2
