@@ -26,7 +26,8 @@ ALL_LATE = "".join(of_rank(rank, LATE) for rank in range(3))
 
 
 def ranks(line: str, values: Sequence[object], label: str = "({rank}) ") -> str:
-    return "".join(label.format(rank=rank) + line.format(value) + "\n" for rank, value in enumerate(values))
+    order = (1, 0, *range(2, len(values)))  # a list would rise
+    return "".join(label.format(rank=rank) + line.format(values[rank]) + "\n" for rank in order)
 
 
 def seen_of(text: str) -> Evidence:

@@ -46,9 +46,24 @@ def test_an_error_behind_the_end() -> None:
 
 
 def test_a_rank_that_only_says_at_its_end_that_it_is_finished() -> None:
-    few = AFTER - 1  # the last line says that it is done
-    assert is_healthy(steps(0, 6) + CRASH + steps(6, 6 + few) + ends("finished"))
-    assert not is_healthy(steps(0, 6) + CRASH + steps(6, 6 + few - 1) + ends("finished"))
+    assert is_healthy(steps(0, 6) + CRASH + steps(6, 6 + AFTER) + ends("finished"))
+    assert not is_healthy(steps(0, 6) + CRASH + steps(6, 6 + AFTER - 1) + ends("finished"))
+    words = (
+        "closes its files",
+        "leaves the group",
+        "frees its memory",
+        "writes its log",
+        "stops its threads",
+    )
+    cleaned = "".join(f"21:55:30 fit #{rank} {said}\n" for said in words for rank in range(3))
+    assert not is_healthy(steps(0, 6) + CRASH + cleaned + ends("finished"))
+
+
+def test_the_end_of_a_part_of_the_job() -> None:
+    assert not is_healthy(steps(0, 6) + CRASH + steps(6, 20) + ends("data preparation finished"))
+    lost = of_rank(0, raised("RuntimeError: [pair.cc:553] Connection closed by peer [127.0.0.1]:20668"))
+    assert not is_healthy(steps(0, 6) + CRASH + steps(6, 20) + ends("done") + lost)
+    assert not is_healthy(steps(0, 6) + CRASH + steps(6, 20) + ends("done") + "job: rank 2 rc=1\n")
 
 
 def test_what_waits_in_a_buffer_proves_nothing() -> None:

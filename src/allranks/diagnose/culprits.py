@@ -9,11 +9,11 @@ from typing import List, Optional, Set, Tuple
 from allranks.core import Where
 from allranks.diagnose.catalogue import cause, complaints
 from allranks.diagnose.complaints import NEAR_THE_END, complainants, near_the_end
-from allranks.diagnose.differences import only_one_differs
+from allranks.diagnose.differences import Difference, only_one_differs
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.lines import Line
 from allranks.diagnose.prefixes import is_name
-from allranks.diagnose.speakers import only_rank_on, owners, quiet_rank
+from allranks.diagnose.speakers import RANKS, by_rank, only_rank_on, owners, quiet_rank, quiet_ranks
 from allranks.diagnose.store import Exit
 from allranks.diagnose.symptom import Case
 from allranks.diagnose.symptoms.collective_timeout_straggler import awaited
@@ -83,23 +83,78 @@ def _where_the_lines_are(
     return Where(node=node, rank=rank, file=first.source, line=first.number or None), 0
 
 
-def compared(seen: Evidence, case: Case, where: Where, everywhere: int) -> Tuple[Case, Where]:
-    """The case and its place, if the lines in which the ranks differ show which rank it is, or confirm it."""
+def compared(seen: Evidence, case: Case, where: Where) -> Tuple[Case, Where]:
+    """The case and its place, if the lines in which the ranks differ show which rank it is, or confirm it. A rank that
+    is only found so is likely."""
     known = cause(case.symptom)
-    is_open = where.node is None and where.rank is None
-    of_one = known.by_kill or known.repeats_on != "" or _is_of_traceback(seen, case)
-    if known.healthy or not (known.by_comparison or known.hearsay or (is_open and of_one and not everywhere)):
-        return case, where
     if where.node is not None and where.rank is None:
-        return case, replace(where, rank=only_rank_on(seen, where.node))
+        tells_rank = known.by_comparison or known.hearsay or known.of_ranks
+        return case, replace(where, rank=only_rank_on(seen, where.node)) if tells_rank else where
+    is_open = where.rank is None
+    if is_open and known.by_kill:
+        return case, _place_of(seen, where, quiet_rank(seen))
+    of_thread = is_open and _is_of_thread(seen, case)
+    if known.healthy or not (known.by_comparison or known.hearsay or of_thread):
+        return case, where
     other = only_one_differs(seen)
+    only_hears = known.is_blame or of_thread or (known.hearsay and not known.of_ranks)
+    quiet = quiet_ranks(seen) if only_hears and not of_thread else set()
+    if is_open and quiet and (other is None or other.rank not in quiet):
+        only = next(iter(quiet)) if len(quiet) == 1 else None
+        return case, where if known.is_blame and _lived(seen, only) else _place_of(seen, where, only)
     if other is None or not (is_open or other.rank == where.rank):
         return case, where
-    if known.is_blame and is_open and other.rank in seen.blamers() and seen.silent():
-        return case, where  # those that say nothing are suspected first
+    if is_open and only_hears and not quiet and _is_natural(seen, other):
+        return case, where
+    if is_open and known.of_ranks and _OF_MEETING.search(other.before) is None:
+        return case, where
+    if is_open and other.rank == 0 and {other.value, other.usual} <= _YES_AND_NO:
+        return case, where
     told = any(other.said in note for note in case.notes) and not other.others
     notes = case.notes if told or other.note in case.notes else (*case.notes, other.note)
-    return case._replace(notes=notes), _place_of(seen, where, other.rank)
+    sure = "likely" if is_open else case.confidence
+    return case._replace(notes=notes, confidence=sure), _place_of(seen, where, other.rank)
+
+
+_YES_AND_NO = frozenset(("0", "1", "True", "False", "true", "false", "yes", "no", "on", "off", "master"))
+"""Rank 0 often says that it is the one that logs or saves."""
+
+_OF_MEETING = re.compile(
+    r"(?i)(?:nnodes|world\w{0,8}|size|nproc\w{0,12}|port|addr\w{0,6}|head|master|endpoint|nodes?|of|/|:)[\W_]{0,3}$"
+)
+"""The words before a number on which it depends whether ranks find each other."""
+
+
+def _is_natural(seen: Evidence, other: Difference) -> bool:
+    """Whether ranks often differ so, and this alone does not show why they lost each other: the last one has the rest
+    of the data, rank 0 has more to do, small numbers of two ranks agree by chance."""
+    if other.is_far or not other.others or other.rank == 0:
+        return True
+    value, usual = _number(other.value), _number(other.usual)
+    if value is None or usual is None:
+        return False
+    is_last = other.rank == max(by_rank(seen), default=0)
+    few = len(by_rank(seen)) == RANKS and max(value, usual) < SMALL and other.times == 1
+    return (is_last and value < usual) or few
+
+
+def _number(text: str) -> Optional[float]:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _lived(seen: Evidence, rank: Optional[int]) -> bool:
+    """Whether a launcher had to end this rank, or may have had to: then it is not the one that the others lost."""
+    ended = any(one.rank == rank and one.code == -15 for one in seen.exits)
+    return ended or seen.still_lived() or bool(seen.step_ended)
+
+
+def _is_of_thread(seen: Evidence, case: Case) -> bool:
+    """Whether a thread raised the exception of this case. Its rank goes on, and waits for it."""
+    orders = {hit.order for hit in case.hits}
+    return any(one.order in orders and one.of_thread for _, one in seen.raised())
 
 
 def _is_of_traceback(seen: Evidence, case: Case) -> bool:
@@ -108,12 +163,17 @@ def _is_of_traceback(seen: Evidence, case: Case) -> bool:
     return any(one.order in orders and one.frames for _, one in seen.raised())
 
 
-def _place_of(seen: Evidence, place: Where, rank: int) -> Where:
+def _place_of(seen: Evidence, place: Where, rank: Optional[int]) -> Where:
     """A rank that a text names, with its node, if the logs tell that."""
+    if rank is None:
+        return place
     ends = {e.node for e in seen.exits if e.rank == rank and e.node is not None}
     node = seen.node_of(Line("", rank)) or (ends.pop() if len(ends) == 1 else None)
     return replace(place, rank=rank, node=node)
 
+
+SMALL = 10
+"""Of three ranks two often have the same number below this."""
 
 _TOLD = re.compile(
     r"(?i)(?<![a-z])(?<!from )(?<!to )(?<!with )(?<!of )(?<!local[_ ])(?<!node[_ ])(?<!lora[_ ])(?:global[_ ])?"

@@ -37,6 +37,11 @@ ALIKE, TWICE = 0.15, 2.0
 BESIDE, BESIDE_SHOWN, SHOWN = 3, 40, 160
 """Words before a number that tell what it is; characters that are shown beside it, and of a line of one rank alone."""
 
+_OPTION = re.compile(
+    r"(?i)((?:(?<!\S)(?:-{1,2}p(?:w|wd|ass\w{0,20})?|-{1,2}(?:secret|auth|token|key|api)[\w-]{0,20}|login|token|secret|pass"
+    r"(?:word|wd)?)[ =:]{1,2}|\w{0,40}PWD=))\S{1,400}"
+)
+
 _TOKEN = re.compile(
     r"(?i:[-+]?(?:nan|inf)(?![A-Za-z_]))|\d\d?:\d\d:\d\d(?:[.,]\d{1,9})?|(?:(?<!\w)[-+])?\d{1,40}(?:\.\d{1,40})?(?:[eE][-+]?\d{1,3})?|[A-Za-z_]{1,80}|[^\sA-Za-z_\d]"
 )
@@ -44,15 +49,22 @@ _NOT_FINITE = frozenset((sign + word for sign in ("", "-", "+") for word in ("na
 _PASSES = frozenset(
     ("s", "ms", "us", "ns", "sec", "secs", "second", "seconds", "min", "minutes", "h", "it", "samples/s", "%")
 )
-_VARIES = frozenset(
-    ("pid", "port", "took", "elapsed", "time", "seed", "free", "used", "rss", "threads", "tid", "eta")
-)
+_VARIES = frozenset((
+    "pid", "port", "took", "elapsed", "time", "seed", "free", "used", "rss", "threads", "tid", "eta", "hash", "digest",
+    "checksum", "log", "id",
+))  # fmt: skip
 """Words before a number that differs from process to process for no reason."""
 
 _LAUNCH = re.compile(
-    r"^\+ |\b(?:torchrun|mpirun|accelerate launch|deepspeed|python3?) "
-    r"|(?i:\bnnodes\b|\bworld[_ ]?size\b|\bnproc|\barg(?:ument)?s\b|\bnamespace\()"
+    r"^\+ |\b(?:torchrun|mpirun|accelerate launch|deepspeed|python[\d.]{0,5}) (?:.{0,200} )?\S{1,200}\.py\b"
+    r"|(?i:\bnnodes\b|\bworld[_ ]?size\b|\bnproc|\barg(?:ument)?s\b[ :=]{0,3}\{|\bnamespace\()"
 )
+_OWN_OPTION = re.compile(
+    r"(?i)(?:seed|out\w{0,10}|log\w{0,10}|dir|path|port|host|addr|name|tag|run|id|workers|threads|device|gpu|rank)"
+    r"['\"]?[\s=:'\"]{1,4}\S{0,40}$"
+)
+"""An option in which ranks differ for no reason."""
+
 Tokens = Tuple[str, ...]
 Row = Tuple[Line, Tokens]
 Told = Dict[int, List[Line]]
@@ -69,11 +81,20 @@ class Difference(NamedTuple):
     value: str = ""
     usual: str = ""
     """The number or the word itself, of this rank and of the others."""
+    before: str = ""
+    """The words right before it."""
+    is_far: bool = False
+    """Whether the others differ, too, but by far less."""
+    times: int = 1
+    """In so many places of the lines it differs."""
 
     @property
     def is_of_launch(self) -> bool:
         """Whether the line shows how the rank was started."""
-        return self.others != "" and _LAUNCH.search(self.line.text) is not None
+        if not self.others or _LAUNCH.search(self.line.text) is None:
+            return False
+        before, found, _ = self.line.text.partition(self.value or self.said)
+        return _OWN_OPTION.search(before[-SHOWN:] + found) is None
 
     @property
     def is_extreme(self) -> bool:
@@ -108,23 +129,18 @@ def _only_one_differs(seen: Alone) -> Optional[Difference]:
         ranks = {one.rank for one in found}
         if len(ranks) > 1:
             ranks.discard(0)  # it prints more than the others, and for all of them
+        mine = [one for one in found if one.rank in ranks]
         if found:
-            return next(one for one in found if one.rank in ranks) if len(ranks) == 1 else None
+            return mine[0]._replace(times=sum(one.times for one in mine)) if len(ranks) == 1 else None
     return None
 
 
 def lines_of_its_own(seen: Alone, rank: int, last: int) -> List[Line]:
-    """Those of the last lines of this rank whose words no other rank prints, or that end with another number."""
+    """Those of the last lines of this rank whose words no other rank prints."""
     told = by_rank(seen)
     forms = _forms(told, seen.samples.names)
-    found: List[Line] = []
-    for line in told.get(rank, [])[-last:]:
-        tokens = _tokens(line, seen.samples.names)
-        rows = forms.get(tuple(map(_masked, tokens)), {})
-        others = [other for one, said in rows.items() if one != rank for _, other in said]
-        if all(other[-1] != tokens[-1] for other in others):
-            found.append(line)
-    return found
+    mine = {line for rows in forms.values() if set(rows) == {rank} for line, _ in rows[rank]}
+    return [line for line in told.get(rank, [])[-last:] if line in mine]
 
 
 def _forms(told: Told, names: FrozenSet[str]) -> Forms:
@@ -164,7 +180,7 @@ def _other_numbers(told: Told, forms: Forms) -> Iterator[Difference]:
                 found.append(_difference(odd, row, place))
         else:
             if len({one.rank for one in found}) == 1:
-                yield found[-1]
+                yield found[-1]._replace(times=len(found))
 
 
 def _far_numbers(told: Told, forms: Forms) -> Iterator[Difference]:
@@ -173,7 +189,7 @@ def _far_numbers(told: Told, forms: Forms) -> Iterator[Difference]:
         far = {_far({rank: tokens[place] for rank, (_, tokens) in row.items()}) for row in rows}
         odd = far.pop() if len(far) == 1 else None
         if odd is not None:
-            yield _difference(odd, rows[-1], place)
+            yield _difference(odd, rows[-1], place)._replace(is_far=True)
 
 
 def _columns(told: Told, forms: Forms, durations: bool) -> Iterator[Tuple[int, List[Dict[int, Row]]]]:
@@ -185,14 +201,18 @@ def _columns(told: Told, forms: Forms, durations: bool) -> Iterator[Tuple[int, L
         counts = [n for n in numbers if _counts(form, n) and not _is_said_once(form, n, mine)]
         rows = list(_same_steps([n for n in counts if _is_common(n, mine)], mine))
         for place in numbers if rows else ():
-            if place not in counts and (durations or not _is_passing(form, place)):
+            is_usual = place in counts or _varies(form, place)
+            if not is_usual and (durations or not _is_passing(form, place)):
                 yield place, rows
 
 
 def _difference(odd: int, row: Dict[int, Row], place: int) -> Difference:
     line, tokens = row[odd]
     other, usual = next(said for rank, said in row.items() if rank != odd)
-    return Difference(odd, line, _around(line, place), _around(other, place), tokens[place], usual[place])
+    before = "".join(tokens[max(0, place - BESIDE) : place])
+    return Difference(
+        odd, line, _around(line, place), _around(other, place), tokens[place], usual[place], before
+    )
 
 
 def _same_steps(counts: List[int], told: Dict[int, List[Row]]) -> Iterator[Dict[int, Row]]:
@@ -228,7 +248,8 @@ def _other_word(row: Dict[int, Row]) -> Iterator[Difference]:
         one = _odd(said)
         if one is None and 1 < len(set(said.values())) < len(said):
             return
-        if form[place] != ":" and one is not None and not (_counts(form, place) or _is_passing(form, place)):
+        is_usual = _counts(form, place) or _is_passing(form, place) or _varies(form, place)
+        if form[place] != ":" and one is not None and not is_usual:
             odd[place] = one
     ranks = set(odd.values())
     if len(ranks) == 1 and 0 not in ranks and len(odd) <= MOST_DIFFERENT:  # rank 0 has tasks of its own
@@ -241,7 +262,7 @@ def _lines_of_its_own(told: Told, forms: Forms) -> Iterator[Difference]:
     for rank, lines in told.items():
         form = of_last.get(lines[-1], ())
         if rank and len(forms.get(form, ())) == 1 and sum(token.isalpha() for token in form) >= WORDS:
-            yield Difference(rank, lines[-1], without_secrets(lines[-1].text)[:SHOWN], "")
+            yield Difference(rank, lines[-1], _without_secrets(lines[-1].text)[:SHOWN], "")
 
 
 def _odd(said: Dict[int, str]) -> Optional[int]:
@@ -291,15 +312,25 @@ def _is_said_once(form: Tokens, place: int, told: Dict[int, List[Row]]) -> bool:
 
 
 def _is_passing(form: Tokens, place: int) -> bool:
-    """Whether this number is a duration, or another one that varies."""
+    """Whether this number is a duration."""
     after = form[place + 1] if place + 1 < len(form) else ""
+    return after.lower() in _PASSES
+
+
+def _varies(form: Tokens, place: int) -> bool:
+    """Whether this number is one that varies from process to process."""
     before = next((token for token in reversed(form[:place]) if token.isalpha()), "")
-    return after.lower() in _PASSES or before.lower() in _VARIES
+    return before.lower() in _VARIES
+
+
+def _without_secrets(text: str) -> str:
+    """The text without secrets, also without those that a command line has behind an option."""
+    return _OPTION.sub(r"\1***", without_secrets(text))
 
 
 def _around(line: Line, place: int) -> str:
     """The words beside this one; all of a line with a secret, a part of which could not be recognized."""
-    safe = without_secrets(line.text)
+    safe = _without_secrets(line.text)
     if safe != line.text:
         return safe[:LOOKED_AT]
     spans = [found.span() for found in _TOKEN.finditer(line.text[:LOOKED_AT])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from typing import Dict, List, NamedTuple, Optional
 
 from allranks.diagnose.alone import Alone
@@ -13,9 +14,12 @@ from allranks.diagnose.speakers import LOOKED_AT, by_rank
 LAST = 4
 """One of so many last lines of a rank says that it is done. Rank 0 often saves and reports something after that."""
 
-AFTER = 5
-"""The least lines that each rank prints after an error if it works on. A program that fails may say at its end that it
-is finished, too, but it says little more."""
+AFTER = 3
+"""The least lines of one form that each rank prints after an error if it works on. A program that fails may clean up
+and say that it is finished, too, but it says nothing again and again."""
+
+SOON = 24
+"""The most lines of a log after that. Others may follow if a part of the job was done."""
 
 TURNS = 2
 """So many times each rank takes a turn among printed lines that wait in no buffer. A buffer makes one piece of each."""
@@ -28,6 +32,13 @@ _DONE = re.compile(
 _BUT = re.compile(
     r"(?i)fail|error|abort|interrupt|kill|stopped|early|timed? ?out|exception|cancel"
     r"|(?<![a-z])(?:not|un|exit|code|status)"
+    r"|prepar|preproc|tokeni|load|staging|warm|init|epoch|phase|valid|eval|setup|cach|trial"
+)
+"""Then the job did not succeed, or only a part of it is done."""
+
+_ENDED = re.compile(
+    r"(?i)\b(?:rc|(?:exit )?codes?|status(?:es)?|returned)\b.{0,60}?(?<![\d.])-?[1-9]"
+    r"|fail|not all|error|killed|core dumped"
 )
 _DIGITS = re.compile(r"\d{1,40}")
 
@@ -49,11 +60,19 @@ def finished_after(seen: Alone, line: Line) -> bool:
         return False
     if seen.usual.is_single and len(mine) < len(finish.done):
         return False
+    raised = [one.line.number for _, one in seen.raised() if one.line.source == line.source]
+    last = max([line.number, *(number for number in raised if number < min(d.number for d in mine.values()))])
     later = {
-        rank: [one for one in finish.lines[rank] if one.source == line.source and one.number > line.number]
+        rank: [one for one in finish.lines[rank] if one.source == line.source and one.number > last]
         for rank in mine
     }
-    return all(len(lines) >= AFTER for lines in later.values()) and _wait_in_no_buffer(later)
+    return all(map(_repeats, later.values())) and _wait_in_no_buffer(later)
+
+
+def _repeats(lines: List[Line]) -> bool:
+    """Whether a rank prints one form of line again and again, as it does while it works."""
+    forms = Counter(_DIGITS.sub("0", line.text) for line in lines)
+    return max(forms.values(), default=0) >= AFTER
 
 
 def _finish(seen: Alone) -> Optional[Finish]:
@@ -73,10 +92,25 @@ def _all_finished(seen: Alone) -> Optional[Finish]:
         return None
     words = min(common)
     done = {rank: said[words] for rank, said in found.items()}
-    last = max(line.number for line in done.values())
-    if any(one.code and (not seen.usual.is_single or one.line.number > last) for one in seen.exits):
-        return None
-    return Finish(done, told)
+    return Finish(done, told) if _ends_with(seen, list(done.values())) else None
+
+
+def _ends_with(seen: Alone, done: List[Line]) -> bool:
+    """Whether nothing fails after these lines, and the logs end with them."""
+    last = {
+        source: max(one.number for one in done if one.source == source)
+        for source in {one.source for one in done}
+    }
+    if any(one.line.number > last.get(one.line.source, -1) for _, one in seen.raised()):
+        return False
+    if any(one.code and one.line.number > last.get(one.line.source, -1) for one in seen.exits):
+        return False
+    if not seen.usual.is_single:
+        return True
+    if seen.usual.number - last.get(done[0].source, 0) > SOON:
+        return False
+    rest = seen.samples.lines(True, seen.usual.number)
+    return not any(line.number > last[line.source] and _ENDED.search(line.text) for line in rest)
 
 
 def _said_by(lines: List[Line]) -> Dict[str, Line]:

@@ -125,7 +125,7 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
     (Pattern("(exitcode: ", r"exitcode: -?\d{1,5}\) local_rank: \d{1,5} \(pid: "), _attempt_failed),
     (Pattern("Exception in thread", r"^Exception in thread "), _of_thread),
     (
-        Pattern("Process", r"^Process (?!\w{0,20}(?:Process|PoolWorker)-)[A-Za-z_.]{1,40}[-_ ]?(\d{1,4}):$"),
+        Pattern("Process", r"^Process (?:rank|trainer|node|host|worker|proc|w|r)[-_ ]?(\d{1,4}):$"),
         _of_process,
     ),
 )

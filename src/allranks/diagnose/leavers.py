@@ -31,6 +31,11 @@ _GIVES_UP = re.compile(
     r"|differs?|damaged|broken|missing|not found|cannot|should be|exit(?:s|ing)?.{0,12} [1-9]\d{0,2})\b"
 )
 _LOST = re.compile(r"(?i)closed by (?:remote )?peer|reset by peer|remote process exited")
+_GOES_ON = re.compile(
+    r"(?i)\b(?:opening|old|next|prefetch\w{0,3}|loader|connection|gpu|memory|cache|thread|before|responding|yet)\b"
+)
+"""In words about a part of the work, or about something that ended."""
+
 _LABEL = re.compile(
     r"(?P<label>(?:[Rr]ank|[Ww]orker|[Aa]ctor|[Tt]rainer|[Pp]roc(?:ess)?)[ _:#-]?(?P<named>\d{1,4}):[ ]"
     r"|[\[<](?:r|w|rank|worker|actor|trainer|proc(?:ess)?)[ _:#-]?(?P<inner>\d{1,4})[\]>][ ]"
@@ -102,6 +107,8 @@ def _is_last(seen: Store, order: int, rank: int, line: Line, hit: Hit) -> bool:
     lost = hit.order
     if line.source != hit.line.source:
         mine = seen.seen_of(line)
+        if _GOES_ON.search(line.text) is not None:
+            return False
         is_over = seen.sources[line.source].last - order <= HARDLY
         return line.rank is not None and mine.last_step < order and is_over
     if lost - order > LEFT_WITHIN:

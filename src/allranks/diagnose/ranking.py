@@ -280,7 +280,7 @@ def _moment(seen: Evidence, hits: Sequence[Hit]) -> Tuple[float, int]:
 
 def _diagnosis(seen: Evidence, case: Case, rivals: bool) -> Diagnosis:
     where, everywhere = where_of(seen, case)
-    case, where = compared(seen, case, where, everywhere)
+    case, where = compared(seen, case, where)
     speakers = set() if case.only_suffered else set(hit_ranks(seen, case))
     culprits = {where.rank} if where.rank is not None else speakers
     why = [section(case.symptom, "Why it matters"), case.why]

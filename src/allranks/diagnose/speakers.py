@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from os.path import basename
-from typing import Dict, Iterable, List, Optional, Tuple
+from typing import Dict, Iterable, List, Optional, Set, Tuple
 
 from allranks.diagnose.alone import Alone
 from allranks.diagnose.introductions import CLOCK, introduced
@@ -24,7 +24,8 @@ FEW = 16
 LOOKED_AT = 400
 COUNTS = re.compile(
     r"(?i)(?<![a-z])(?:(?:time|micro)?steps?|epochs?|iter\w{0,8}|batch|round|updates?|chunk|fold|trial|layer|block"
-    r"|shard|part|version|try|loss|attempt|v|line|column|char)[\W_]{0,3}$"
+    r"|shard|part|version|try|loss|attempt|v|line|column|char|gpus?|experts?|group|class|heads?|bucket|device|stage"
+    r"|env|seed|cuda|level|item|request|image|file|sample|row|port|pid|channel|coll)[\W_]{0,3}$"
 )
 """The words before a number that counts something, and does not say who prints the line."""
 
@@ -37,7 +38,9 @@ _RANK = re.compile(r"(?i)(?:rank|node|host|worker|proc(?:ess)?|trainer)[\W_]{0,3
 _BAR = "%|"
 """In a bar of tqdm, in which each process is at another place."""
 
-_LIBRARY = re.compile(r"\w\.(?:cpp|cc|h):\d{1,5}\]|\[c10d\]|ProcessGroup|torch/distributed|Timed out|by peer")
+_LIBRARY = re.compile(
+    r"NCCL (?:INFO|WARN)|\w\.(?:cpp|cc|h):\d{1,5}\]|\[c10d\]|ProcessGroup|torch/distributed|Timed out|by peer"
+)
 """In lines that torch prints of its connections, which differ from rank to rank."""
 
 _NUMBER = re.compile(r"\d{1,6}")
@@ -51,14 +54,20 @@ def by_rank(seen: Alone) -> Dict[int, List[Line]]:
 
 
 def quiet_rank(seen: Alone) -> Optional[int]:
-    """The only rank that complains of no other and raised nothing. If there is a rank 2, there is a rank 1."""
+    """The only rank that complains of no other and raised nothing; if all known ones do, the only number that is
+    missing among them. If there is a rank 2, there is a rank 1."""
+    quiet = quiet_ranks(seen)
     known = seen.world | set(by_rank(seen))
-    if len(known) < 2:
-        return None
-    world = set(range(max(known) + 1)) if max(known) < 2 * len(known) else known
+    if not quiet and len(known) > 1:
+        quiet = set(range(max(known))) - known
+    return next(iter(quiet)) if len(quiet) == 1 else None
+
+
+def quiet_ranks(seen: Alone) -> Set[int]:
+    """The ranks that complain of no other and raised nothing, if others do."""
     crashed = {rank for rank, _ in seen.raised() if rank is not None}
-    quiet = world - seen.blamers() - crashed
-    return quiet.pop() if len(quiet) == 1 else None
+    blamers = seen.blamers()
+    return (seen.world | set(by_rank(seen))) - blamers - crashed if blamers or crashed else set()
 
 
 def only_rank_on(seen: Alone, node: str) -> Optional[int]:
@@ -119,10 +128,9 @@ def _ranks(name: Optional[str], form: str, more: int) -> List[int]:
 def _by_rank(seen: Alone) -> Dict[int, List[Line]]:
     lines = seen.samples.lines(seen.usual.is_single, seen.usual.number)
     if not seen.usual.is_single:
-        every = (*seen.ranks.values(), *seen.streams.values())
-        lines += [
-            one.last_plain for one in every if one.last_plain is not None and one.last_plain not in lines
-        ]
+        known = {(line.source, line.number) for line in lines}
+        last = (one.last_plain for one in (*seen.ranks.values(), *seen.streams.values()))
+        lines += [line for line in last if line is not None and (line.source, line.number) not in known]
     lines = [line for line in lines if _BAR not in line.text and _LIBRARY.search(line.text) is None]
     of_log, of_node, several = owners(seen), _of_nodes(seen), not seen.usual.is_single
     by_name = introduced(lines, several)
@@ -164,7 +172,7 @@ def _labelled(lines: List[Line], least: int) -> Dict[int, List[Line]]:
         count = len(known)
         if count < max(RANKS, least) or known != set(range(count)):
             continue
-        if len(numbers) == count > least and numbers == sorted(numbers) and not _RANK.search(before):
+        if len(numbers) == count and numbers == sorted(numbers) and not _RANK.search(before):
             continue  # this may be a list
         for number, line in group:
             if number in known:

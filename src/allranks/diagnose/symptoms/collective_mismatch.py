@@ -94,7 +94,8 @@ def judge(seen: Evidence) -> Optional[Case]:
             odd = int(lags[0])
         other = only_one_differs(seen) if odd is None else None
         if other is not None:
-            return case._replace(rank=other.rank, notes=(other.note,))
+            sure = case.confidence if _aborted(seen) == other.rank else "likely"
+            return case._replace(rank=other.rank, notes=(other.note,), confidence=sure)
         if odd is None:
             odd = _aborted(seen)
         return case._replace(rank=odd, notes=notes) if odd is not None else case

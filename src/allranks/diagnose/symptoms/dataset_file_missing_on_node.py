@@ -33,6 +33,7 @@ from allranks.core.causes import Cause
 from allranks.diagnose.claims import SAVES, Claim
 from allranks.diagnose.differences import only_one_differs
 from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.speakers import quiet_ranks
 from allranks.diagnose.symptom import CRASH, ECHO, STRONG, Case, Hit, Pattern
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.nccl_remote_process_exited import CAUSE as NCCL_REMOTE_PROCESS_EXITED
@@ -113,18 +114,27 @@ def judge(seen: Evidence) -> Optional[Case]:
     return case if len(nodes) == 1 and len(seen.nodes) > 1 else None
 
 
-_ITEMS = re.compile(
-    r"(?i)(?<![a-z])(?:files?|shards?|parts|samples|rows|examples|records|documents|docs|lines|images|clips|batches)"
-    r"(?![a-z])"
+_ITEM = r"(?:files?|shards?|samples|rows|examples|records|documents|docs|lines|images|clips)"
+_NOTHING = re.compile(rf"(?i)(?<![\d.,])0 {_ITEM}\b|(?<![a-z]){_ITEM}['\"]?[ :=]{{1,3}}0(?![.,]?\d)")
+_NORMAL = re.compile(
+    r"(?i)skip|drop|pad|cache|left|remain|queue|bad|corrupt|ignor|resum|eval|valid|fail|error|missing|retr|broken|empty"
+    r"|duplicat|filter|reject|test"
 )
+"""Words in a line in which 0 of something is usual."""
 
 
 def _found_nothing(seen: Evidence) -> Optional[Case]:
-    """The ranks lost each other, and only one of them says that it has 0 files or samples."""
+    """The ranks lost each other, and only one of them says that it has 0 files or samples. It is the one that they
+    lost, or all complain."""
     names = (NCCL_REMOTE_PROCESS_EXITED.id, COLLECTIVE_TIMEOUT_STRAGGLER.id)
     hits = [hit for name in names for hit in seen.hits.get(name, ()) if not seen.survived(hit)]
     other = only_one_differs(seen) if hits else None
-    if other is None or other.value != "0" or _ITEMS.search(other.said) is None:
+    if other is None or other.value != "0" or other.rank == 0 or other.usual in ("0", "1"):
+        return None
+    if _NOTHING.search(other.said) is None or _NORMAL.search(other.line.text) is not None:
+        return None
+    quiet = quiet_ranks(seen)
+    if quiet and other.rank not in quiet:
         return None
     first = hits[0]
     told = (

@@ -43,7 +43,9 @@ from allranks.diagnose.symptoms.master_unreachable_firewall import CAUSE as MAST
 from allranks.diagnose.symptoms.rendezvous_timeout import CAUSE as RENDEZVOUS_TIMEOUT
 
 CAUSE = Cause(__name__, by_comparison=True, explains=(COLLECTIVE_MISMATCH,))
-_UNFIT = (COLLECTIVE_MISMATCH.id, RENDEZVOUS_TIMEOUT.id, COLLECTIVE_TIMEOUT_STRAGGLER.id)
+_UNFIT = (COLLECTIVE_MISMATCH.id,)
+_APART = (RENDEZVOUS_TIMEOUT.id, COLLECTIVE_TIMEOUT_STRAGGLER.id)
+_OF_WORLD = re.compile(r"(?i)nnodes|world[_ ]?size|nproc")
 _UNREACHED = (RENDEZVOUS_TIMEOUT.id, MASTER_UNREACHABLE_FIREWALL.id)
 _WAITS = re.compile(
     r"wait timeout after \d{1,12}ms, keys: /default_pg/\d{1,9}//\w{1,20}//\d{1,9}/(\d{1,7})\b"
@@ -158,9 +160,12 @@ def judge(seen: Evidence) -> Optional[Case]:
 
 def _told_by_arguments(seen: Evidence) -> Optional[Case]:
     """The ranks do not fit together, and only one of them shows another argument."""
-    hits = [h for s in _UNFIT for h in seen.hits.get(s, ()) if not seen.survived(h)]
-    other = only_one_differs(seen) if hits else None
+    other = only_one_differs(seen)
     if other is None or not other.is_of_launch:
+        return None
+    names = (*_UNFIT, *_APART) if _OF_WORLD.search(other.said) is not None else _UNFIT
+    hits = [h for s in names for h in seen.hits.get(s, ()) if not seen.survived(h)]
+    if not hits:
         return None
     return Case(CAUSE.id, STRONG + 1, tuple(hits[:4]), "likely", rank=other.rank, notes=(other.note,))
 
@@ -168,6 +173,8 @@ def _told_by_arguments(seen: Evidence) -> Optional[Case]:
 def _waits_for_nobody(seen: Evidence) -> Optional[Case]:
     """A process waits at the start for the address of a rank, while others, which need all addresses too, have begun to
     work together: it counts more ranks than they do."""
+    if any(source.again[0] or source.agent[0] for source in seen.sources.values()):
+        return None  # the others may have been of an earlier attempt
     late = seen.hits.get(COLLECTIVE_TIMEOUT_STRAGGLER.id, ())
     waits = [(h, found) for h in late for found in [_WAITS.search(h.line.text)] if found is not None]
     waited = {int(found.group(1)) for _, found in waits}
@@ -177,6 +184,8 @@ def _waits_for_nobody(seen: Evidence) -> Optional[Case]:
     hits = tuple(hit for hit, _ in waits[:4])
     rank = seen.rank_of(hits[0].line)
     rank = quiet_rank(seen) if rank is None else rank
+    if rank in {h.line.rank for h in late if h not in hits and h.line.rank is not None}:
+        return None  # it was started again
     why = "It waits for a rank that the others do not count: they began to work together without it."
     return Case(CAUSE.id, STRONG, hits, "likely", rank=rank, why=why)
 

@@ -97,17 +97,29 @@ def _by_its_words(seen: Evidence) -> Optional[Case]:
 
 
 _DONE = re.compile(
-    r"(?i)(?<![a-z])(?:leav(?:es|ing)|finish\w{0,3}|stop\w{0,4}|exit\w{0,3}|no more|end(?:ed|s)?|exhausted"
-    r"|quit\w{0,4}|bye|done|complete[d]?|returning"
-    r"|beendet|abbruch\w{0,20}|fertig|ende"  # German
-    r"|termin\w{1,8}|arr\u00eat\w{0,3}|arret\w{0,3}|plus de|fini\w{0,4}"  # French
-    r"|acab\w{1,5}|no hay m\u00e1s|sin m\u00e1s)(?![a-z])"  # Spanish
+    r"(?i)(?<![a-z])(?:leav(?:es|ing)|finished|stopping|exiting|no more|out of data|exhausted|quitting|bye|done"
+    r"|completed?|returning"
+    r"|beendet|abbruch\w{0,20}|fertig"  # German
+    r"|termin(?:\u00e9e?|e|ado|ato)|arr\u00eat\w{0,3}|arrete|plus de|fini"  # French, Spanish, Italian
+    r"|acabado|no hay m\u00e1s|sin m\u00e1s)(?![a-z])"  # Spanish
     r"|\u7ed3\u675f|\u5b8c\u6210|\u9000\u51fa|\u7d42\u4e86|\u5b8c\u4e86"  # Chinese, Japanese
     r"|\u0437\u0430\u043a\u043e\u043d\u0447|\u0437\u0430\u0432\u0435\u0440\u0448"  # Russian
 )
 """The words of a rank that is done, in several languages."""
 
-_RETURNED = re.compile(r"(?i)\b(?:status|code|returned|rc)\W{1,3}0\b")
+_OF_A_PART = re.compile(
+    r"(?i)\b(?:not (?:yet|done|finished)|init\w{0,14}|thread|pool|load(?:ed|er|ing)|connections?|gpu|memory|cache"
+    r"|prefetch\w{0,3}|queue|valid(?:ation)?|eval(?:uation)?|responding|opening|old|warm-?up|download\w{0,3}"
+    r"|of \d{1,9} jobs|epoch \d{1,9} (?:is )?(?:done|finished|completed?))\b"
+)
+"""Then only a part of the work is done."""
+
+_KILLED = re.compile(
+    r"(?i)\b(?:codes?|status|returned|rc|signal)\b.{0,40}?(?<![\d.])(?:-[1-9]|1[2-9]\d\b)"
+    r"|\bkilled\b|\bterminated\b|\bsigkill\b"
+)
+"""A launcher's words for a process that did not end by itself."""
+
 LAST_LINES = 3
 """So many last lines of a rank tell that it is done: a wrapper may print its exit code after them."""
 
@@ -118,10 +130,12 @@ def _by_its_last_lines(seen: Evidence) -> Optional[Case]:
     rank = quiet_rank(seen) if hits else None
     if rank is None or any(e.rank == rank and e.code for e in seen.exits):
         return None
+    if any(_KILLED.search(line.text) for line in seen.samples.lines(seen.usual.is_single, seen.usual.number)):
+        return None
     for line in lines_of_its_own(seen, rank, LAST_LINES):
         if line.source == hits[0].line.source and line.number > hits[0].line.number:
             continue
-        if _DONE.search(line.text) is not None or _RETURNED.search(line.text) is not None:
+        if _DONE.search(line.text) is not None and _OF_A_PART.search(line.text) is None:
             first = hits[0]
             told = (Hit(CAUSE.id, ECHO, line, first.order, first.at, first.steps), *hits[:3])
             notes = (f"rank {rank} says this at last, and the others lose their peer",)
