@@ -137,9 +137,10 @@ found each other, and wrappers that say that their program succeeded when they s
 is guilty, and in most of them no rank says what is wrong. In the set `w` ranks differ, too, but no single one is
 guilty. `diagnose/differences.py` compares the lines that all ranks print. It was written before anybody saw these
 sets, and repaired after each. To the logs of `v`, `w` and `x` the version before it (629bae52) names the right rank in
-24 of 43 jobs, and the first answers in 30 of 43; in `w` both name one in the same 5 jobs without a guilty rank. After
-that a reader in a fresh context tried to break the rules with 683 logs. Now a difference alone names no rank if it is
-usual: the last rank has fewer rows, rank 0 does more, small numbers of two ranks agree by chance.
+24 of 43 jobs (`git worktree add OLD 629bae52`, then `PYTHONPATH=OLD/src` and `JOBS=v,w,x`), and the first answers in 30
+of 43; in `w` both name one in the same 5 jobs without a guilty rank. After
+that a reviewer tried to break the rules with logs made for it. Now a difference alone names no rank if it is usual: the
+last rank has fewer rows, rank 0 does more, small numbers of two ranks agree by chance.
 """
 
 
