@@ -15,6 +15,7 @@ from allranks.diagnose.lines import Line
 from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.speakers import RANKS, by_rank, only_rank_on, owners, quiet_rank, quiet_ranks
 from allranks.diagnose.store import Exit
+from allranks.diagnose.streams import Raised
 from allranks.diagnose.symptom import Case
 from allranks.diagnose.symptoms.collective_timeout_straggler import awaited
 from allranks.diagnose.symptoms.rank_sigkilled import forced_kills
@@ -93,7 +94,8 @@ def compared(seen: Evidence, case: Case, where: Where) -> Tuple[Case, Where]:
     is_open = where.rank is None
     if is_open and known.by_kill:
         return case, _place_of(seen, where, quiet_rank(seen))
-    of_thread = is_open and _is_of_thread(seen, case)
+    # The rank of a thread goes on after its exception, and waits for it.
+    of_thread = is_open and any(one.of_thread for one in _raised_in(seen, case))
     if known.healthy or not (known.by_comparison or known.hearsay or of_thread):
         return case, where
     other = only_one_differs(seen)
@@ -151,16 +153,10 @@ def _lived(seen: Evidence, rank: Optional[int]) -> bool:
     return ended or seen.still_lived() or bool(seen.step_ended)
 
 
-def _is_of_thread(seen: Evidence, case: Case) -> bool:
-    """Whether a thread raised the exception of this case. Its rank goes on, and waits for it."""
+def _raised_in(seen: Evidence, case: Case) -> List[Raised]:
+    """The exceptions among the lines of this case."""
     orders = {hit.order for hit in case.hits}
-    return any(one.order in orders and one.of_thread for _, one in seen.raised())
-
-
-def _is_of_traceback(seen: Evidence, case: Case) -> bool:
-    """Whether a line of the case is the exception of a traceback."""
-    orders = {hit.order for hit in case.hits}
-    return any(one.order in orders and one.frames for _, one in seen.raised())
+    return [one for _, one in seen.raised() if one.order in orders]
 
 
 def _place_of(seen: Evidence, place: Where, rank: Optional[int]) -> Where:
@@ -214,8 +210,7 @@ def _told_ranks(case: Case) -> Set[int]:
 
 def _told_above(seen: Evidence, case: Case) -> Set[int]:
     """The ranks named above the tracebacks of these lines (`Process w2:`)."""
-    orders = {hit.order for hit in case.hits}
-    return {one.named for _, one in seen.raised() if one.order in orders and one.named is not None}
+    return {one.named for one in _raised_in(seen, case) if one.named is not None}
 
 
 def _told_beside(seen: Evidence, case: Case) -> Set[int]:
@@ -249,7 +244,7 @@ def _only_failed(seen: Evidence, source: Optional[str]) -> Optional[int]:
 def _without_complaint(seen: Evidence, case: Case) -> Optional[int]:
     """The only rank that does not complain of others, if all of them began to after this traceback. The exception of a
     thread names no rank, and the rank only waits."""
-    quiet = quiet_rank(seen) if _is_of_traceback(seen, case) else None
+    quiet = quiet_rank(seen) if any(one.frames for one in _raised_in(seen, case)) else None
     if quiet is None or len(seen.sources) > 1:
         return None
     blamed = [hit.order for name, hits in seen.hits.items() if cause(name).hearsay for hit in hits]

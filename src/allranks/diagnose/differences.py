@@ -113,10 +113,8 @@ class Difference(NamedTuple):
 def only_one_differs(seen: Alone) -> Optional[Difference]:
     """The only rank that prints something else than all others in a line that all of them print; if there is none, the
     only rank but 0 that prints a line of its own right before the end. None if it is not clear."""
-    if seen.samples.compared[0] != seen.count:
-        seen.samples.compared = seen.count, _only_one_differs(seen)
-    known: Optional[Difference] = seen.samples.compared[1]
-    return known
+    found: Optional[Difference] = seen.samples.once("difference", seen.count, lambda: _only_one_differs(seen))
+    return found
 
 
 def _only_one_differs(seen: Alone) -> Optional[Difference]:

@@ -52,7 +52,7 @@ class Finish(NamedTuple):
 
 def finished_after(seen: Alone, line: Line) -> bool:
     """Whether all ranks work on after this line of the same log, and then say in the same words that they are done."""
-    finish = _finish(seen)
+    finish: Optional[Finish] = seen.samples.once("finish", seen.count, lambda: _all_finished(seen))
     if finish is None or not line.number:
         return False
     mine = {rank: done for rank, done in finish.done.items() if done.source == line.source}
@@ -73,13 +73,6 @@ def _repeats(lines: List[Line]) -> bool:
     """Whether a rank prints one form of line again and again, as it does while it works."""
     forms = Counter(_DIGITS.sub("0", line.text) for line in lines)
     return max(forms.values(), default=0) >= AFTER
-
-
-def _finish(seen: Alone) -> Optional[Finish]:
-    if seen.samples.finish[0] != seen.count:
-        seen.samples.finish = seen.count, _all_finished(seen)
-    known: Optional[Finish] = seen.samples.finish[1]
-    return known
 
 
 def _all_finished(seen: Alone) -> Optional[Finish]:

@@ -58,4 +58,5 @@ def introduced(lines: Iterable[Line], several: bool) -> Dict[Key, int]:
 
 
 def rank_of(line: Line, known: Dict[Key, int], several: bool) -> Optional[int]:
+    """The rank of a line by what its log, its machine or its first word is known for."""
     return next((known[key] for key in keys(line, several) if key in known), None)

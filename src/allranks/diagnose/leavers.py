@@ -30,7 +30,7 @@ _GIVES_UP = re.compile(
     r"(?i)\b(?:giv(?:es|ing) up|abort\w{0,3}|refus\w{2,3}|fail\w{0,4}|errors?|invalid|corrupt\w{0,3}|mismatch\w{0,2}"
     r"|differs?|damaged|broken|missing|not found|cannot|should be|exit(?:s|ing)?.{0,12} [1-9]\d{0,2})\b"
 )
-_LOST = re.compile(r"(?i)closed by (?:remote )?peer|reset by peer|remote process exited")
+LOST = re.compile(r"(?i)closed by (?:remote )?peer|reset by peer|remote process exited")
 _GOES_ON = re.compile(
     r"(?i)\b(?:opening|old|next|prefetch\w{0,3}|loader|connection|gpu|memory|cache|thread|before|responding|yet)\b"
 )
@@ -83,7 +83,7 @@ def left_alone(seen: Alone, hits: Sequence[Hit]) -> Optional[Left]:
     """The only rank that says last of all that it leaves, in words that no other rank uses, soon before others lose
     their peer (`hits`), and that raised nothing and lost none itself."""
     failed = {rank for rank, _ in seen.raised()} | seen.blamers()
-    lost = sorted((hit for hit in hits if _LOST.search(hit.line.text)), key=lambda hit: hit.order)
+    lost = sorted((hit for hit in hits if LOST.search(hit.line.text)), key=lambda hit: hit.order)
     if not lost:
         return None
     told: Dict[Tuple[str, ...], List[Tuple[int, int, Line]]] = {}

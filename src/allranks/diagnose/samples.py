@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any, Deque, FrozenSet, List, Tuple
+from typing import Any, Callable, Deque, Dict, FrozenSet, List, Tuple
 
 from allranks.diagnose.counting import LAST
 from allranks.diagnose.lines import Line
@@ -22,18 +22,22 @@ class Samples:
     def __init__(self) -> None:
         self._first: List[Line] = []
         self._last: Deque[Line] = deque(maxlen=LAST)
-        self.compared: Tuple[int, Any] = (-1, None)
-        self.told: Tuple[int, Any] = (-1, None)
+        self._asked: Dict[str, Tuple[int, Any]] = {}
         self.names: FrozenSet[str] = frozenset()
         """The names by which ranks or their machines introduced themselves."""
-        self.finish: Tuple[int, Any] = (-1, None)
-        """After so many lines: the result of the comparison, the lines of each rank, and those with which all ended."""
 
     def note(self, line: Line) -> None:
         if line.number > FIRST:
             self._last.append(line)
         elif line.number and len(self._first) < _KEPT:
             self._first.append(line)
+
+    def once(self, what: str, count: int, find: Callable[[], Any]) -> Any:
+        """The result of `find`, which is called once after so many lines."""
+        known = self._asked.get(what)
+        if known is None or known[0] != count:
+            known = self._asked[what] = count, find()
+        return known[1]
 
     def lines(self, is_single: bool, number: int) -> List[Line]:
         """Those that are read one by one in any case. `number` is that of a single log's last line."""

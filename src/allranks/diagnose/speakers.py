@@ -48,9 +48,8 @@ _NUMBER = re.compile(r"\d{1,6}")
 
 def by_rank(seen: Alone) -> Dict[int, List[Line]]:
     """The kept lines of each rank, in their order."""
-    if seen.samples.told[0] != seen.count:
-        seen.samples.told = seen.count, _by_rank(seen)
-    return seen.samples.told[1]
+    told: Dict[int, List[Line]] = seen.samples.once("ranks", seen.count, lambda: _by_rank(seen))
+    return told
 
 
 def quiet_rank(seen: Alone) -> Optional[int]:
@@ -78,11 +77,9 @@ def only_rank_on(seen: Alone, node: str) -> Optional[int]:
 
 def owners(seen: Store) -> Dict[Optional[str], int]:
     """The rank of each of several logs that has only one; if no line of a log names it, by the names of the others."""
-    return (
-        _owners({rank: state.source for rank, state in seen.ranks.items()}, seen.sources)
-        if len(seen.sources) > 1
-        else {}
-    )
+    if len(seen.sources) < 2:
+        return {}
+    return _owners({rank: state.source for rank, state in seen.ranks.items()}, seen.sources)
 
 
 def _of_nodes(seen: Store) -> Dict[Optional[str], int]:
@@ -165,9 +162,8 @@ def _labelled(lines: List[Line], least: int) -> Dict[int, List[Line]]:
         times = Counter(number for number, _ in group)
         known = set(times)
         if known != set(range(len(known))) and len(group) > FEW:
-            known = {
-                number for number in times if times[number] > 1
-            }  # two lines in one may make another number
+            # Two lines in one may make another number.
+            known = {number for number in times if times[number] > 1}
         numbers = [number for number, _ in group if number in known]
         count = len(known)
         if count < max(RANKS, least) or known != set(range(count)):

@@ -27,12 +27,12 @@ Topic: training
 
 from __future__ import annotations
 
-import re
 from typing import List, Optional, Set, Tuple
 
 from allranks.core.causes import BLAME, PASSES, Cause
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.leavers import LOST
 from allranks.diagnose.lines import clean
 from allranks.diagnose.symptom import ECHO, Case, Pattern
 
@@ -150,13 +150,10 @@ def _suspects(seen: Evidence, case: Case) -> Tuple[List[int], str]:
     )
 
 
-_LOST = re.compile(r"(?i)closed by (?:remote )?peer|reset by peer|remote process exited")
-
-
 def _came_late(seen: Evidence) -> Optional[int]:
     """The only rank that lost its peers, if all others timed out: they waited for it, and were gone when it came."""
     said = {rank: one.line.text for rank, one in seen.raised() if one.communication and rank is not None}
-    lost = {rank for rank, text in said.items() if _LOST.search(text) is not None}
+    lost = {rank for rank, text in said.items() if LOST.search(text) is not None}
     timed_out = {rank for rank, text in said.items() if "imed out" in text}
     is_clear = len(lost) == 1 and len(timed_out) >= FEWEST - 1 and lost | timed_out == seen.world
     return lost.pop() if is_clear else None
