@@ -257,3 +257,15 @@ def test_the_verdict_of_a_lost_run_is_read_whatever_is_in_it(
     assert (answer["cause"], code) == (told, 3 if told == "unproven" else 1)
     assert answer["collateral"][0]["rank"] == 0 and cause in answer["why"] + answer["cause"]
     assert cli.main(["diagnose", directory.run_id]) == code and "node-1" in capsys.readouterr().out
+
+
+def test_of_hundreds_of_logs_the_first_lines_of_each_are_compared(tmp_path: Path, capsys) -> None:
+    sizes = "RuntimeError: [enforce fail at gloo/transport/tcp/pair.cc:456] op.preamble.length <= op.nbytes. 564 vs 488"
+    failed = f'Traceback (most recent call last):\n  File "/app/train.py", line 12, in <module>\n{sizes}\n'
+    for rank in range(300):
+        words = f"vocabulary of {29 if rank == 290 else 27}\n" + "filling words\n" * 60
+        (tmp_path / f"rank_{rank}.log").write_text(words + failed)
+    assert cli.main(["diagnose", "--json", str(tmp_path)]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["cause"], answer["where"]["rank"]) == ("collective-mismatch", 290)
+    assert any("only rank 290 says" in line for line in answer["evidence"])

@@ -98,8 +98,9 @@ ADD = {Line: Evidence.add, Stretch: Evidence.add_stretch, Frames: Evidence.add_f
 def quickly(logs, matcher, quicker=None):
     seen, kinds, counted = Evidence(), Kinds(matcher, quicker), 0
     kinds.make_cutter()
+    of_each = None if len(logs) == 1 else samples_module.FIRST_OF_EACH
     for name, data in logs:
-        for one in scan(whole_lines(io.BytesIO(data).read), name, None, kinds, len(logs) == 1):
+        for one in scan(whole_lines(io.BytesIO(data).read), name, None, kinds, of_each):
             counted += one.lines if isinstance(one, Stretch) else 0
             ADD[type(one)](seen, one)
     return seen, counted

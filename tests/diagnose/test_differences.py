@@ -9,6 +9,7 @@ import pytest
 
 from allranks.diagnose import Evidence, conclude, parse
 from allranks.diagnose.differences import only_one_differs
+from allranks.diagnose.samples import first_numbers, lines_of_each
 from allranks.diagnose.scan import scan
 from allranks.diagnose.speakers import owners, quiet_rank
 from allranks.diagnose.stretches import Frames, Stretch
@@ -283,3 +284,31 @@ def test_a_rank_that_has_no_files() -> None:
     assert (found.cause, found.where.rank) == ("dataset-file-missing-on-node", 2)
     found = told(text.replace("files", "errors") + "[rank2]: ready\n" + lost)
     assert found.cause == "nccl-remote-process-exited"
+
+
+@pytest.mark.parametrize(
+    ("logs", "each"), [(2, 64), (256, 64), (257, 63), (1000, 16), (2048, 8), (100_000, 8)]
+)
+def test_how_many_lines_of_each_log_are_compared(logs: int, each: int) -> None:
+    assert lines_of_each(logs) == each
+    assert first_numbers(each)(1, 1000) == list(range(1, each + 1))
+    assert first_numbers(each)(each, each + 9) == [each] and first_numbers(each)(each + 1, 1000) == []
+
+
+def test_a_log_of_which_few_lines_are_compared_is_read_quickly_to_the_same_result() -> None:
+    seen, quick = Evidence(), Evidence()
+    seen.samples.of_each = quick.samples.of_each = 3
+    for rank in range(3):
+        text = f"model is large\nfilling words\n\nseed {rank // 2}\n" + "filling words\n" * 90
+        for line in parse(text, f"rank{rank}.log"):
+            seen.add(line)
+        for one in scan([text.encode()], f"rank{rank}.log", of_each=3):
+            if isinstance(one, Stretch):
+                quick.add_stretch(one)
+            elif isinstance(one, Frames):
+                quick.add_frames(one)
+            else:
+                quick.add(one)
+    lines = seen.samples.lines(False, 0)
+    assert lines == quick.samples.lines(False, 0)
+    assert {line.number for line in lines} == {1, 2, 3}

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from allranks.diagnose import diagnose, parse
+from allranks.core import Diagnosis
+from allranks.diagnose import Evidence, conclude, diagnose, parse
+from tests.diagnose.test_earlier_runs import raised
 
 TABLE = """torch.distributed.elastic.multiprocessing.errors.ChildFailedError:
 train.py FAILED
@@ -171,3 +175,33 @@ def test_the_only_rank_with_a_traceback_is_not_guilty_if_it_lost_a_peer() -> Non
     told = "OSError: [Errno 28] No space left on device: '/ckpt/owl.pt'\n"
     assert diagnose(parse(told + head + f"[rank1]: {LOST}", "x.log")).where.rank is None
     assert diagnose(parse(told + head + "[rank1]: KeyError: 'owl'\n", "x.log")).where.rank == 1
+
+
+OOM = raised(
+    "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total capacity of 79.15 GiB"
+)
+
+
+def of_logs(count: int, first: int, failing: Callable[[int], bool]) -> Diagnosis:
+    """One log of each rank in the order of their names. The rank `first` fails first."""
+    seen = Evidence()
+    for rank in sorted(range(count), key=str):
+        second = 10 if rank == first else 20 + rank % 30
+        text = f"2026-11-30 10:05:{second},123 ERROR failed\n{OOM}" if failing(rank) else "idle words\n"
+        for line in parse(text, f"rank_{rank}.log"):
+            seen.add(line)
+    return conclude(seen)
+
+
+def test_all_of_many_ranks_are_counted_and_the_first_one_is_shown() -> None:
+    found = of_logs(900, 777, lambda rank: True)
+    assert found.where.file == "rank_777.log" and "900 of 900 ranks say it" in found.why
+
+
+def test_the_first_of_many_ranks_may_have_a_late_log() -> None:
+    found = of_logs(900, 777, lambda rank: rank % 3 == 0)
+    assert (found.cause, found.where.rank) == ("cuda-oom", 777)
+
+
+def test_the_first_of_few_ranks_may_have_a_late_log() -> None:
+    assert of_logs(8, 5, lambda rank: rank in (1, 3, 5)).where.rank == 5

@@ -111,6 +111,7 @@ def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) ->
     `notes`. The figures are compared with the plan of `run_file`."""
     from allranks.diagnose import Evidence, cause, conclude, others
     from allranks.diagnose.figures import against, disagreements, figures, in_words
+    from allranks.diagnose.samples import lines_of_each
     from allranks.diagnose.stretches import Frames, Stretch
 
     lost = of_lost_run(paths)
@@ -122,6 +123,7 @@ def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) ->
     notes += [f"empty: {some(empty)}"] if empty else []
     shapes = Shapes()
     seen = Evidence(shapes)
+    seen.samples.of_each = lines_of_each(len(logs))
     for one in scanned(logs, notes, shapes):
         if isinstance(one, Stretch):
             seen.add_stretch(one)
@@ -293,6 +295,7 @@ def scanner(logs: Sequence[Log] = (), shapes: Shapes | None = None) -> log_worke
     """Returns a function that scans logs one after the other. It remembers the kinds of lines, also for the next
     log. If several processes scan these logs, the matcher and the cutter are made before they part."""
     from allranks.diagnose.kinds import Kinds
+    from allranks.diagnose.samples import lines_of_each
     from allranks.diagnose.scan import scan
 
     kinds = Kinds(suspects, cutter, shapes)
@@ -301,7 +304,8 @@ def scanner(logs: Sequence[Log] = (), shapes: Shapes | None = None) -> log_worke
         kinds.make_matcher()
         kinds.make_cutter()
     is_single = sum(not all(map(is_empty, log.files)) for log in logs) == 1
-    return lambda log, host, notes: scan(blocks(log, notes), log.name, host, kinds, is_single)
+    of_each = None if is_single else lines_of_each(len(logs))
+    return lambda log, host, notes: scan(blocks(log, notes), log.name, host, kinds, of_each)
 
 
 def blocks(log: Log, notes: list[str]) -> Iterator[bytes]:

@@ -10,7 +10,7 @@ from allranks.core import Where
 from allranks.diagnose.catalogue import cause, complaints
 from allranks.diagnose.complaints import NEAR_THE_END, complainants, near_the_end
 from allranks.diagnose.differences import Difference, only_one_differs
-from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.evidence import HITS_PER_SYMPTOM, Evidence
 from allranks.diagnose.lines import Line
 from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.speakers import RANKS, by_rank, only_rank_on, owners, quiet_rank, quiet_ranks
@@ -22,7 +22,10 @@ from allranks.diagnose.symptoms.rank_sigkilled import forced_kills
 
 
 def hit_ranks(seen: Evidence, case: Case) -> List[int]:
+    """The ranks of these lines; of more lines than are kept, all that printed one."""
     ranks = {seen.rank_of(h.line) for h in case.hits}
+    if len(seen.hits.get(case.symptom, ())) >= HITS_PER_SYMPTOM:
+        ranks |= seen.hit_ranks.get(case.symptom, set())
     return sorted(r for r in ranks if r is not None)
 
 

@@ -7,6 +7,7 @@ right before the end, show which one it is.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections import Counter
 from typing import Dict, FrozenSet, Iterator, List, NamedTuple, Optional, Tuple
@@ -155,9 +156,11 @@ def _forms(told: Told, names: FrozenSet[str]) -> Forms:
 
 def _tokens(line: Line, names: FrozenSet[str]) -> Tokens:
     """The words of a line; a rank's own name is the same in each."""
-    return tuple("@" if token in names else token for token in _TOKEN.findall(line.text[:LOOKED_AT]))
+    found = _TOKEN.findall(line.text[:LOOKED_AT])
+    return tuple(found) if names.isdisjoint(found) else tuple("@" if t in names else t for t in found)
 
 
+@functools.lru_cache(maxsize=4096)
 def _masked(token: str) -> str:
     """The same for all numbers, and another for all times of day."""
     if not token.lstrip("+-")[:1].isdigit():

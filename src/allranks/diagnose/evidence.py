@@ -13,6 +13,7 @@ from allranks.diagnose import facts, repeats, streams
 from allranks.diagnose.catalogue import frames
 from allranks.diagnose.closings import is_measured
 from allranks.diagnose.complaints import Heard, keep
+from allranks.diagnose.latest import gives_way
 from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.quotes import LOGGED, MENTIONED, SAID, STATED, inside
@@ -66,6 +67,7 @@ class Evidence(Survival):
         self._source_name: Optional[str] = None
         self._source = Source()
         self._kept: Dict[Tuple[Any, ...], int] = {}
+        self._latest: Dict[str, float] = {}
         self._shapes = shapes or Shapes()
         self._frames, self.title_text, self._is_script = frames(), "", False
 
@@ -330,12 +332,13 @@ class Evidence(Survival):
             self._kept[key] = kept + 1
         if rank is not None:
             self.hit_ranks.setdefault(symptom, set()).add(rank)
-        if len(hits) >= HITS_PER_SYMPTOM:
+        now, steps = self.now(line), self._source.steps
+        several = len(self.sources) > 1
+        if len(hits) >= HITS_PER_SYMPTOM and not (several and gives_way(hits, now, symptom, self._latest)):
             return
+        self._latest.pop(symptom, None)
         groups = match.groupdict() if isinstance(match, re.Match) else {}
         named = tuple((name, value) for name, value in groups.items() if value is not None)
-        steps = self._source.steps
-        now = self.now(line)
         hits.append(Hit(symptom, weight, line, self.count, now, steps, named, start, warned, ignored))
 
     def _log_went_on(self, hit: "Hit | Raised") -> bool:
@@ -388,4 +391,6 @@ class Evidence(Survival):
         fresh = [h for h in hits if not self.survived(h)]
         weight = max(h.weight for h in fresh) if fresh else STALE
         kept = [h for h in fresh if h.weight >= weight - CLOSE] if fresh else hits
-        return Case(symptom, weight, tuple(kept), "certain" if weight >= STRONG else "likely")
+        return Case(
+            symptom, weight, tuple(sorted(kept, key=self.when)), "certain" if weight >= STRONG else "likely"
+        )

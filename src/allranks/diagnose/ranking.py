@@ -25,7 +25,7 @@ from allranks.diagnose.set_aside import warns
 from allranks.diagnose.signals import Signal, Texts, order, ranked
 from allranks.diagnose.source_lines import is_source
 from allranks.diagnose.streams import Raised
-from allranks.diagnose.symptom import BARE, CRASH, ECHO, HEARD, HINTED, PROVEN, STALE, Case, Hit
+from allranks.diagnose.symptom import BARE, CRASH, ECHO, HEARD, HINTED, NO_TIME, PROVEN, STALE, Case, Hit
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.diagnose.symptoms.rank_crashed_first import judge as crashed
 from allranks.diagnose.symptoms.rank_crashed_first import taken
@@ -33,7 +33,6 @@ from allranks.diagnose.unknown_errors import by_words, owners, reworded
 from allranks.diagnose.wordings import words
 
 EVIDENCE_LINES = 8
-NEVER = float("inf")
 
 
 def conclude(seen: Evidence) -> Diagnosis:
@@ -270,12 +269,8 @@ def _weights(found: Dict[str, Case]) -> Set[int]:
 
 
 def _moment(seen: Evidence, hits: Sequence[Hit]) -> Tuple[float, int]:
-    """When it was first seen: by the clock where several files were read, else by the place in the log."""
-    if not hits:
-        return (NEVER, 0)
-    if len(seen.sources) > 1:
-        return min((h.at if h.at is not None else NEVER, h.order) for h in hits)
-    return (0.0, min(h.order for h in hits))
+    """When it was first seen."""
+    return min(map(seen.when, hits), default=(NO_TIME, 0))
 
 
 def _diagnosis(seen: Evidence, case: Case, rivals: bool) -> Diagnosis:

@@ -8,7 +8,7 @@ their order: `scan` gives out what `parse` would, and `Evidence.add_stretch` doe
 from __future__ import annotations
 
 from bisect import bisect_left
-from itertools import chain, compress
+from itertools import chain, compress, repeat
 from typing import Any, Callable, Dict, Iterable, Iterator, List, Optional, Sequence, Set, Tuple, Union
 
 from allranks.diagnose.blocks import Lines, same_lines, with_last
@@ -33,7 +33,7 @@ from allranks.diagnose.kinds import (
 from allranks.diagnose.lines import Line, Reader, ends
 from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.recognizer import NEW, Recognizer
-from allranks.diagnose.samples import numbers_in
+from allranks.diagnose.samples import FIRST_OF_EACH, first_numbers
 from allranks.diagnose.streams import FRAMES_KEPT, is_own_frame
 from allranks.diagnose.stretches import Frames, Part, Stretch
 from allranks.diagnose.usual import LAST, kept_in
@@ -49,13 +49,15 @@ def scan(
     source: "str | None" = None,
     node: "str | None" = None,
     kinds: "Optional[Kinds]" = None,
-    is_single: bool = False,
+    of_each: "Optional[int]" = FIRST_OF_EACH,
 ) -> Iterator[Told]:
     """The same lines that `parse` returns, but lines without information are only counted, in stretches. Those that
-    `Usual` keeps of a single log are among the lines."""
+    `Usual` keeps of a single log (`of_each` is None), and the first ones of each of several logs, are not counted."""
     scanner = _Scanner(source, node, kinds or Kinds())
-    for block, is_last in with_last(blocks, LAST) if is_single else ((block, False) for block in blocks):
-        scanner.keep(block, is_last, kept_in if is_single else numbers_in)
+    wanted = kept_in if of_each is None else first_numbers(of_each)
+    every = with_last(blocks, LAST) if of_each is None else zip(blocks, repeat(False))
+    for block, is_last in every:
+        scanner.keep(block, is_last, wanted)
         yield from scanner.block(block)
     yield from scanner.waiting()
 
@@ -65,8 +67,7 @@ class _Scanner(Recognizer):
 
     def __init__(self, source: "str | None", node: "str | None", kinds: Kinds) -> None:
         super().__init__(Reader(source, node), kinds)
-        self.known = kinds.of(self.ranked)
-        self.place = self.reader.place
+        self.known, self.place = kinds.of(self.ranked), self.reader.place
         self.number = 0
         self.following = 0
         """The number of the first line of the block that was neither read nor counted."""

@@ -10,7 +10,7 @@ from allranks.diagnose.lines import Line, near, seconds
 from allranks.diagnose.samples import Samples
 from allranks.diagnose.sources import Source
 from allranks.diagnose.streams import Raised, Seen
-from allranks.diagnose.symptom import Hit
+from allranks.diagnose.symptom import NO_TIME, Hit
 from allranks.diagnose.usual import Usual
 
 RANKS_KEPT = 65536
@@ -206,6 +206,10 @@ class Store:
         if self.first_moment is None:
             self.first_moment = moment
         return near(moment, self.first_moment)
+
+    def when(self, hit: Hit) -> Tuple[float, int]:
+        """A key that orders hits in time: by the clock if several logs were read, else by the place in the log."""
+        return (0.0 if len(self.sources) < 2 else NO_TIME if hit.at is None else hit.at, hit.order)
 
     def row(self, line: Line) -> Dict[str, Any]:
         """The row of a torchrun table that is being read in this line's stream."""

@@ -61,6 +61,10 @@ LEFT = CRASH + 1
 """A rank ended with exit code 0 before the last step. Only a text that names a reason is heavier."""
 
 
+NO_TIME = float("inf")
+"""The time of a line before which no time stamp stands."""
+
+
 def is_warning(weight: int) -> bool:
     """Whether a text of this weight only warns of its cause or echoes another rank's."""
     return weight <= _BARE_MOST and not ENDED - 5 <= weight <= ENDED
