@@ -20,10 +20,9 @@ from allranks.diagnose import scan as scan_module
 from allranks.diagnose import usual as usual_module
 from allranks.diagnose.blocks import SAME, Lines, is_longer, lines_of, same_lines, whole_lines
 from allranks.diagnose.kinds import Kinds
-from allranks.diagnose.lines import Line
 from allranks.diagnose.scan import scan
 from allranks.diagnose.streams import CLOSED, OPEN
-from allranks.diagnose.stretches import Frames, Stretch
+from allranks.diagnose.stretches import Stretch
 from allranks.diagnose.suspects import covered, literals
 from tests.diagnose import forms
 from tests.diagnose.cases import CASES
@@ -92,9 +91,6 @@ def slowly(logs):
     return seen
 
 
-ADD = {Line: Evidence.add, Stretch: Evidence.add_stretch, Frames: Evidence.add_frames}
-
-
 def quickly(logs, matcher, quicker=None):
     seen, kinds, counted = Evidence(), Kinds(matcher, quicker), 0
     kinds.make_cutter()
@@ -102,7 +98,7 @@ def quickly(logs, matcher, quicker=None):
     for name, data in logs:
         for one in scan(whole_lines(io.BytesIO(data).read), name, None, kinds, of_each):
             counted += one.lines if isinstance(one, Stretch) else 0
-            ADD[type(one)](seen, one)
+            seen.take(one)
     return seen, counted
 
 

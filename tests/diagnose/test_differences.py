@@ -12,7 +12,6 @@ from allranks.diagnose.differences import only_one_differs
 from allranks.diagnose.samples import first_numbers, lines_of_each
 from allranks.diagnose.scan import scan
 from allranks.diagnose.speakers import owners, quiet_rank
-from allranks.diagnose.stretches import Frames, Stretch
 from tests.diagnose.test_earlier_runs import of_rank, raised, told
 
 SIZES = raised(
@@ -151,12 +150,7 @@ def test_one_log_of_each_rank(tmp_path: Path) -> None:
     for rank, (width, words) in enumerate(((4, "base"), (6, "base"), (4, "base"))):
         text = f"model {words} has {width} layers\n" + "filling words\n" * 500 + of_rank(rank, SIZES)
         for one in scan([text.encode()], source=f"node-{'abc'[rank]}.log"):
-            if isinstance(one, Stretch):
-                seen.add_stretch(one)
-            elif isinstance(one, Frames):
-                seen.add_frames(one)
-            else:
-                seen.add(one)
+            seen.take(one)
     found = conclude(seen)
     assert (found.cause, found.where.rank) == ("collective-mismatch", 1)
 
@@ -303,12 +297,7 @@ def test_a_log_of_which_few_lines_are_compared_is_read_quickly_to_the_same_resul
         for line in parse(text, f"rank{rank}.log"):
             seen.add(line)
         for one in scan([text.encode()], f"rank{rank}.log", of_each=3):
-            if isinstance(one, Stretch):
-                quick.add_stretch(one)
-            elif isinstance(one, Frames):
-                quick.add_frames(one)
-            else:
-                quick.add(one)
+            quick.take(one)
     lines = seen.samples.lines(False, 0)
     assert lines == quick.samples.lines(False, 0)
     assert {line.number for line in lines} == {1, 2, 3}

@@ -112,7 +112,6 @@ def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) ->
     from allranks.diagnose import Evidence, cause, conclude, others
     from allranks.diagnose.figures import against, disagreements, figures, in_words
     from allranks.diagnose.samples import lines_of_each
-    from allranks.diagnose.stretches import Frames, Stretch
 
     lost = of_lost_run(paths)
     if lost is not None:
@@ -125,12 +124,7 @@ def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) ->
     seen = Evidence(shapes)
     seen.samples.of_each = lines_of_each(len(logs))
     for one in scanned(logs, notes, shapes):
-        if isinstance(one, Stretch):
-            seen.add_stretch(one)
-        elif isinstance(one, Frames):
-            seen.add_frames(one)
-        else:
-            seen.add(one)
+        seen.take(one)
     told, also = in_files(conclude(seen), logs), []
     known = cause(told.cause)
     recorded = None

@@ -10,7 +10,8 @@ from allranks.core import Where
 from allranks.diagnose.catalogue import cause, complaints
 from allranks.diagnose.complaints import NEAR_THE_END, complainants, near_the_end
 from allranks.diagnose.differences import Difference, only_one_differs
-from allranks.diagnose.evidence import HITS_PER_SYMPTOM, Evidence
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.kept_hits import HITS_PER_SYMPTOM
 from allranks.diagnose.lines import Line
 from allranks.diagnose.prefixes import is_name
 from allranks.diagnose.speakers import RANKS, by_rank, only_rank_on, owners, quiet_rank, quiet_ranks

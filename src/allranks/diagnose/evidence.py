@@ -13,7 +13,7 @@ from allranks.diagnose import facts, repeats, streams
 from allranks.diagnose.catalogue import frames
 from allranks.diagnose.closings import is_measured
 from allranks.diagnose.complaints import Heard, keep
-from allranks.diagnose.latest import gives_way
+from allranks.diagnose.kept_hits import HITS_PER_RANK, HITS_PER_SYMPTOM, gives_way
 from allranks.diagnose.lines import Line
 from allranks.diagnose.progress import DRAWN
 from allranks.diagnose.quotes import LOGGED, MENTIONED, SAID, STATED, inside
@@ -45,14 +45,9 @@ from allranks.diagnose.streams import (
 )
 from allranks.diagnose.stretches import Frames, Stretch
 from allranks.diagnose.survival import LATER_STEPS, Survival
-from allranks.diagnose.symptom import STALE, STRONG, WEAK, Case, Hit, bare
+from allranks.diagnose.symptom import CLOSE, STALE, STRONG, WEAK, Case, Hit, bare
 
-HITS_PER_RANK = 3
-HITS_PER_SYMPTOM = 256
 EXCEPTIONS_PER_RANK = 6
-CLOSE = 15
-"""Hits this much lighter than the heaviest still belong to the same statement, and keep their place in time."""
-
 CHAINED_WITHIN = 4
 """Lines between an exception and the line that says that another one followed from it."""
 
@@ -70,6 +65,15 @@ class Evidence(Survival):
         self._latest: Dict[str, float] = {}
         self._shapes = shapes or Shapes()
         self._frames, self.title_text, self._is_script = frames(), "", False
+
+    def take(self, told: "Line | Stretch | Frames") -> None:
+        """Takes what `scan` gives out."""
+        if isinstance(told, Line):
+            self.add(told)
+        elif isinstance(told, Stretch):
+            self.add_stretch(told)
+        else:
+            self.add_frames(told)
 
     # ---- one line ----
 
@@ -391,6 +395,5 @@ class Evidence(Survival):
         fresh = [h for h in hits if not self.survived(h)]
         weight = max(h.weight for h in fresh) if fresh else STALE
         kept = [h for h in fresh if h.weight >= weight - CLOSE] if fresh else hits
-        return Case(
-            symptom, weight, tuple(sorted(kept, key=self.when)), "certain" if weight >= STRONG else "likely"
-        )
+        hits = sorted(kept, key=self.when)
+        return Case(symptom, weight, tuple(hits), "certain" if weight >= STRONG else "likely")

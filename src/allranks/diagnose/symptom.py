@@ -61,6 +61,9 @@ LEFT = CRASH + 1
 """A rank ended with exit code 0 before the last step. Only a text that names a reason is heavier."""
 
 
+CLOSE = 15
+"""Hits this much lighter than the heaviest still belong to the same statement, and keep their place in time."""
+
 NO_TIME = float("inf")
 """The time of a line before which no time stamp stands."""
 

@@ -1,11 +1,14 @@
-"""The latest of many hits, which gives way to an earlier one: the first of a thousand ranks to fail may have the last
-log."""
+"""Which hits of a cause are kept if there are many. The latest gives way to an earlier one: the first of a thousand
+ranks to fail may have the last log."""
 
 from __future__ import annotations
 
 from typing import Dict, List, Optional
 
 from allranks.diagnose.symptom import NO_TIME, Hit
+
+HITS_PER_RANK = 3
+HITS_PER_SYMPTOM = 256
 
 
 def gives_way(hits: List[Hit], now: Optional[float], symptom: str, known: Dict[str, float]) -> bool:
