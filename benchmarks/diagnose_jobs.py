@@ -40,6 +40,7 @@ DRAWS = {
     "stu": "s to u, after the sixth ones",
     "vw": "v and w, after the seventh ones",
     "x": "x, after the eighth ones",
+    "yz": "y and z, after the ninth ones",
 }
 
 

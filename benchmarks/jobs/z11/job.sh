@@ -1,0 +1,4 @@
+#!/bin/bash
+export GLOO_SOCKET_IFNAME=lo
+rm -rf beats
+python watch.py

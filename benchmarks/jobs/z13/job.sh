@@ -1,0 +1,2 @@
+export GLOO_SOCKET_IFNAME=lo
+make train
