@@ -122,6 +122,13 @@ LOST = "RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer
         ("rank 1 exited barrier 12\n", "nccl-remote-process-exited"),
         ("actor 1 returned -11\n", "nccl-remote-process-exited"),  # a reward
         ("worker 1 returned 17\n", "nccl-remote-process-exited"),
+        ("run_slots: rank 1 (s02): ended by SIGTERM\n", "rank-terminated"),
+        ("worker 1 was killed by signal 9 (Killed)\n", "rank-sigkilled"),
+        ("start.py: rank 1 (owl7) died on SIGSEGV\n", "rank-crashed-first"),
+        ("watch: exit codes [1, -9, 1]\n", "rank-sigkilled"),
+        ('{"src": "supervisor", "returncodes": [1, -9, 1]}\n', "rank-sigkilled"),
+        ("rank 1 stopped by SIGNAL\n", "nccl-remote-process-exited"),
+        ("rank 1 died of signal noise\n", "nccl-remote-process-exited"),
     ],
 )
 def test_the_end_of_a_rank_as_scripts_report_it(ended: str, cause: str) -> None:

@@ -14,7 +14,7 @@ from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.kept_hits import HITS_PER_SYMPTOM
 from allranks.diagnose.lines import Line
 from allranks.diagnose.prefixes import is_name
-from allranks.diagnose.speakers import RANKS, by_rank, only_rank_on, owners, quiet_rank, quiet_ranks
+from allranks.diagnose.speakers import RANKS, by_rank, only_rank_on, owner, quiet_rank, quiet_ranks
 from allranks.diagnose.store import Exit
 from allranks.diagnose.streams import Raised
 from allranks.diagnose.symptom import Case
@@ -68,7 +68,8 @@ def _where_the_lines_are(
     if len(ranks) > 1 and 2 * len(ranks) > max(len(seen.world), max(ranks) + 1):
         return place, len(ranks)
     if len(ranks) != 1 and len(nodes) == 1 and len(seen.nodes) > 1:
-        return Where(node=next(iter(nodes)), file=place.file, line=place.line), 0
+        only = None if ranks or cause(case.symptom).is_blame else _owner(seen, case)
+        return Where(node=next(iter(nodes)), rank=only, file=place.file, line=place.line), 0
     row = None if ranks or cause(case.symptom).is_blame else _of_row(seen, case)
     if row is not None:
         return replace(place, rank=row.rank, node=row.node), 0
@@ -78,7 +79,7 @@ def _where_the_lines_are(
         named = named or _told_ranks(case) or _told_above(seen, case) or _told_beside(seen, case)
         only = named.pop() if len(named) == 1 else _only_failed(seen, line.source)
         only = _without_complaint(seen, case) if only is None else only
-        only = owners(seen).get(line.source) if only is None else only
+        only = _owner(seen, case) if only is None else only
         if only is not None:
             return _place_of(seen, place, only), 0
     first = next((h.line for h in case.hits if seen.rank_of(h.line) is not None), line)
@@ -86,6 +87,12 @@ def _where_the_lines_are(
     if node is None and rank is None and not cause(case.symptom).is_blame:
         node = _told_node(seen, case)
     return Where(node=node, rank=rank, file=first.source, line=first.number or None), 0
+
+
+def _owner(seen: Evidence, case: Case) -> Optional[int]:
+    """The rank whose log has all of these lines."""
+    logs = {hit.line.source for hit in case.hits}
+    return owner(seen, logs.pop()) if len(logs) == 1 else None
 
 
 def compared(seen: Evidence, case: Case, where: Where) -> Tuple[Case, Where]:

@@ -111,11 +111,35 @@ _NAMED_EXIT = (
 """How scripts that start the ranks themselves report their ends. Programs return other numbers, too."""
 
 
+_OF_LOADER = re.compile(r"(?i)data ?loader|data worker")
+
+
 def _named_exit(seen: Store, line: Line, match: Any) -> None:
     rank = int(match.group("rank"))
-    of_loader = re.search(r"(?i)data ?loader|data worker", line.text) is not None
-    if not of_loader and rank not in seen.exited and (match.group("code") or seen.hits):
+    if not _OF_LOADER.search(line.text) and rank not in seen.exited and (match.group("code") or seen.hits):
         _exit(seen, line, int(match.group("code") or match.group("result")), rank, None, None)
+
+
+_SIGNALLED = (
+    r"(?i)(?:^|[\s:\]|])(?:rank|worker|process|proc|actor|trainer|learner)[ _#-]?(?P<rank>\d{1,5})\b"
+    r"(?: \([^()]{1,40}\))?(?: (?:has|is|was))?(?: been)?:? (?:killed|ended|terminated|died|stopped|exited)"
+    r"(?: (?:by|on|with|from))?(?:(?: signal)?:? \(?(?P<signal>(?-i:SIG[A-Z]{2,8}))\)?"
+    r"| signal:? (?P<number>\d{1,2})(?: \([A-Za-z ]{1,30}\))?)[.,;]?\s{0,8}$"
+)
+
+
+def _signalled(seen: Store, line: Line, match: Any) -> None:
+    rank, number, name = int(match.group("rank")), match.group("number"), match.group("signal")
+    ended = int(number or getattr(signal, name or "", 0))
+    if ended and not _OF_LOADER.search(line.text) and rank not in seen.exited:
+        _exit(seen, line, -ended, rank, None, None)
+
+
+def _all_codes(seen: Store, line: Line, match: Any) -> None:
+    """A list with the exit code of each rank."""
+    for rank, code in enumerate(match.group("codes").split(",")):
+        if rank not in seen.exited:
+            _exit(seen, line, int(code), rank, None, None)
 
 
 def _raised_of(seen: Store, line: Line, match: Any) -> None:
@@ -276,6 +300,20 @@ FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
             "ended with",
             "finished with",
         )
+    ),
+    *(
+        (Pattern(word, _SIGNALLED), _signalled)
+        for word in ("SIGTERM", "SIGKILL", "SIGSEGV", "SIGABRT", "SIGBUS", "SIGINT", "SIGHUP", " signal ")
+    ),
+    *(
+        (
+            Pattern(
+                word,
+                r"(?i)(?:exit|return)[ _-]?codes?['\"]?[ :=]{1,3}\[(?P<codes>-?\d{1,3}(?:, {0,2}-?\d{1,3}){1,1023})\]",
+            ),
+            _all_codes,
+        )
+        for word in ("exit codes", "exit_codes", "exitcodes", "returncodes", "return codes", "return_codes")
     ),
     (Pattern("Traceback (most recent call last", r"\(RANK (\d{1,7})\)"), _raised_of),
     (

@@ -19,7 +19,7 @@ CLOCK = re.compile(
 """Times before the label of a line."""
 
 _INTRODUCED = re.compile(
-    r"(?i)(?<![a-z_])(?:(?:global[_ ]?)?(?:rank|rang|rango)[ =:#]{1,2}(?P<rank>\d{1,4})(?![\d.])"
+    r"(?i)(?<![a-z_])(?:(?:global[_ ]?)?(?:rank|rang|rango)[ =:#\x22]{1,3}(?P<rank>\d{1,4})(?![\d.])"
     r"|(?:process|proc|node|worker|task|host|member|machine)[ #]{1,2}(?P<one>\d{1,4})(?= ?(?:/|of|von|de) ?\d))"
 )
 _WORD = re.compile(

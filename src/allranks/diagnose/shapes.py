@@ -19,7 +19,10 @@ SHAPES_KEPT = 32768
 """Distinct shapes of lines remembered; if a log has more, all are forgotten and found again."""
 
 SHAPE_LIMIT = 512
-_STOPS = re.compile(r"(?:[A-Za-z_]\w{0,60}\.){1,8}\w{0,40}(?:StopTraining|Stopped|Aborted|Diverged|Failed): ")
+_STOPS = re.compile(
+    r"(?:[A-Za-z_]\w{0,60}\.){1,8}\w{0,40}(?:StopTraining|Stopped|Aborted|Diverged|Failed): "
+    r"|(?:[A-Za-z_]\w{0,60}\.){0,8}(?=[A-Z])\w{0,40}?(?:No[nt]Finite|Na[Nn]|Diverge|Explo|Invalid|Unstable)\w{0,40}: "
+)
 """An exception whose name does not end in Error, and whose message may name a step and its loss."""
 _ONLY_TOLD = (*going_on.HANDLERS, *leavers.HANDLERS, *ports.HANDLERS, *sections.HANDLERS)
 _LETTERS = bytes(b if 0x41 <= b <= 0x5A or 0x61 <= b <= 0x7A else 0x20 for b in range(256))

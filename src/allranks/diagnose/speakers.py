@@ -75,6 +75,15 @@ def only_rank_on(seen: Alone, node: str) -> Optional[int]:
     return ranks.pop() if len(ranks) == 1 else None
 
 
+def owner(seen: Alone, log: Optional[str]) -> Optional[int]:
+    """The only rank that printed the lines of this log, if there are several logs."""
+    known = owners(seen).get(log)
+    if known is None and len(seen.sources) > 1:
+        ranks = {rank for rank, lines in by_rank(seen).items() if any(line.source == log for line in lines)}
+        known = ranks.pop() if len(ranks) == 1 else None
+    return known
+
+
 def owners(seen: Store) -> Dict[Optional[str], int]:
     """The rank of each of several logs that has only one; if no line of a log names it, by the names of the others."""
     if len(seen.sources) < 2:

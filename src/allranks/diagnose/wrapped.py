@@ -9,6 +9,7 @@ import json
 import re
 from typing import Any, Dict, Iterator, List, Optional
 
+from allranks.diagnose.json_errors import errors_in, says_exception
 from allranks.diagnose.prefixes import LOCAL, NODE, RANK, TIME, stamp
 
 MESSAGES = (
@@ -24,7 +25,6 @@ MESSAGES = (
     "_raw",
     "event",
 )
-TRACEBACKS = ("exc_info", "exception", "stack_trace", "stacktrace", "traceback", "exc_text")
 HOSTS = (
     "nodeName", "node_name", "_HOSTNAME", "hostname", "host", "node", "HOSTNAME", "podName", "pod_name", "pod",
     "instance",
@@ -33,7 +33,9 @@ HOSTS = (
 
 RANKS = ("rank", "global_rank", "RANK", "process_index")
 LOCALS = ("local_rank", "LOCAL_RANK")
-TIMES = ("time", "timestamp", "@timestamp", "__REALTIME_TIMESTAMP", "ts", "asctime", "date", "eventTime")
+TIMES = (
+    "time", "timestamp", "@timestamp", "__REALTIME_TIMESTAMP", "ts", "t", "asctime", "date", "eventTime",
+)  # fmt: skip
 INNER = (
     "kubernetes",
     "labels",
@@ -45,7 +47,11 @@ INNER = (
     "jsonPayload",
     "metadata",
 )
+COUNTS = ("step", "global_step", "epoch", "iteration", "iter", "update")
+NOT_FIGURES = frozenset((*RANKS, *LOCALS, *TIMES, "pid", "lineno", "line", "level", "world_size"))
 QUIET = ("INFO", "DEBUG", "TRACE")
+LOW = (*QUIET, "WARNING", "WARN")
+MOST_FIGURES = 16
 MOST_LINES = 1000
 _DATE = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d")
 _FLUENT = re.compile(
@@ -70,14 +76,41 @@ def unwrap(raw: str, place: List[Any]) -> Optional[List[str]]:
         return None
     parts = [record, *(record[name] for name in INNER if isinstance(record.get(name), dict))]
     text = next(_texts(parts, MESSAGES), None)
-    if text is None:
+    errors = errors_in(parts)
+    if text is not None:
+        told = _said(record, text, errors)
+    elif any(map(says_exception, errors)):
+        told = errors
+    else:
         return None
-    told = [text, *_texts(parts, TRACEBACKS)]
-    if len(told) == 1 and "msg" in record and str(record.get("level")).upper() in QUIET:
-        # A program's own level. That of a collector only tells which stream it was.
-        told = [f"{str(record['level']).upper()} {text}"]
     _place(parts, place)
     return "\n".join(told).rstrip("\n").split("\n")[:MOST_LINES]
+
+
+def _said(record: Dict[str, Any], text: str, errors: List[str]) -> List[str]:
+    """A message with the errors of its record. An error that does not name an exception belongs to the message: `retry: refused`.
+
+    The level is only the program's own if the record has no collector's field: that of a collector tells which stream
+    it was. A step's message has its figures in other fields (`{"event": "step", "step": 5, "loss": 0.1}`).
+    """
+    short = [error for error in errors if "\n" not in error and not says_exception(error)]
+    level = str(record.get("level")).upper()
+    if short:
+        text = ": ".join((text, *short))
+    if (level in QUIET and "msg" in record and not errors) or (level in LOW and short):
+        text = f"{level} {text}"
+    if any(_is_number(record.get(name)) for name in COUNTS):
+        figures = [
+            f"{name}={value}"
+            for name, value in record.items()
+            if _is_number(value) and name not in NOT_FIGURES
+        ]
+        text = " ".join((text, *figures[:MOST_FIGURES]))
+    return [text, *(error for error in errors if error not in short)]
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _texts(parts: List[Dict[str, Any]], names: "tuple[str, ...]") -> Iterator[str]:

@@ -21,6 +21,7 @@ FIRES = (
     "    words = open(name)\n"
     "IOError: [Errno 2] No such file or directory: './data/words.txt'\n",
     "ERROR: ReadText: Can't open file data/lang/words.txt\n",
+    "[rank3]: Traceback (most recent call last):\n[rank3]: FileNotFoundError: scratch/owls/part-00001.parquet\n",
 )
 
 SILENT = (
@@ -30,4 +31,5 @@ SILENT = (
     "Traceback (most recent call last):\nFileNotFoundError: [Errno 2] No such file or directory: 'numactl'\n",
     "[rank1]: Traceback (most recent call last):\n"
     "[rank1]: FileNotFoundError: [Errno 2] No such file or directory: 'ck/mp_rank_03_model_states.pt'\n",
+    "[rank3]: Traceback (most recent call last):\n[rank3]: FileNotFoundError: conf/owls.yaml\n",
 )

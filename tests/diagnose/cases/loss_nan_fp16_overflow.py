@@ -36,6 +36,13 @@ FIRES = (
     "# grad_norm is nan\n\n## A\n\n```\nstep 1 loss 2.5\nstep 2 loss 2.25\n```\n\n## B\n\n## C\n",
     "[Rank 0] Overflow detected. Skipping step. Attempted loss scale: 1, reducing to 1\n",
     "# The loss overflows in bf16\n",
+    (
+        "rank=2 step=18 loss=5.3 gnorm=0.7\n"
+        "[rank2]: Traceback (most recent call last):\n"
+        '[rank2]:   File "/r/sft.py", line 31, in <module>\n'
+        "[rank2]: NonFiniteLoss: loss=nan at step 19, label tokens in batch: 0\n",
+        2,
+    ),
 )
 
 SILENT = (

@@ -26,4 +26,8 @@ SILENT = (
     "node2: [rank1]: Traceback (most recent call last):\nnode2: [rank1]: KeyError: 'labels'\n",
     _ends(4),
     _ends(9, apart=6),
+    # Only one rank's timeout is known.
+    "".join(f"node{r}: [rank{r}] step 3 loss 2.9\n" for r in range(3))
+    + "-- Process 2 terminated with the following error:\nTraceback (most recent call last):\n"
+    "RuntimeError: [gloo/unbound_buffer.cc:129] Timed out waiting 12000ms for send operation to complete\n",
 )

@@ -92,6 +92,13 @@ PATTERNS = (
     Pattern("dataset_info.json", r"(?i)cannot (?:open|find)|No such|not found|does not exist"),
     Pattern("Unable to find", r"Unable to find '[^']{1,300}'", raised=True),
     Pattern("any data file", r"(?i)couldn'?t find any data file"),
+    Pattern(
+        "FileNotFoundError",
+        r"FileNotFoundError: (?!\[)\S{0,300}\.(?i:parquet|arrow|jsonl|csv|tsv|tar|npy|npz|h5|hdf5|tfrecord|zst)$",
+        weight=CRASH + 4,
+        raised=True,
+        without=_NO_DATA,
+    ),  # pyarrow, which names the file alone
     Pattern("FileNotFoundError", r"'/[^']{1,300}'", weight=CRASH + 2, raised=True, without=_NO_DATA),
 )
 

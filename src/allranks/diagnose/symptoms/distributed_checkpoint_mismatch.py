@@ -4,7 +4,8 @@
 torch's `Error(s) in loading state_dict for`, `Missing key in checkpoint state_dict`, `Size mismatch between saved`,
 Megatron's `CheckpointingException`, `Global shape mismatch for loaded (…) and expected`, `does not match … sharded
 tensor`,
-DeepSpeed's `The checkpoint being loaded used a DP world size of * but the current world size is *`.
+DeepSpeed's `The checkpoint being loaded used a DP world size of * but the current world size is *`. Or a rank
+other than 0 does not find its own part of a checkpoint (`ckpt/data_rank2.pt`), and rank 0 finds its own.
 
 Easily confused with checkpoint-corrupt-resume-fail, where files are broken or missing;
 zero3-load-size-mismatch.
@@ -30,9 +31,12 @@ Topic: checkpoints
 
 from __future__ import annotations
 
+from typing import Optional
+
 from allranks.core.causes import Cause
 from allranks.diagnose.claims import Claim
-from allranks.diagnose.symptom import Pattern
+from allranks.diagnose.evidence import Evidence
+from allranks.diagnose.symptom import CRASH, Case, Hit, Pattern
 
 CAUSE = Cause(__name__)
 CLAIM = Claim(
@@ -76,4 +80,28 @@ PATTERNS = (
         r"size mismatch for [\w.]{1,200}: copying a param with shape torch\.Size\(\[[1-9]",
         weight=84,
     ),
+    Pattern(
+        "No such file or directory",
+        r"FileNotFoundError: .{0,40}['\"](?=[^'\"]{0,300}(?:[Cc]heckpoint|ckpt|state|resume|step))"
+        r"[^'\"]{0,300}rank[_-]?(?P<own>\d{1,6})[^'\"/]{0,60}['\"]",
+        weight=CRASH + 6,
+        raised=True,
+    ),
 )
+
+
+def judge(seen: Evidence) -> Optional[Case]:
+    """The part of a checkpoint that a rank misses must be its own, and rank 0 must not miss one: then fewer ranks saved
+    than load."""
+    case = seen.case("distributed-checkpoint-mismatch")
+    missed = {_part(hit) for hit in case.hits} - {None} if case is not None else set()
+    if case is None or not missed:
+        return case
+    own = 0 not in missed
+    hits = tuple(h for h in case.hits if _part(h) is None or (own and _part(h) == seen.rank_of(h.line)))
+    return case._replace(hits=hits, weight=max(hit.weight for hit in hits)) if hits else None
+
+
+def _part(hit: Hit) -> Optional[int]:
+    told = hit.group("own")
+    return int(told) if told is not None else None

@@ -94,7 +94,8 @@ def judge(seen: Evidence) -> Optional[Case]:
     if len(seen.nodes) < 2 or crashed or not seen.steps:
         return None
     waits = seen.hits.get(COLLECTIVE_TIMEOUT_STRAGGLER.id, [])
-    if waits and not seen.silent() and not seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id):
+    nodes = {seen.node_of(hit.line) for hit in waits}
+    if len(nodes) > 1 and not seen.silent() and not seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id):
         why = (
             "Every rank of every node timed out and none is silent: no rank was "
             "late, the nodes could not reach each other."
