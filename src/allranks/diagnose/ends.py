@@ -122,7 +122,8 @@ def _named_exit(seen: Store, line: Line, match: Any) -> None:
 
 _SIGNALLED = (
     r"(?i)(?:^|[\s:\]|])(?:rank|worker|process|proc|actor|trainer|learner)[ _#-]?(?P<rank>\d{1,5})\b"
-    r"(?: \([^()]{1,40}\))?(?: (?:has|is|was))?(?: been)?:? (?:killed|ended|terminated|died|stopped|exited)"
+    r"(?: \([^()]{1,40}\))?(?: (?:has|is|was))?(?: been)?:? (?!terminated with |died from )"
+    r"(?:killed|ended|terminated|died|stopped|exited)"
     r"(?: (?:by|on|with|from))?(?:(?: signal)?:? \(?(?P<signal>(?-i:SIG[A-Z]{2,8}))\)?"
     r"| signal:? (?P<number>\d{1,2})(?: \([A-Za-z ]{1,30}\))?)[.,;]?\s{0,8}$"
 )

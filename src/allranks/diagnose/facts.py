@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Dict, List, Tuple, Union
 
-from allranks.diagnose import closings, ends, figures, going_on, leavers, ports, sections
+from allranks.diagnose import closings, dumped_stacks, ends, figures, going_on, leavers, ports, sections
 from allranks.diagnose.ends import KEPT, numbers
 from allranks.diagnose.lines import Line
 from allranks.diagnose.source_lines import Mark
@@ -283,10 +283,13 @@ FACTS: Tuple[Tuple[Pattern, Handler], ...] = (
 )
 
 
-IN_ANY_LINE: Tuple[Tuple[Union[Mark, closings.InChinese, closings.AtTerminal], Handler], ...] = (
+AnyLine = Union[Mark, closings.InChinese, closings.AtTerminal, dumped_stacks.PySpysFrame]
+Finder = Union[Pattern, AnyLine]
+IN_ANY_LINE: Tuple[Tuple[AnyLine, Handler], ...] = (
     (Mark(), _mark),
     closings.CHINESE,
     closings.CTRL_C,
+    dumped_stacks.PY_SPYS_FRAME,
 )
 """Facts without a word by which lines could be looked up."""
 
@@ -294,7 +297,7 @@ IN_ANY_LINE: Tuple[Tuple[Union[Mark, closings.InChinese, closings.AtTerminal], H
 def by_word() -> Dict[str, List[Tuple[Pattern, Handler]]]:
     """The facts by the word they are looked up by."""
     found: Dict[str, List[Tuple[Pattern, Handler]]] = {}
-    modules = (ends, figures, closings, going_on, leavers, ports, sections)
+    modules = (dumped_stacks, ends, figures, closings, going_on, leavers, ports, sections)
     for pattern, handler in (*FACTS, *(fact for module in modules for fact in module.FACTS)):
         found.setdefault(pattern.key, []).append((pattern, handler))
     return found

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Callable, Dict, NamedTuple, Tuple, Union
+from typing import Any, Callable, Dict, NamedTuple, Tuple
 
-from allranks.diagnose import closings, facts, going_on, leavers, ports, sections
+from allranks.diagnose import dumped_stacks, facts, going_on, leavers, ports, sections
 from allranks.diagnose.catalogue import index
 from allranks.diagnose.complaints import complains
 from allranks.diagnose.digits import ALIKE
@@ -24,7 +24,13 @@ _STOPS = re.compile(
     r"|(?:[A-Za-z_]\w{0,60}\.){0,8}(?=[A-Z])\w{0,40}?(?:No[nt]Finite|Na[Nn]|Diverge|Explo|Invalid|Unstable)\w{0,40}: "
 )
 """An exception whose name does not end in Error, and whose message may name a step and its loss."""
-_ONLY_TOLD = (*going_on.HANDLERS, *leavers.HANDLERS, *ports.HANDLERS, *sections.HANDLERS)
+_ONLY_TOLD = (
+    *dumped_stacks.HANDLERS,
+    *going_on.HANDLERS,
+    *leavers.HANDLERS,
+    *ports.HANDLERS,
+    *sections.HANDLERS,
+)
 _LETTERS = bytes(b if 0x41 <= b <= 0x5A or 0x61 <= b <= 0x7A else 0x20 for b in range(256))
 
 
@@ -35,9 +41,7 @@ class Shape(NamedTuple):
     exception: bool
     heading: str
     patterns: Tuple[Tuple[str, Pattern], ...]
-    facts: Tuple[
-        Tuple[Union[Pattern, facts.Mark, closings.InChinese, closings.AtTerminal], Callable[..., None]], ...
-    ]
+    facts: Tuple[Tuple[facts.Finder, Callable[..., None]], ...]
     quotes: int = NO
     """Whether such a line quotes an exception (`quotes.py`)."""
     complains: int = NO

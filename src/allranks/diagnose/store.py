@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, NamedTuple, Optional, Set, Tuple
 
+from allranks.diagnose.dumps import Dumps
 from allranks.diagnose.lines import Line, near, seconds
 from allranks.diagnose.samples import Samples
 from allranks.diagnose.sources import Source
@@ -118,7 +119,7 @@ class Store:
         self.missing_ranks: Dict[int, Line] = {}
         self.awaited: Dict[int, int] = {}
         """Ranks that never wrote NCCL's id, with one that waited for it."""
-        self.ports = Ports()
+        self.ports, self.dumps = Ports(), Dumps()
         self.left: List[Tuple[int, int, Line]] = []
         """(line over all sources, rank, line) in which ranks say that they are done or leave."""
         self.actors: Dict[int, int] = {}

@@ -32,6 +32,8 @@ BARE = 56
 it weighs more (`bare`)."""
 WEAK = 55
 """A text that often appears with this cause, or a warning of it."""
+DUMPED = WEAK + 3
+"""Stacks in which only one process does not wait for others."""
 ENDED = 45
 """The launcher, the scheduler or a peer ended the process: a cause only if there is no other."""
 ECHO = 30

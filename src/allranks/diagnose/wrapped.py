@@ -88,7 +88,7 @@ def unwrap(raw: str, place: List[Any]) -> Optional[List[str]]:
 
 
 def _said(record: Dict[str, Any], text: str, errors: List[str]) -> List[str]:
-    """A message with the errors of its record. An error that does not name an exception belongs to the message: `retry: refused`.
+    """A message with the errors of its record. One that names no exception belongs to the message: `retry: refused`.
 
     The level is only the program's own if the record has no collector's field: that of a collector tells which stream
     it was. A step's message has its figures in other fields (`{"event": "step", "step": 5, "loss": 0.1}`).

@@ -7,13 +7,13 @@ from typing import Collection, Iterable, List, Optional, Tuple
 from allranks.core import Diagnosis, Event, Where, communication
 from allranks.core.causes import UNPROVEN
 from allranks.core.rank_events import Raised
+from allranks.core.stack_places import place_of
 from allranks.core.text import plural
 from allranks.diagnose.lines import clean
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.rank_crashed_first import CAUSE as RANK_CRASHED_FIRST
 from allranks.monitor import sockets
 from allranks.monitor.aggregation import numbers
-from allranks.monitor.rank_stacks import place_of
 from allranks.monitor.run_state import RankState, RunState
 
 LATE_SECONDS = 0.5

@@ -12,9 +12,10 @@ from collections import Counter
 from typing import Dict, FrozenSet, List, Mapping, NamedTuple, Optional, Set, Tuple
 
 from allranks.core.rank_events import Collective
+from allranks.core.stack_places import doing, place_of, waits
 from allranks.diagnose.symptoms.collective_mismatch import CAUSE as COLLECTIVE_MISMATCH
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
-from allranks.monitor.rank_stacks import doing, frames_of, place_of, waits
+from allranks.monitor.rank_stacks import frames_of
 from allranks.monitor.run_state import RunState
 from allranks.monitor.suspect import Living, Odd, evidence, named, whole_node
 

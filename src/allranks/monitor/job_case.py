@@ -7,12 +7,12 @@ from typing import Dict, List, Mapping, NamedTuple, Optional, Sequence
 
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import UNPROVEN
+from allranks.core.stack_places import doing
 from allranks.diagnose.catalogue import cause, section
 from allranks.diagnose.lines import clean
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.monitor import kernel_log, sockets
 from allranks.monitor.job_look import Job, NodeLook, SeenRank
-from allranks.monitor.rank_stacks import doing
 from allranks.monitor.run_state import RunState
 from allranks.monitor.suspect import Odd, named
 

@@ -15,6 +15,7 @@ from allranks.core import Diagnosis, Where
 from allranks.core.causes import UNPROVEN
 from allranks.core.node_events import ProcessSeen
 from allranks.core.rank_events import Stack
+from allranks.core.stack_places import doing, place_of, waits
 from allranks.core.text import plural
 from allranks.diagnose.catalogue import cause
 from allranks.diagnose.symptoms.benign_noise import CAUSE as BENIGN_NOISE
@@ -47,7 +48,6 @@ from allranks.monitor.job_look import (
     silence,
 )
 from allranks.monitor.rank_comparison import FREEZER, STOPPED, odd_one
-from allranks.monitor.rank_stacks import doing, place_of, waits
 from allranks.monitor.run_state import RunState
 from allranks.monitor.suspect import named, whole_node
 

@@ -12,6 +12,8 @@ from collections import Counter
 from typing import Dict, List, Optional
 
 from allranks.core.node_events import ProcessSeen
+from allranks.core.rank_events import Frame
+from allranks.core.stack_places import BUILD, LOCK, doing, place_of, waits
 from allranks.diagnose.symptoms.collective_mismatch import CAUSE as COLLECTIVE_MISMATCH
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.diagnose.symptoms.nfs_stale_or_io_error import CAUSE as NFS_STALE_OR_IO_ERROR
@@ -20,7 +22,7 @@ from allranks.diagnose.symptoms.peer_node_network_broken import CAUSE as PEER_NO
 from allranks.monitor import sockets
 from allranks.monitor.detectors.rank_silent import CAUSE as RANK_SILENT
 from allranks.monitor.flight_recorders import by_flight
-from allranks.monitor.rank_stacks import BUILD, LOCK, Frame, doing, frames_of, place_of, waits
+from allranks.monitor.rank_stacks import frames_of
 from allranks.monitor.run_state import RunState
 from allranks.monitor.suspect import Living, Odd, evidence, named, whole_node
 

@@ -15,6 +15,7 @@ from typing import Collection, Dict, List, NamedTuple, Optional, Tuple
 from allranks.core import Diagnosis, Where
 from allranks.core.causes import UNPROVEN
 from allranks.core.rank_events import Frame
+from allranks.core.stack_places import place_of
 from allranks.core.text import spans
 from allranks.core.untrusted import listing
 from allranks.diagnose.catalogue import section
@@ -22,7 +23,6 @@ from allranks.diagnose.lines import clean
 from allranks.diagnose.symptoms.collective_mismatch import CAUSE as COLLECTIVE_MISMATCH
 from allranks.monitor.culprit import collateral
 from allranks.monitor.log_attribution import Logs, own_logs
-from allranks.monitor.rank_stacks import place_of
 from allranks.monitor.run_state import RankState, RunState
 
 RECEIVED = re.compile(r"op\.preamble\.length <= op\.nbytes\. (\d{1,18}) vs (\d{1,18})")

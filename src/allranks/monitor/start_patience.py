@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from typing import Optional, Tuple
 
+from allranks.core.stack_places import LOADING
 from allranks.diagnose.catalogue import cause
 from allranks.diagnose.symptoms.collective_timeout_straggler import CAUSE as COLLECTIVE_TIMEOUT_STRAGGLER
 from allranks.monitor.detectors.rank_exited_early import somebody_left
 from allranks.monitor.detectors.rank_silent import CAUSE as RANK_SILENT
 from allranks.monitor.hang_thresholds import STARTING, alive, allowed_silence, has_trained, step_seconds
-from allranks.monitor.rank_stacks import LOADING, frames_of
+from allranks.monitor.rank_stacks import frames_of
 from allranks.monitor.run_state import RunState
 from allranks.monitor.suspect import Odd
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Iterable, List, Mapping, NamedTuple, Optional, Tuple
 
-from allranks.core.rank_events import Stack
+from allranks.core.rank_events import Frame, Stack
+from allranks.core.stack_places import doing
 from allranks.monitor import kernel_log, sockets
 from allranks.monitor.node_load import remarks
-from allranks.monitor.rank_stacks import Frame, doing, frames_of
+from allranks.monitor.rank_stacks import frames_of
 from allranks.monitor.run_state import RankState, RunState
 
 Living = Mapping[int, RankState]

@@ -45,6 +45,8 @@ FIRES = (
         + _ROW_ALIKE.format(r=0),
         0,
     ),
+    "step 3 loss 2.5\nwatch: exit codes [-9, -9, -9]\n",
+    ("step 3 loss 2.5\nwatch: exit codes [1, -9, 1]\n", 1),
 )
 
 SILENT = (

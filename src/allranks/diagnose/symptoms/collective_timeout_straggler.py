@@ -4,7 +4,8 @@
 NCCL: `Watchdog caught collective operation timeout: WorkNCCL(SeqNum=*, OpType=*, ...) ran for *
 milliseconds`; Gloo: `Timed out waiting *ms for recv|send operation`; monitoredBarrier and Horovod
 (`[missing ranks: 1]`) name the missing ranks. If at least three ranks wait and one number among them is missing, that
-one is the suspect. The late rank itself prints nothing and only gets SIGTERM.
+one is the suspect. The late rank itself prints nothing and only gets SIGTERM. Or the log has the stacks of several
+processes (faulthandler, `py-spy dump`), and only one of them does not wait for others.
 
 Easily confused with dataset-preprocessing-timeout, collective-mismatch, moe-expert-not-used-hang,
 peer-node-network-broken: each of them looks like this first.
@@ -31,10 +32,11 @@ from typing import List, Optional, Set, Tuple
 
 from allranks.core.causes import BLAME, PASSES, Cause
 from allranks.diagnose.complaints import Complaint
+from allranks.diagnose.dumped_stacks import hung
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.leavers import LOST
 from allranks.diagnose.lines import clean
-from allranks.diagnose.symptom import ECHO, Case, Pattern
+from allranks.diagnose.symptom import DUMPED, ECHO, Case, Hit, Pattern
 
 CAUSE = Cause(
     __name__,
@@ -94,9 +96,17 @@ FEWEST = 3
 
 
 def judge(seen: Evidence) -> Optional[Case]:
-    """The suspect: the rank that a barrier waits for, else the one that completed the fewest collectives, else the
-    silent one."""
+    """The suspect: the rank whose stack shows that it does not wait, else the one that a barrier waits for, else the
+    one that completed the fewest collectives, else the silent one."""
     case = seen.case("collective-timeout-straggler")
+    one = hung(seen)
+    if one is not None:
+        hit = Hit(
+            "collective-timeout-straggler", DUMPED, one.line, one.dump.order, one.dump.at, one.dump.steps
+        )
+        hits = (hit, *(case.hits if case is not None else ()))
+        if not seen.survived(hit):
+            return Case(hit.symptom, DUMPED, hits, "likely", rank=one.rank, notes=one.notes)
     if case is None or case.weight < ECHO:  # the watchdog ends the process for other errors, too
         return case
     suspects, reason = _suspects(seen, case)

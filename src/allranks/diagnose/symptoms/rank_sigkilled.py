@@ -31,7 +31,7 @@ from typing import Optional, Set
 from allranks.core.causes import END, PASSES, Cause
 from allranks.diagnose.complaints import Complaint
 from allranks.diagnose.evidence import Evidence
-from allranks.diagnose.symptom import CRASH, WEAK, Case, Hit, Pattern
+from allranks.diagnose.symptom import CRASH, ENDED, WEAK, Case, Hit, Pattern
 
 CAUSE = Cause(__name__, kind=END, restart=PASSES, repeats_on="rank", by_kill=True)
 PATIENCE_SECONDS = 10.0
@@ -81,6 +81,10 @@ def judge(seen: Evidence) -> Optional[Case]:
         case = seen.case("rank-sigkilled")
         return None if case is not None and case.weight <= WEAK and forced else case
     first = min(killed, key=lambda e: (e.at if e.at is not None else float("inf"), e.order))
+    if len({e.rank for e in killed}) > 1 and {e.order for e in seen.exits} == {first.order}:
+        # Who ended all of them, and why, says more.
+        hit = Hit("rank-sigkilled", ENDED, first.line, first.order, first.at, 0)
+        return Case("rank-sigkilled", ENDED, (hit,), "likely", only_suffered=True)
     hits = tuple(Hit("rank-sigkilled", CRASH, e.line, e.order, e.at, 0) for e in [first, *killed][:4])
     rank = first.rank if first.rank is not None else only_rank(seen, first.local)
     return Case("rank-sigkilled", CRASH, hits, "likely", rank=rank, node=seen.node_of(first.line))

@@ -6,10 +6,11 @@ import re
 from typing import Iterator, List, NamedTuple, Optional
 
 from allranks.core import BLOCK, WARN, Finding, Where
-from allranks.core.rank_events import Flight
+from allranks.core.rank_events import Flight, Frame
+from allranks.core.stack_places import WAITING, doing, waits
 from allranks.diagnose.symptoms.rank_exited_early import CAUSE as RANK_EXITED_EARLY
 from allranks.monitor.hang_thresholds import allowed_silence, gone_nodes, has_trained, step_seconds, unheard
-from allranks.monitor.rank_stacks import WAITING, Frame, doing, frames_of, waits
+from allranks.monitor.rank_stacks import frames_of
 from allranks.monitor.run_state import DOUBT_SECONDS, RankState, RunState
 
 EACH_TIME = True

@@ -12,8 +12,8 @@ from typing import Any
 from allranks.core.library_code import LIBRARY
 from allranks.core.rank_events import Frame
 from allranks.core.run_states import FINAL
+from allranks.core.stack_places import doing, waits
 from allranks.core.untrusted import integer, listing, mapping, mappings, number, text
-from allranks.monitor.rank_stacks import doing, waits
 from allranks.output.live_page import timeline_texts
 from allranks.output.live_page.rank_table import RankTable
 from allranks.output.live_page.step_curves import StepCurves

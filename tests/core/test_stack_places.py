@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from allranks.monitor.rank_stacks import waits
+from allranks.core.stack_places import waits
 
 T = "/x/site-packages/torch/"
 SCRIPT = ("/u/train.py", 30, "main")
