@@ -9,7 +9,7 @@
 Public logs are labelled by people who read them. Here the cause is known: each folder of `benchmarks/jobs/` is a job
 that was written with one fault, or with none but a log that looks like one. torch, transformers, DeepSpeed, Open MPI
 and the others print what they print. Those who wrote the jobs had not read the patterns. The first answers are in
-`benchmarks/results/diagnose_jobs.jsonl`. A job's name begins with a letter that says when it was written (`DRAWS`).
+`benchmarks/results/diagnose_jobs.jsonl`. A job's name begins with letters that say when it was written (`DRAWS`).
 """
 
 from __future__ import annotations
@@ -31,16 +31,17 @@ TITLE = "Naming causes in jobs that really run"
 ON_REQUEST = True
 FIRST = Path(__file__).resolve().parent / "results" / "diagnose_jobs.jsonl"
 DRAWS = {
-    "abcd": "a to d",
-    "efg": "e to g, after the first repairs",
-    "hi": "h and i, after the second ones",
-    "jkl": "j to l, after the third ones",
-    "mno": "m to o, after the fourth ones",
-    "pqr": "p to r, after the fifth ones",
-    "stu": "s to u, after the sixth ones",
-    "vw": "v and w, after the seventh ones",
+    "a b c d": "a to d",
+    "e f g": "e to g, after the first repairs",
+    "h i": "h and i, after the second ones",
+    "j k l": "j to l, after the third ones",
+    "m n o": "m to o, after the fourth ones",
+    "p q r": "p to r, after the fifth ones",
+    "s t u": "s to u, after the sixth ones",
+    "v w": "v and w, after the seventh ones",
     "x": "x, after the eighth ones",
-    "yz": "y and z, after the ninth ones",
+    "y z": "y and z, after the ninth ones",
+    "aa bb cc": "aa to cc, after the tenth ones",
 }
 
 
@@ -146,7 +147,10 @@ last rank has fewer rows, rank 0 does more, small numbers of two ranks agree by 
 
 
 def by_draw(told: list[Said], when: str) -> list[str]:
-    parts = {title: [one for one in told if one.case["id"][0] in drawn] for drawn, title in DRAWS.items()}
+    parts = {
+        title: [one for one in told if one.case["id"].rstrip("0123456789") in drawn.split()]
+        for drawn, title in DRAWS.items()
+    }
     return [row(f"{title}: {when}", part) for title, part in {**parts, "all": told}.items()]
 
 

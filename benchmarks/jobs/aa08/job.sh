@@ -1,0 +1,2 @@
+#!/bin/bash
+make -s train

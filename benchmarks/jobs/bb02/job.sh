@@ -1,0 +1,1 @@
+python prep.py && python launch.py --ranks 4

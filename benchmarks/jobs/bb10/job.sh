@@ -1,0 +1,2 @@
+echo '{"0": "npz", "1": "npz", "2": "zstd"}' > codecs.json
+python spawn.py
