@@ -142,3 +142,14 @@ def test_a_timeout_that_is_reported_too() -> None:
     assert (found.cause, found.where.rank) == (CAUSE, 1)
     assert any("owls.py:10" in line for line in found.evidence)
     assert any("Timed out" in line for line in found.evidence)
+
+
+def test_a_stack_of_which_only_the_others_timeouts_tell_the_rank() -> None:
+    dumps = "".join(current(stack, n) for n, stack in enumerate((REDUCE, LOCK, REDUCE)))
+    late = (
+        "[rank{}]: RuntimeError: [gloo/unbound_buffer.cc:129] Timed out waiting 12000ms for recv operation\n"
+    )
+    said = "".join(f"[rank{rank}] step {n} loss 2.5\n" for n in range(4) for rank in range(3))
+    found = told(said + dumps + late.format(0) + late.format(2))
+    assert (found.cause, found.where.rank) == (CAUSE, 1)
+    assert told(said + dumps + late.format(2)).where.rank is None

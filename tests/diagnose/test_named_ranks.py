@@ -125,6 +125,7 @@ LOST = "RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer
         ("run_slots: rank 1 (s02): ended by SIGTERM\n", "rank-terminated"),
         ("worker 1 was killed by signal 9 (Killed)\n", "rank-sigkilled"),
         ("start.py: rank 1 (owl7) died on SIGSEGV\n", "rank-crashed-first"),
+        ("ERROR worker 1 (pid 2081) finished with returncode -9\n", "rank-sigkilled"),
         ("watch: exit codes [1, -9, 1]\n", "rank-sigkilled"),
         ('{"src": "supervisor", "returncodes": [1, -9, 1]}\n', "rank-sigkilled"),
         ("rank 1 stopped by SIGNAL\n", "nccl-remote-process-exited"),
@@ -212,3 +213,39 @@ def test_the_first_of_many_ranks_may_have_a_late_log() -> None:
 
 def test_the_first_of_few_ranks_may_have_a_late_log() -> None:
     assert of_logs(8, 5, lambda rank: rank in (1, 3, 5)).where.rank == 5
+
+
+@pytest.mark.parametrize(
+    ("names", "rank"),
+    [
+        (("run-0.log", "run-1.log", "run-2.log"), 1),
+        (("a/run-0.log", "b/run-1.log", "c/run-2.log"), None),
+        (("run-1.log", "run-2.log", "run-3.log"), None),  # these may be machines
+        (("run-0.log", "run-1.log", "run-3.log"), None),
+        (("step-0.log", "step-1.log", "step-2.log"), None),
+    ],
+)
+def test_logs_of_ranks_by_their_numbers_alone(names: tuple[str, ...], rank: int | None) -> None:
+    head = 'Traceback (most recent call last):\n  File "/r/main.py", line 7, in go\n'
+    lines = [
+        line
+        for n, name in enumerate(names)
+        for line in parse(head + (LOST, "KeyError: 'owl'\n")[n == 1], name)
+    ]
+    found = diagnose(lines)
+    assert (found.cause, found.where.rank) == ("rank-crashed-first", rank)
+
+
+def test_a_label_that_is_learned_as_a_prefix_only_later() -> None:
+    def lost(rank: int) -> str:
+        return f"[{rank}] [rank{rank}]: Traceback (most recent call last):\n[{rank}] [rank{rank}]: {LOST}"
+
+    said = {
+        rank: f"[{rank}] INFO part {rank}: {rank * 7 + 9} owls\n[{rank}] INFO scorer received\n"
+        for rank in range(4)
+    }
+    text = f"{said[2]}[2] WARNING only 23 owls, nothing to do here\n" + "".join(
+        said[n] + lost(n) for n in (3, 1, 0)
+    )
+    found = diagnose(parse(text, "x.log"))
+    assert (found.cause, found.where.rank) == ("rank-exited-early", 2)

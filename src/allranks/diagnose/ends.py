@@ -104,8 +104,8 @@ def _spawned_exit(seen: Store, line: Line, match: Any) -> None:
 _NAMED_EXIT = (
     r"(?i)(?:^|[\s:\]|])(?:rank|worker|process|proc|actor|trainer|learner)[ _#-]?(?P<rank>\d{1,5})\b"
     r"(?: \(pid \d{1,9}\)| (?:has|is|was))?:? (?:(?:(?:exit(?:ed|s)?|died|terminated|ended|back|came back"
-    r"|finished(?= with (?:exit )?(?:code|status|rc|signal)\b))"
-    r"(?:,? with)?(?: (?:exit )?(?:code|status|rc|signal|return code))?[ :=(]{1,3}(?P<code>-?\d{1,3}))"
+    r"|finished(?= with (?:exit |return ?)?(?:code|status|rc|signal)\b))"
+    r"(?:,? with)?(?: (?:exit |return ?)?(?:code|status|rc|signal))?[ :=(]{1,3}(?P<code>-?\d{1,3}))"
     r"|returned (?P<result>[012]|255|1(?:2[6-9]|3\d|4[0-3])))\)?[.,;]?\s{0,8}$"
 )
 """How scripts that start the ranks themselves report their ends. Programs return other numbers, too."""

@@ -88,7 +88,20 @@ def owners(seen: Store) -> Dict[Optional[str], int]:
     """The rank of each of several logs that has only one; if no line of a log names it, by the names of the others."""
     if len(seen.sources) < 2:
         return {}
+    if not seen.ranks and any(one.communication for _, one in seen.raised()):
+        return _numbered(seen.sources)
     return _owners({rank: state.source for rank, state in seen.ranks.items()}, seen.sources)
+
+
+def _numbered(names: Iterable[Optional[str]]) -> Dict[Optional[str], int]:
+    """The ranks of logs that lost each other, by their names alone, if these differ in one number, from 0 on."""
+    forms: Dict[str, Dict[Optional[str], int]] = {}
+    for name in names:
+        for number in _numbers(name):
+            if COUNTS.search((name or "")[: number.start()]) is None:
+                forms.setdefault(_form(name, number), {})[name] = int(number.group())
+    whole = [one for one in forms.values() if len(one) > 1 and sorted(one.values()) == list(range(len(one)))]
+    return whole[0] if len(whole) == 1 else {}
 
 
 def _of_nodes(seen: Store) -> Dict[Optional[str], int]:
@@ -152,14 +165,19 @@ def _by_rank(seen: Alone) -> Dict[int, List[Line]]:
             bare.append(line)
         else:
             told.setdefault(rank, []).append(line)
-    for rank, mine in _labelled(bare, max(seen.world, default=0) + 1).items():
+    for rank, mine in _labelled(bare, max(seen.world, default=0) + 1, set(told)).items():
         told.setdefault(rank, []).extend(mine)
     return told
 
 
-def _labelled(lines: List[Line], least: int) -> Dict[int, List[Line]]:
+_BRACKETS = "[(<"
+"""The beginnings of a label that a prefix, learned from a later line, takes away from the lines of other ranks."""
+
+
+def _labelled(lines: List[Line], least: int, others: Set[int]) -> Dict[int, List[Line]]:
     """The lines of each rank, by the number behind `rank`, or by the first one. It is a rank if lines with the
-    same words before it have each number from 0 on, and at least so many, and if it does not only rise."""
+    same words before it have each number from 0 on, and at least so many, and if it does not only rise. `others`: the
+    ranks that are known by something else."""
     groups: Dict[str, List[Tuple[int, Line]]] = {}
     for line in lines:
         for piece in _pieces(line):
@@ -174,8 +192,9 @@ def _labelled(lines: List[Line], least: int) -> Dict[int, List[Line]]:
             # Two lines in one may make another number.
             known = {number for number in times if times[number] > 1}
         numbers = [number for number, _ in group if number in known]
-        count = len(known)
-        if count < max(RANKS, least) or known != set(range(count)):
+        every = known | others if all(line.text[:1] in _BRACKETS for _, line in group) else known
+        count = len(every)
+        if count < max(RANKS, least) or every != set(range(count)):
             continue
         if len(numbers) == count and numbers == sorted(numbers) and not _RANK.search(before):
             continue  # this may be a list

@@ -32,7 +32,7 @@ from typing import List, Optional, Set, Tuple
 
 from allranks.core.causes import BLAME, PASSES, Cause
 from allranks.diagnose.complaints import Complaint
-from allranks.diagnose.dumped_stacks import hung
+from allranks.diagnose.dumped_stacks import Hung, hung
 from allranks.diagnose.evidence import Evidence
 from allranks.diagnose.leavers import LOST
 from allranks.diagnose.lines import clean
@@ -104,9 +104,8 @@ def judge(seen: Evidence) -> Optional[Case]:
         hit = Hit(
             "collective-timeout-straggler", DUMPED, one.line, one.dump.order, one.dump.at, one.dump.steps
         )
-        hits = (hit, *(case.hits if case is not None else ()))
         if not seen.survived(hit):
-            return Case(hit.symptom, DUMPED, hits, "likely", rank=one.rank, notes=one.notes)
+            return _by_stacks(seen, one, hit, case)
     if case is None or case.weight < ECHO:  # the watchdog ends the process for other errors, too
         return case
     suspects, reason = _suspects(seen, case)
@@ -117,6 +116,14 @@ def judge(seen: Evidence) -> Optional[Case]:
     if known is not None and known.last_plain is not None:
         notes.append(f"the last that rank {suspects[0]} said: {clean(known.last_plain.text, 160)}")
     return case._replace(weight=ECHO + 2, rank=suspects[0], confidence="likely", notes=tuple(notes))
+
+
+def _by_stacks(seen: Evidence, one: Hung, hit: Hit, case: Optional[Case]) -> Case:
+    """If it is not known whose stack it is, the lines of the others may tell it."""
+    suspects = _suspects(seen, case)[0] if case is not None and one.rank is None else []
+    rank = suspects[0] if len(suspects) == 1 else one.rank
+    hits = (hit, *(case.hits if case is not None else ()))
+    return Case(hit.symptom, DUMPED, hits, "likely", rank=rank, notes=one.notes, only_suffered=rank is None)
 
 
 def awaited(seen: Evidence) -> List[int]:

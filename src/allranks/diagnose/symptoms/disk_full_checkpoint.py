@@ -2,7 +2,8 @@
 
 ## How it is found
 `No space left on device`, `Disk quota exceeded`; behind torch.save only `basic_ios::clear: iostream error`
-and `inline_container.cc:* . unexpected pos A vs B`, or `PytorchStreamWriter failed writing file`.
+and `inline_container.cc:* . unexpected pos A vs B`, or `PytorchStreamWriter failed writing file`. `[Errno 27] File too
+large` means a limit on the size of a file (`ulimit -f`, or the file system's own).
 
 Easily confused with shm-too-small, where the line names /dev/shm or </torch_*>.
 
@@ -11,10 +12,10 @@ A file, mostly a checkpoint, could not be written whole; do not trust it.
 
 ## What to do
 Free space where the run saves (`df -h`, `df -i`, `quota`), keep fewer checkpoints, save adapters alone. The
-same text was seen with free space after an I/O error: look at `df` first.
+same text was seen with free space after an I/O error: look at `df` first. If a file is too large, look at `ulimit -f`.
 
 ## Source
-`No space left on device` and `Disk quota exceeded` are glibc's texts for ENOSPC and EDQUOT,
+`No space left on device`, `Disk quota exceeded` and `File too large` are glibc's texts for ENOSPC, EDQUOT and EFBIG,
 `sysdeps/gnu/errlist.h`. PyTorch raises `unexpected pos` and `PytorchStreamWriter failed` in
 `caffe2/serialize/inline_container.cc`; `file write failed` is in `libtorch_cpu.so` of version 2.13. The
 other texts are as people posted them in public reports.
@@ -64,4 +65,7 @@ PATTERNS = (
     Pattern("iostream error", weight=90),
     Pattern("file write failed", weight=90),
     Pattern("failed to write", r"(?i)os error 28|errno 28"),
+    Pattern(
+        "File too large", r"(?:os error|\[Errno) 27\b", weight=86
+    ),  # `ulimit -f`, or a limit of the file system
 )

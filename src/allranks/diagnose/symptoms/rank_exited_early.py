@@ -98,7 +98,7 @@ def _by_its_words(seen: Evidence) -> Optional[Case]:
 
 _DONE = re.compile(
     r"(?i)(?<![a-z])(?:leav(?:es|ing)|finished|stopping|exiting|no more|out of data|exhausted|quitting|bye|done"
-    r"|completed?|returning"
+    r"|completed?|returning|nothing (?:more |left |else )?to do"
     r"|beendet|abbruch\w{0,20}|fertig"  # German
     r"|termin(?:\u00e9e?|e|ado|ato)|arr\u00eat\w{0,3}|arrete|plus de|fini"  # French, Spanish, Italian
     r"|acabado|no hay m\u00e1s|sin m\u00e1s)(?![a-z])"  # Spanish
