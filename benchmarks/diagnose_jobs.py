@@ -143,6 +143,11 @@ sets, and repaired after each. To the logs of `v`, `w` and `x` the version befor
 of 43; in `w` both name one in the same 5 jobs without a guilty rank. After
 that a reviewer tried to break the rules with logs made for it. Now a difference alone names no rank if it is usual: the
 last rank has fewer rows, rank 0 does more, small numbers of two ranks agree by chance.
+
+**The sets `aa` and `bb` are about what had just been written**: stacks of hanging ranks in a log
+(`diagnose/dumped_stacks.py`), and errors in the fields of JSON records (`diagnose/json_errors.py`). The version before
+it (3dc5d19a) names a right cause in 6 of 12 failures of `aa`, 4 of 11 of `bb` and 13 of 16 of `cc`, which is about
+anything. The first answers, with these two parts, are right in 9, 7 and 13. `aa` has no healthy jobs.
 """
 
 
