@@ -1,7 +1,7 @@
 """One module an expert under ZeRO-3: the same training with our leaf modules and without, text after text.
 
 transformers 4.52.4 calls an expert only where a token goes to it. Two ranks whose tokens go to different experts then
-gather different parameters, and wait for each other for ever; `allranks.worker` marks the blocks of experts as leaf
+gather different parameters, and wait for each other forever; `allranks.worker` marks the blocks of experts as leaf
 modules, which are gathered whole. `TRIES=3` tries it with fewer.
 """
 
