@@ -191,3 +191,23 @@ def test_a_thread_ends_no_program() -> None:
     assert not is_healthy("epoch 7: loss 0.25 lr 0.1\n" + OF_THREAD + FOUR)
     assert not is_healthy("epoch 7: loss 0.25 lr 0.1\n" + OF_THREAD + FAILED + DONE)
     assert not is_healthy("epoch 7: loss 0.25 lr 0.1\n" + OF_THREAD.partition("\n")[2] + DONE)
+
+
+def test_a_wrapper_that_lost_the_code_and_announces_another_attempt() -> None:
+    crash = of_rank(1, FAILED) + AGENT
+    again = "nightly: attempt 0 ended with status 0, next attempt in 2 s\n"
+    foreign = "".join(f"06:39:37.{n} INFO Schritt {n} Verlust 0.7\n" for n in range(110, 130))
+    table = "  exitcode  : 1 (pid: 4242)\n"
+    assert is_healthy(crash.replace(AGENT, table) + again + foreign)
+    assert not is_healthy(crash.replace(AGENT, table) + again.partition(",")[0] + "\n" + foreign)
+    assert not is_healthy(crash + again + foreign[:80])  # another node's ranks
+    assert not is_healthy(crash + again + foreign + AGENT.replace("4242", "4243") + FAILED)
+
+
+def test_a_line_that_announces_its_next_try() -> None:
+    said = "WARNING read of shard 7 failed (attempt 1/4): [Errno 5] Input/output error"
+    assert told(said + "\n" + FOUR[:30]).cause == "nfs-stale-or-io-error"
+    assert is_healthy(said + ", retry in 0.05s\n" + FOUR[:30] + DONE)
+    assert is_healthy(said + ", retrying after 5 seconds\n" + FOUR[:30] + DONE)
+    assert not is_healthy(said + ", retry in 0.05s\n" + FOUR[:30])
+    assert not is_healthy(said + ", retry in vain\n" + FOUR[:30] + DONE)

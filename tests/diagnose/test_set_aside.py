@@ -277,6 +277,7 @@ CLOSES = [
     "INFO:     Finished server process [599566]", "INFO 2026-06-12 18:27:59 ot_train.py:438 End of training",
     "Training time 6:56:49", "Results saved → /root/a.json", "🎉 评估完成！", "[INFO] BUILD SUCCESS",
     "Process 1646253 exits successfully.", "Full run log written to /scratch/x.txt",
+    "training finished: 150 steps, 43 of them skipped", "fine-tuning finished after 3 epochs",
 ]  # fmt: skip
 
 
@@ -290,6 +291,7 @@ def test_a_log_that_closes_so_has_ended_well(line: str) -> None:
 GOES_ON = [
     "Evaluation of epoch 3 completed.", "the run was not completed", "step 3 of the script is finished soon",
     "INFO [wandb_run.py:_restore()] restore completed", "done loading the data", "训练中", "Finished training epoch 3",
+    "training finished for epoch 3", "Training steps completed: 150", "the run will be finished at 8",
 ]  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import List, Optional, Set, Tuple, Union
 
 from allranks.diagnose.catalogue import cause
+from allranks.diagnose.late_output import ended_its_program
 from allranks.diagnose.store import Store
 from allranks.diagnose.streams import Raised
 from allranks.diagnose.symptom import Hit
@@ -46,7 +47,7 @@ class Alone(Store):
 
     def _lines_after(self, hit: Union[Hit, Raised]) -> int:
         """The lines of the same log after this one."""
-        return self.sources[hit.line.source].last - hit.order
+        return 0 if ended_its_program(self, hit) else self.sources[hit.line.source].last - hit.order
 
     def blamers(self) -> Set[int]:
         """Ranks that print a communication error."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from typing import Any, Callable, Tuple
 
+from allranks.diagnose.counting import is_logged
 from allranks.diagnose.lines import Line
 from allranks.diagnose.set_aside import is_set_aside
 from allranks.diagnose.store import Store
@@ -18,9 +19,11 @@ _OF_JOB = (
     r"(?i)(?:^|[^\w])(?:train(?:ing)?|fine-?tun(?:e|ing)|eval(?:uation)?|test(?:s|ing)?|inference|prediction|generation"
     r"|benchmark|experiments?|script|job|run|pipeline|(?:pre-?)?processing|tokeni[sz]ation|extraction|conversion"
     r"|[\w-]{1,80}\.(?:sh|py)(?![:\])]))\b"
-    r"(?!.{0,60}\b(?:not|soon|will|un|epochs?|steps?|iter\w{0,7}|stages?|phase|batch\w{0,2}|fold)\b)"
-    r".{0,60}\b(?:completed?|finished|succeeded|ended (?:normally|successfully))\b"
+    r"(?!.{0,60}\b(?:not|soon|will|un)\b)(?:(?!\b(?:epoch|step|iter|stage|phase|batch|fold)).){0,60}"
+    r"\b(?:completed?|finished|succeeded|ended (?:normally|successfully))\b"
+    r"(?!.{0,60}(?<!\d )\b(?:epochs?|steps?|iter\w{0,7}|stages?|phase|batch\w{0,2}|fold)\b)"
 )
+"""Of the job, not of a step or an epoch of it; but `training finished: 150 steps`."""
 _OF_PART = (
     r"\b(?:[Rr]ank|[Ww]orker|[Pp]roc(?:ess)?|[Nn]ode)[ _:#-]{0,2}\d{1,6}\W{1,3}(?:has |is |was )?"
     r"(?:finished|completed|done)(?: (?:all )?\d{1,9} \w{2,12})?\W{0,8}$"
@@ -158,6 +161,7 @@ def _closes(seen: Store, line: Line, match: Any) -> None:
         return  # such as a debug line, which a program also prints if it failed
     source = seen.sources[line.source]
     source.closing, source.logged = seen.count, _LOGGED.search(line.text) is not None
+    source.closed_at_once = is_logged(line)
     source.succeeded = _SUCCESS.search(line.text) is not None
 
 

@@ -20,6 +20,7 @@ _LOOKED_AT = 400
 _GOES_ON = (
     r"(?i)\b(?:fall(?:s|ing)? ?back|fallback|skip(?:s|ped|ping)|ignor(?:e[ds]|ing)|(?:go(?:es|ing)?|carry(?:ing)?) on"
     r"|continu(?:es|ing)|(?:will|going to) (?:continue|retry|try again|wait again|skip)|restarting"
+    r"|retry(?:ing)? (?:in|after) \d{1,6}(?:\.\d{1,6})? ?(?:ms|s|sec(?:ond)?s?|m|min)"
     r"|try(?:ing)? (?:the )?(?:next|other|another|older|previous|smaller)|is used instead|using \w.{0,60} instead"
     r"|staying offline|kept offline|switch(?:ed|ing) (?:off|to)|non-?fatal|not fatal"
     r"|(?:trying|probing|testing) (?!to\b).{1,60}\d)\b|\(optional\)|\boptional:"
@@ -66,6 +67,10 @@ _REPORTS = re.compile(r"(?i)\b(?:finished|ended|exited|failed|done)\b")
 """A line with one attempt's number and such a word reports its end. It does not begin it."""
 
 
+_NEXT = re.compile(r"(?i)\bnext attempt (?:in|at|starts|begins|follows)\b")
+"""A wrapper announces another attempt. Many wrappers lose the code of the last one, and say that its status was 0."""
+
+
 def _starts_again(seen: Store, line: Line, match: Any) -> None:
     """Only if a process is known to have ended. Programs print such words for other reasons, too."""
     if EXCEPTION.match(line.text) is not None or not (seen.exits or _ENDED.search(line.text)):
@@ -76,7 +81,7 @@ def _starts_again(seen: Store, line: Line, match: Any) -> None:
         is_report
         or all(attempt in ("0", "1") for attempt in told)
         or is_set_aside(line.text)
-        or ends_well(line.text)
+        or (ends_well(line.text) and _NEXT.search(line.text) is None)
     ):
         return
     source = seen.sources[line.source]
@@ -119,10 +124,28 @@ def _of_process(seen: Store, line: Line, match: Any) -> None:
     stream.process = stream.lines, int(match.group(1))
 
 
+def _of_main(seen: Store, line: Line, match: Any) -> None:
+    """`python -m` and processes of multiprocessing begin each traceback that nobody handled with a frame of their own
+    (CPython, `Lib/runpy.py`, `Lib/multiprocessing/process.py`)."""
+    stream = seen.seen_of(line)
+    if stream.lines == stream.headed + 1:
+        stream.top = stream.lines
+
+
+_FRAME = r"^\s{0,8}File \"[^\"]{0,300}"
+
 FACTS: Tuple[Tuple[Pattern, Callable[[Store, Line, Any], None]], ...] = (
     *((Pattern(word, _AGAIN), _starts_again) for word in _AGAIN_BY),
     *((Pattern(word, _GOES_ON), _goes_on) for word in _GOES_ON_BY),
     (Pattern("(exitcode: ", r"exitcode: -?\d{1,5}\) local_rank: \d{1,5} \(pid: "), _attempt_failed),
+    (
+        Pattern("_run_module_as_main", _FRAME + r"runpy\S{0,4}\", line \d{1,6}, in _run_module_as_main$"),
+        _of_main,
+    ),
+    (
+        Pattern("_bootstrap", _FRAME + r"multiprocessing/process\.py\", line \d{1,6}, in _bootstrap$"),
+        _of_main,
+    ),
     (Pattern("Exception in thread", r"^Exception in thread "), _of_thread),
     (
         Pattern("Process", r"^Process (?:rank|trainer|node|host|worker|proc|w|r)[-_ ]?(\d{1,4}):$"),

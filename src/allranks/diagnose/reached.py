@@ -13,6 +13,7 @@ from allranks.diagnose.complaints import Heard
 from allranks.diagnose.counting import is_logged
 from allranks.diagnose.finishers import finished_after
 from allranks.diagnose.going_on import says_it_goes_on
+from allranks.diagnose.late_output import ended_its_program
 from allranks.diagnose.lines import Line
 from allranks.diagnose.repeats import TIMES
 from allranks.diagnose.sources import CLOSING_WITHIN, Source, is_last_of_all
@@ -92,7 +93,11 @@ class Reached(Alone):
         source = self.sources[one.line.source]
         if source.end > one.order and source.steps - one.steps > STEPS_PRINTED_LATE:
             return True
-        return self.comes_to_its_end(one) and self.got_over(one)
+        if not self.got_over(one):
+            return False
+        again, steps = source.again
+        runs = again > one.order and self._steps_since(source, again, steps) >= STEPS_WITHOUT_END
+        return runs or self.comes_to_its_end(one)
 
     def at_shutdown(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a server was shutting down as it was told to, and did not fail before."""
@@ -107,6 +112,8 @@ class Reached(Alone):
         written at the end."""
         if self.got_over(hit) or self.is_of_earlier_attempt(hit):
             return True
+        if ended_its_program(self, hit):
+            return False
         rank = hit.line.rank
         last = self.usual.counts_on(hit.order, rank, self.failed)
         if not last or hit.order == self.title or last <= max(self._last_failures()):
@@ -174,7 +181,7 @@ class Reached(Alone):
         return self.usual.steps_after(last) >= STEPS_AGAIN or source.steps >= STEPS_WITHOUT_END
 
     def _raised_at_start(self, hit: Union[Hit, Raised]) -> bool:
-        raised = hit if isinstance(hit, Raised) else self._raised_at(hit)
+        raised = self.raised_at(hit)
         return raised is not None and any(_START_FRAME.search(frame) for frame in raised.frames)
 
     def ended_its_rank(self, hit: Union[Hit, Raised, Heard]) -> bool:
@@ -198,7 +205,7 @@ class Reached(Alone):
     def _says_it_goes_on(self, hit: Union[Hit, Raised]) -> bool:
         """Whether the line of this, or a line soon after it, says that the program goes on. The message of an exception
         that ended it may have such words, too. A printed line may be older than an exception above it."""
-        raised = isinstance(hit, Raised) or self._raised_at(hit) is not None
+        raised = self.raised_at(hit) is not None
         if not raised and EXCEPTION.match(hit.line.text) is None and says_it_goes_on(hit.line.text):
             return True
         return any(
@@ -213,7 +220,7 @@ class Reached(Alone):
     def _was_told_to_be_ignored(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a line right above this traceback says that the program goes on, and it does: its logger writes the
         last line, or it prints steps and the log comes to its end."""
-        raised = hit if isinstance(hit, Raised) else self._raised_at(hit)
+        raised = self.raised_at(hit)
         if raised is None or not raised.length:
             return False
         above = raised.order - raised.length - 1
@@ -227,11 +234,6 @@ class Reached(Alone):
         # It is printed above a traceback, so it waited in no buffer.
         steps = self._steps_since(self.sources[hit.line.source], raised.order, raised.steps)
         return said.tries_another and steps >= STEPS_AGAIN and self.comes_to_its_end(hit)
-
-    def _raised_at(self, hit: Hit) -> Optional[Raised]:
-        seen = self.known(hit.line)
-        raised = seen.raised if seen is not None else ()
-        return next((one for one in raised if one.order == hit.order), None)
 
     def is_of_earlier_attempt(self, hit: Union[Hit, Raised]) -> bool:
         """Whether the program was started again after this, and an exception of its own or a signal ended a later

@@ -35,9 +35,9 @@ class Source:
     last line in which a rank reports that the training ended: the line's number over all sources, and the rank."""
 
     __slots__ = (
-        "_of", "again", "agent", "answered", "bare_end", "best", "closing", "end", "end_rank", "goes_on",
-        "last", "logged", "recovered", "returned", "sample", "samples", "served", "session", "sessions", "steps",
-        "stopping", "succeeded", "time", "told", "trial", "weak_closing",
+        "_of", "again", "agent", "answered", "bare_end", "best", "closed_at_once", "closing", "end", "end_rank",
+        "goes_on", "last", "logged", "recovered", "returned", "sample", "samples", "served", "session", "sessions",
+        "steps", "stopping", "succeeded", "time", "told", "trial", "weak_closing",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -63,6 +63,8 @@ class Source:
         self.last = 0
         self.closing = 0
         """The last line that says that something is done: the job, if hardly a line follows."""
+        self.closed_at_once = False
+        """Whether a logger wrote that line, which waits in no buffer."""
         self.best = 0
         """The last line that names the best trial of a sweep."""
         self.recovered = 0

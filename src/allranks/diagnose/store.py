@@ -188,6 +188,15 @@ class Store:
             return self.ranks.get(line.rank)
         return self.streams.get((line.node, line.source, line.local, line.task))
 
+    def raised_at(self, hit: Any) -> Optional[Raised]:
+        """The exception in the line of a hit or a complaint, if it is one of the last ones of its stream."""
+        if isinstance(hit, Raised):
+            return hit
+        seen = self.known(hit.line)
+        return (
+            next((one for one in seen.raised if one.order == hit.order), None) if seen is not None else None
+        )
+
     def sizes_of(self, line: Line) -> Set[int]:
         """The world sizes that this line's node names."""
         if line.node not in self.world_sizes and len(self.world_sizes) >= RANKS_KEPT:

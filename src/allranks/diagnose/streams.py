@@ -126,6 +126,8 @@ class Raised(NamedTuple):
     """Lines of its stream from the heading of the first traceback to this line."""
     named: Optional[int] = None
     """The rank that the line above the heading names."""
+    of_main: bool = False
+    """Whether the traceback shows that it ended its program (`python -m`)."""
 
 
 class Quoted(NamedTuple):
@@ -157,7 +159,7 @@ class Seen:
     __slots__ = (
         "announced", "bare", "begun", "chained", "code", "complaints", "cut", "ends", "frames", "headed",
         "ignored", "last_plain", "last_step", "lines", "named", "node", "own", "process", "quoted", "raised", "repeats",
-        "source", "stated", "steps", "task", "thread", "traceback", "uncaught",
+        "source", "stated", "steps", "task", "thread", "top", "traceback", "uncaught",
     )  # fmt: skip
 
     def __init__(self, line: Line) -> None:
@@ -181,6 +183,8 @@ class Seen:
         """The line in this stream that names the process which raised the next exception, and its rank."""
         self.thread = 0
         """The line in this stream that says that a thread raised the next exception."""
+        self.top = 0
+        """The line in this stream that shows that nobody handled the next exception: it ends the program."""
         self.chained = False
         """Whether the next exception followed from the last one."""
         self.uncaught: Tuple[int, int, int] = (0, 0, 0)
@@ -304,7 +308,7 @@ def traceback_of(seen: Seen) -> Tuple[Any, ...]:
     chained, seen.chained = seen.chained, False
     if not seen.frames:
         return seen.frames, seen.own, "", "", chained
-    place = bool(seen.thread), seen.lines - seen.begun, seen.named
+    place = bool(seen.thread), seen.lines - seen.begun, seen.named, seen.top > seen.begun > 0
     return (seen.frames, seen.own, "", seen.code, chained, *place)
 
 

@@ -9,6 +9,7 @@ from typing import List, Optional, Sequence, Tuple, Union
 from allranks.diagnose.alone import STEPS_PRINTED_LATE
 from allranks.diagnose.catalogue import cause
 from allranks.diagnose.complaints import Heard
+from allranks.diagnose.late_output import ended_its_program
 from allranks.diagnose.reached import LAST_LINES, Reached
 from allranks.diagnose.repeats import are_of_items, last_said, waits
 from allranks.diagnose.streams import EXCEPTION, RUNS_APART, Raised, Seen
@@ -88,6 +89,8 @@ class Survival(Reached):
         reason for its end. A rank that printed its steps like the others and prints none since may have ended."""
         if hit.order == self.title or self.ended_its_rank(hit):  # a title is written at the end
             return 0
+        if ended_its_program(self, hit):
+            return 0
         return self.sources[hit.line.source].steps - hit.steps
 
     def survived(self, hit: Union[Hit, Raised]) -> bool:
@@ -96,6 +99,10 @@ class Survival(Reached):
         them."""
         if self.later_steps(hit) >= LATER_STEPS or self.sources[hit.line.source].quotes(hit.order):
             return True
+        return not ended_its_program(self, hit) and self._got_over(hit)
+
+    def _got_over(self, hit: Union[Hit, Raised]) -> bool:
+        """Whether something else than many steps shows that the training survived."""
         if self.at_shutdown(hit) or self._serves_on(hit) or self._was_handled(hit):
             return True
         if self._was_reported(hit) or self._was_told_to_end(hit):
@@ -187,7 +194,7 @@ class Survival(Reached):
 
     def _goes_on_long(self, raised: Raised) -> bool:
         """The same, shown by many lines, or by lines that a program alone prints."""
-        if not self._is_alone(raised):
+        if not self._is_alone(raised) or ended_its_program(self, raised):
             return False
         seen = self.seen_of(raised.line)
         last = max((raised, *seen.raised[-1:]), key=lambda one: one.order)
@@ -203,7 +210,7 @@ class Survival(Reached):
     def _goes_on_as_before(self, hit: Union[Hit, Raised]) -> bool:
         """Whether a single program's log ends with lines like those before the last error, and nothing fails after it
         but what these lines follow. Steps do not count (`later_steps`), since other ranks print some more."""
-        if not self._is_alone(hit) or len(self.world) > 1:
+        if not self._is_alone(hit) or len(self.world) > 1 or ended_its_program(self, hit):
             return False
         seen = self.seen_of(hit.line)
         if seen.is_cut_after(hit.order):
@@ -297,9 +304,7 @@ class Survival(Reached):
 
     def _raised_in(self, hit: Hit) -> Optional[Raised]:
         """The exception of a single program in this line."""
-        if not self._is_alone(hit):
-            return None
-        return next((one for one in self.seen_of(hit.line).raised if one.order == hit.order), None)
+        return self.raised_at(hit) if self._is_alone(hit) else None
 
     def _refused_before(self, hit: Hit) -> bool:
         """Whether a parser of arguments ended a program with this line, and an exception ended a later one."""
