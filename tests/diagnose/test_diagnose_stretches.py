@@ -40,7 +40,7 @@ def plain(value):
     if isinstance(value, set):
         return frozenset(map(plain, value))
     if hasattr(value, "__slots__"):
-        left_out = {"_of"} | (
+        left_out = {"_of", "usual"} | (
             {"frames", "own", "code"} if getattr(value, "traceback", OPEN) == CLOSED else set()
         )
         return {name: plain(getattr(value, name)) for name in value.__slots__ if name not in left_out}
@@ -48,10 +48,12 @@ def plain(value):
 
 
 def kept(seen, is_single=False):
-    left_out = {"_shapes", "_source", "_source_name", "_ended", "_frames", "usual", "samples"}
+    left_out = {"_shapes", "_source", "_source_name", "_ended", "_frames", "samples"}
     found = {name: plain(value) for name, value in vars(seen).items() if name not in left_out}
     found["of"] = {name: sorted(source._of.values()) for name, source in seen.sources.items()}
-    found["usual"] = usual_lines(seen.usual) if is_single else None
+    found["usual"] = {
+        name: usual_lines(source.usual) for name, source in seen.sources.items() if seen.reads_ends
+    }
     compared = seen.samples.lines(is_single, seen.usual.number)
     found["samples"] = [line._replace(time=None) for line in compared]  # nobody asks when it was
     return found
@@ -60,7 +62,7 @@ def kept(seen, is_single=False):
 def usual_lines(usual):
     """What is asked of the lines that it keeps."""
     late = [one for one in usual._last if one[0] > usual.number - usual_module.LAST]
-    return usual._forms, late, usual.number, usual.is_single
+    return usual._forms, late, usual.number
 
 
 @pytest.fixture(autouse=True)
@@ -83,8 +85,14 @@ def text_of(data):
     return io.TextIOWrapper(io.BytesIO(data), "utf-8", errors="replace")
 
 
+def are_few(logs):
+    """Two logs stand for hundreds, of which only the first lines are kept."""
+    return len(logs) != 2
+
+
 def slowly(logs):
     seen = Evidence()
+    seen.reads_ends = are_few(logs)
     for name, data in logs:
         for line in parse(read(text_of(data)), name):
             seen.add(line)
@@ -94,7 +102,8 @@ def slowly(logs):
 def quickly(logs, matcher, quicker=None):
     seen, kinds, counted = Evidence(), Kinds(matcher, quicker), 0
     kinds.make_cutter()
-    of_each = None if len(logs) == 1 else samples_module.FIRST_OF_EACH
+    seen.reads_ends = are_few(logs)
+    of_each = None if seen.reads_ends else samples_module.FIRST_OF_EACH
     for name, data in logs:
         for one in scan(whole_lines(io.BytesIO(data).read), name, None, kinds, of_each):
             counted += one.lines if isinstance(one, Stretch) else 0

@@ -122,7 +122,7 @@ def of_paths(paths: list[str], notes: list[str], run_file: str | None = None) ->
     notes += [f"empty: {some(empty)}"] if empty else []
     shapes = Shapes()
     seen = Evidence(shapes)
-    seen.samples.of_each = lines_of_each(len(logs))
+    seen.samples.of_each, seen.reads_ends = lines_of_each(len(logs)), are_few(logs)
     for one in scanned(logs, notes, shapes):
         seen.take(one)
     told, also = in_files(conclude(seen), logs), []
@@ -285,6 +285,13 @@ FREED_BYTES = 1 << 24
 on its dynamic threshold). Before that it would give back the memory of each block of a log, and take it again."""
 
 
+def are_few(logs: Sequence[Log]) -> bool:
+    """Whether the last lines of each log are read one by one."""
+    from allranks.diagnose.samples import FEW
+
+    return sum(not all(map(is_empty, log.files)) for log in logs) <= FEW
+
+
 def scanner(logs: Sequence[Log] = (), shapes: Shapes | None = None) -> log_workers.Scan:
     """Returns a function that scans logs one after the other. It remembers the kinds of lines, also for the next
     log. If several processes scan these logs, the matcher and the cutter are made before they part."""
@@ -297,8 +304,7 @@ def scanner(logs: Sequence[Log] = (), shapes: Shapes | None = None) -> log_worke
     if log_workers.are_shared(list(logs)):
         kinds.make_matcher()
         kinds.make_cutter()
-    is_single = sum(not all(map(is_empty, log.files)) for log in logs) == 1
-    of_each = None if is_single else lines_of_each(len(logs))
+    of_each = None if are_few(logs) else lines_of_each(len(logs))
     return lambda log, host, notes: scan(blocks(log, notes), log.name, host, kinds, of_each)
 
 

@@ -87,7 +87,7 @@ class Evidence(Survival):
             self.samples.note(line)
         if shape is PLAIN or shape.only_told:
             self._read_facts(line, shape)
-            self.usual.note(line, self.count)
+            self._source.usual.note(line, self.count)
             if seen.traceback != OPEN:
                 seen.last_plain = line
             elif LOOSE.match(text) is not None:
@@ -139,34 +139,31 @@ class Evidence(Survival):
         if self.count == 1 and CHANGES.match(line.text) is not None:
             self.words.add("proposal")
         if line.source is not self._source_name or self.count == 1:
-            self._turn_to(line.source)
-        self._source.time, self._source.last = line.time or self._source.time, self.count
-        self.usual.number = line.number
+            self._turn_to(line.source, line.number <= 1)
+        self._source.took(1, self.count, line.time)
+        self._source.usual.number = line.number
         seen = self.seen_of(line)
         seen.lines += 1
         return seen
 
-    def _turn_to(self, source: "Optional[str]") -> None:
+    def _turn_to(self, source: "Optional[str]", begins: bool = False) -> None:
+        if self.sources and not begins and source not in self.sources:
+            self.forget_ends()  # a heading names another log, whose end is somewhere in this file
         self._source_name = source
-        self._source = self.sources[source] = self.sources.get(source) or Source()
-        self.usual.is_single = len(self.sources) == 1
+        self._source = self.sources[source] = self.sources.get(source) or Source(self.reads_ends)
 
     def add_frames(self, run: Frames) -> None:
         """The same as `add` with each of its lines."""
         self._turn_to(run.place.source)
         order, self.count = self.count + run.number, self.count + run.lines
-        self._source.last = self.count
-        if run.place.time is not None:
-            self._source.time = run.place.time
+        self._source.took(run.lines, self.count, run.place.time)
         streams.take_frames(self.seen_of(run.place), run, order, self._source.steps)
 
     def add_stretch(self, stretch: Stretch) -> None:
         """The same as `add` with each of its lines."""
         self._turn_to(stretch.source)
         base, self.count = self.count, self.count + stretch.lines
-        self._source.last = self.count
-        if stretch.time is not None:
-            self._source.time = stretch.time
+        self._source.took(stretch.lines, self.count, stretch.time)
         said: Dict[int, Tuple[Seen, List[Tuple[int, Line]], List[Tuple[int, Line]]]] = {}
         for part in stretch.parts:
             seen = self.seen_of(part.place)
@@ -226,10 +223,12 @@ class Evidence(Survival):
 
     def _keep(self, line: Line, seen: Seen, shape: Shape, found: List[str]) -> None:
         """Keeps a line outside of tracebacks that may say that something failed."""
-        says = shape.patterns or shape.quotes or shape.complains or shape.exception
+        says = found or shape.quotes or shape.complains or shape.exception
         is_warned = is_warning_class(line.text) or repeats.is_warned_code(seen.last_plain, line)
         if says and not (is_warned or is_measured(line.text)):
             repeats.note(seen.repeats, line.text, seen.lines, self.count, self.now(line))
+        elif not says:
+            self._source.usual.note(line, self.count)
         if shape.quotes >= STATED:
             streams.keep_statement(seen, line, self.count, self._source.steps, shape.quotes == LOGGED)
         elif shape.exception or shape.quotes:
@@ -300,7 +299,7 @@ class Evidence(Survival):
         if DRAWN in line.text:
             return
         self.steps += 1
-        self.usual.note_step(line, self.count)
+        self._source.usual.note_step(line, self.count)
         self._source.step(seen)
         seen.steps += 1
         seen.last_step, seen.last_plain = self.count, line

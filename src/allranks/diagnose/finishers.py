@@ -58,7 +58,7 @@ def finished_after(seen: Alone, line: Line) -> bool:
     mine = {rank: done for rank, done in finish.done.items() if done.source == line.source}
     if not mine or any(done.number <= line.number for done in mine.values()):
         return False
-    if seen.usual.is_single and len(mine) < len(finish.done):
+    if seen.is_single and len(mine) < len(finish.done):
         return False
     raised = [one.line.number for _, one in seen.raised() if one.line.source == line.source]
     last = max([line.number, *(number for number in raised if number < min(d.number for d in mine.values()))])
@@ -98,7 +98,7 @@ def _ends_with(seen: Alone, done: List[Line]) -> bool:
         return False
     if any(one.code and one.line.number > last.get(one.line.source, -1) for one in seen.exits):
         return False
-    if not seen.usual.is_single:
+    if not seen.is_single:
         return True
     if seen.usual.number - last.get(done[0].source, 0) > SOON:
         return False

@@ -50,7 +50,8 @@ BAR = "%|"
 """A part of a bar. Every loop of a program may draw one, so its end is not the job's."""
 
 
-def _is_failure(hit: Hit) -> bool:
+def is_failure(hit: Hit) -> bool:
+    """Whether this line may be why a program failed."""
     is_warning_only = hit.warned or hit.ignored or is_warning(hit.weight)
     return hit.weight > ECHO and not (is_warning_only or cause(hit.symptom).healthy)
 
@@ -128,7 +129,7 @@ class Reached(Alone):
             return False
         if finished_after(self, hit.line):
             return True
-        if not self.usual.is_single:
+        if not self.is_single:
             return False
         source = self.sources[hit.line.source]
         if source.if_near_its_end(source.recovered) > hit.order and self._nothing_failed_after(
@@ -239,7 +240,7 @@ class Reached(Alone):
         """Whether the program was started again after this, and an exception of its own or a signal ended a later
         attempt."""
         again = self.sources[hit.line.source].again[0]
-        if again <= hit.order or not self.usual.is_single:
+        if again <= hit.order or not self.is_single:
             return False
         own = any(one.order > again and one.own and not one.communication for _, one in self.raised())
         return own or any(one.order > again and one.code < -1 and one.code != -SIGTERM for one in self.exits)
@@ -317,7 +318,7 @@ class Reached(Alone):
                 hit
                 for row in self.hits.values()
                 for hit in row
-                if hit.line.source == name and _is_failure(hit)
+                if hit.line.source == name and is_failure(hit)
             ]
             if any(0 < end - one.order <= LAST_LINES and one.steps == source.steps for one in (*told, *hits)):
                 return True

@@ -17,6 +17,10 @@ _KEPT = 1 << 14
 _LEAST_OF_EACH = 8
 
 
+FEW = 64
+"""Logs of one job, up to which the last lines of each are read one by one."""
+
+
 class Samples:
     """Lines that are neither in a traceback nor name a cause."""
 

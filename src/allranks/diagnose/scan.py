@@ -52,7 +52,7 @@ def scan(
     of_each: "Optional[int]" = FIRST_OF_EACH,
 ) -> Iterator[Told]:
     """The same lines that `parse` returns, but lines without information are only counted, in stretches. Those that
-    `Usual` keeps of a single log (`of_each` is None), and the first ones of each of several logs, are not counted."""
+    `Usual` keeps (`of_each` is None), or the first ones of each of many logs, are not counted."""
     scanner = _Scanner(source, node, kinds or Kinds())
     wanted = kept_in if of_each is None else first_numbers(of_each)
     every = with_last(blocks, LAST) if of_each is None else zip(blocks, repeat(False))

@@ -6,6 +6,7 @@ import re
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from allranks.diagnose.streams import Seen
+from allranks.diagnose.usual import Unknown, Usual
 
 CLOSING_WITHIN = 12
 """Lines after one that says that something is done, if that is the job."""
@@ -36,12 +37,14 @@ class Source:
 
     __slots__ = (
         "_of", "again", "agent", "answered", "bare_end", "best", "closed_at_once", "closing", "end", "end_rank",
-        "goes_on", "last", "logged", "recovered", "returned", "sample", "samples", "served", "session", "sessions",
-        "steps", "stopping", "succeeded", "time", "told", "trial", "weak_closing",
+        "goes_on", "last", "lines", "logged", "recovered", "returned", "sample", "samples", "served", "session",
+        "sessions", "steps", "stopping", "succeeded", "time", "told", "trial", "usual", "weak_closing",
     )  # fmt: skip
 
-    def __init__(self) -> None:
+    def __init__(self, reads_end: bool = True) -> None:
         self.time: Optional[str] = None
+        self.usual = Usual() if reads_end else Unknown()
+        self.lines = 0
         self.sample = 0
         """The line that heads an example of the training's data, until the next part of the example."""
         self.samples: List[Tuple[int, int]] = []
@@ -94,6 +97,10 @@ class Source:
     def quotes(self, order: int) -> bool:
         """Whether this line is a part of an example of the training's data."""
         return any(begun < order < end for begun, end in self.samples)
+
+    def took(self, lines: int, last: int, time: Optional[str]) -> None:
+        """Counts lines up to the line `last` over all sources, with the last time in them, if there is one."""
+        self.lines, self.last, self.time = self.lines + lines, last, time or self.time
 
     @property
     def closes(self) -> bool:

@@ -145,13 +145,13 @@ def _ranks(name: Optional[str], form: str, more: int) -> List[int]:
 
 
 def _by_rank(seen: Alone) -> Dict[int, List[Line]]:
-    lines = seen.samples.lines(seen.usual.is_single, seen.usual.number)
-    if not seen.usual.is_single:
+    lines = seen.samples.lines(seen.is_single, seen.usual.number)
+    if not seen.is_single:
         known = {(line.source, line.number) for line in lines}
         last = (one.last_plain for one in (*seen.ranks.values(), *seen.streams.values()))
         lines += [line for line in last if line is not None and (line.source, line.number) not in known]
     lines = [line for line in lines if _BAR not in line.text and _LIBRARY.search(line.text) is None]
-    of_log, of_node, several = owners(seen), _of_nodes(seen), not seen.usual.is_single
+    of_log, of_node, several = owners(seen), _of_nodes(seen), not seen.is_single
     by_name = introduced(lines, several)
     seen.samples.names = frozenset(name for kind, name in by_name if kind != "log")
     told: Dict[int, List[Line]] = {}

@@ -12,7 +12,9 @@ from allranks.diagnose.samples import Samples
 from allranks.diagnose.sources import Source
 from allranks.diagnose.streams import Raised, Seen
 from allranks.diagnose.symptom import NO_TIME, Hit
-from allranks.diagnose.usual import Usual
+from allranks.diagnose.usual import Unknown, Usual
+
+_NO_LINES = Unknown()
 
 RANKS_KEPT = 65536
 QUOTED_WITHIN = 80
@@ -100,7 +102,7 @@ class Store:
         self.steps = 0
         self.last_step: Optional[Tuple[int, Line]] = None
         self.sources: Dict[Optional[str], Source] = {}
-        self.usual = Usual()
+        self.reads_ends = True  # of each log; of hundreds only their first lines are read
         self.samples = Samples()
         self.ranks: Dict[int, Seen] = {}
         self.streams: Dict[Tuple[Any, ...], Seen] = {}
@@ -155,6 +157,22 @@ class Store:
         """The rank that a table of failures gives for a local rank of a node."""
         self._nodes: Tuple[int, Set[str]] = (-1, set())
         self._rows: Dict[Any, Dict[str, Any]] = {}
+
+    def forget_ends(self) -> None:
+        """Of the last lines of each log it is not known that all of them were read one by one."""
+        if self.reads_ends:
+            self.reads_ends = False
+            for source in self.sources.values():
+                source.usual = Unknown()
+
+    @property
+    def is_single(self) -> bool:
+        return len(self.sources) == 1
+
+    @property
+    def usual(self) -> Usual:
+        """That of a single log."""
+        return next(iter(self.sources.values())).usual if self.is_single else _NO_LINES
 
     def seen_of(self, line: Line) -> Seen:
         """The memory of the rank that printed this line, or of its stream."""

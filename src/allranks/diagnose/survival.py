@@ -10,6 +10,7 @@ from allranks.diagnose.alone import STEPS_PRINTED_LATE
 from allranks.diagnose.catalogue import cause
 from allranks.diagnose.complaints import Heard
 from allranks.diagnose.late_output import ended_its_program
+from allranks.diagnose.own_logs import all_went_on
 from allranks.diagnose.reached import LAST_LINES, Reached
 from allranks.diagnose.repeats import are_of_items, last_said, waits
 from allranks.diagnose.streams import EXCEPTION, RUNS_APART, Raised, Seen
@@ -105,7 +106,7 @@ class Survival(Reached):
         """Whether something else than many steps shows that the training survived."""
         if self.at_shutdown(hit) or self._serves_on(hit) or self._was_handled(hit):
             return True
-        if self._was_reported(hit) or self._was_told_to_end(hit):
+        if self._was_reported(hit) or self._was_told_to_end(hit) or all_went_on(self, hit):
             return True
         if isinstance(hit, Raised) and (self._is_handled(hit) or self._goes_on_alone(hit)):
             return True

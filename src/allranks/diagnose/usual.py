@@ -1,4 +1,4 @@
-"""Lines that say nothing, at the beginning of a single log, further on, and at its end. If lines after an error are
+"""Lines that say nothing, at the beginning of a log, further on, and at its end. If lines after an error are
 like those before it, the program went on as before. `docs/benchmarks.md` shows what this changes on public logs.
 """
 
@@ -60,10 +60,9 @@ def kept_in(start: int, end: int) -> List[int]:
 
 
 class Usual:
-    """Of a single log. `numbers` are those of lines in the log, from 1 on; `order` counts lines over all logs."""
+    """Of one log. `numbers` are those of lines in the log, from 1 on; `order` counts lines over all logs."""
 
     def __init__(self) -> None:
-        self.is_single = True
         self.number = 0
         """The last line that was read by itself."""
         self._forms: Dict[Tuple[str, ...], int] = {}
@@ -73,7 +72,7 @@ class Usual:
 
     def note(self, line: Line, order: int) -> None:
         """Notes a line that says nothing."""
-        if not self.is_single or not line.number:
+        if not line.number:
             return
         self._counting.note(line, order)
         text = line.text[:_LOOKED_AT]
@@ -85,13 +84,13 @@ class Usual:
 
     def note_step(self, line: Line, order: int) -> None:
         """Notes a step of the training."""
-        if self.is_single and line.number:
+        if line.number:
             self._counting.note(line, order)
 
     def counts_on(self, after: int, rank: Optional[int], failed: bool = False) -> int:
         """The last line that counts on after this one, over all logs; 0 if none does, or if a line after it says how
         the program ended."""
-        last = self._counting.last(after, rank, self.number, failed) if self.is_single else 0
+        last = self._counting.last(after, rank, self.number, failed)
         return 0 if any(order > last and _ENDED.search(text) for _, order, text in self._last) else last
 
     def steps_after(self, order: int, rank: Optional[int] = None) -> int:
@@ -104,7 +103,7 @@ class Usual:
 
     def is_among_the_last(self, line: Line) -> bool:
         """Whether this line is one of the last ones of the log, each of which is looked at."""
-        return self.is_single and line.number > self.number - LAST
+        return line.number > self.number - LAST
 
     def lines_with(self, label: str) -> List[int]:
         """The lines over all logs, among the last ones of the log, that begin with this."""
@@ -117,13 +116,21 @@ class Usual:
     def after(self, first: int, last: int) -> int:
         """How many lines after `last`, among the last ones of the log, are like lines before `first`; 0 if no two of
         them are alike."""
-        if not self.is_single:
-            return 0
         late = [text for number, order, text in self._last if number > self.number - LAST and order > last]
         if any(_ENDED.search(text) for text in late):
             return 0
         known = Counter(form for form in map(_form, late) if self._forms.get(form, first) < first)
         return sum(known.values()) if max(known.values(), default=0) >= AGAIN else 0
+
+
+class Unknown(Usual):
+    """Of a log of which only some lines are read one by one: nothing is known of its end."""
+
+    def note(self, line: Line, order: int) -> None:
+        """Notes nothing."""
+
+    def note_step(self, line: Line, order: int) -> None:
+        """Notes nothing."""
 
 
 def _form(text: str) -> Tuple[str, ...]:

@@ -130,7 +130,7 @@ def _by_its_last_lines(seen: Evidence) -> Optional[Case]:
     rank = quiet_rank(seen) if hits else None
     if rank is None or any(e.rank == rank and e.code for e in seen.exits):
         return None
-    if any(_KILLED.search(line.text) for line in seen.samples.lines(seen.usual.is_single, seen.usual.number)):
+    if any(_KILLED.search(line.text) for line in seen.samples.lines(seen.is_single, seen.usual.number)):
         return None
     for line in lines_of_its_own(seen, rank, LAST_LINES):
         if line.source == hits[0].line.source and line.number > hits[0].line.number:
