@@ -91,7 +91,11 @@ class Usual:
         """The last line that counts on after this one, over all logs; 0 if none does, or if a line after it says how
         the program ended."""
         last = self._counting.last(after, rank, self.number, failed)
-        return 0 if not last or any(order > last and _ENDED.search(text) for _, order, text in self._last) else last
+        return (
+            0
+            if not last or any(order > last and _ENDED.search(text) for _, order, text in self._last)
+            else last
+        )
 
     def steps_after(self, order: int, rank: Optional[int] = None) -> int:
         """How many lines of one rank, or of this one, count steps after this line, among the last ones of the log."""

@@ -3,6 +3,7 @@ _TABLE = "".join(
     for r, c in ((0, 1), (1, -15), (3, -15))
 )
 
+_ENDED = "  rank      : 2 (local_rank: 2)\n  exitcode  : {} (pid: 102)\n"
 _LOST = "[rank{0}]: Traceback (most recent call last):\n[rank{0}]: RuntimeError: [pair.cc] Connection closed by peer\n"
 
 
@@ -20,9 +21,12 @@ FIRES = (
     + "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "
     "[gloo/pair.cc:561] Connection closed by peer\n" + _TABLE,
     "One rank ran out of batches, so that the others hang\n",
+    _left("guardado en la carpeta", "hasta luego amigos") + _ENDED.format(-15),
 )
 
 SILENT = (
+    _left("guardado en la carpeta", "hasta luego amigos") + _ENDED.format(-9),
+    _left("guardado en la carpeta", "hasta luego amigos") + _ENDED.format(1),
     _left("guardado en la carpeta", "hasta luego amigos", "la carpeta tiene tres archivos"),
     "".join(f"[rank{r}] process group ready world_size=4\n" for r in range(4))
     + "[rank0]: Traceback (most recent call last):\n[rank0]: RuntimeError: "

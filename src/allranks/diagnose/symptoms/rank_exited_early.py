@@ -31,6 +31,7 @@ Topic: ends
 from __future__ import annotations
 
 import re
+from signal import SIGTERM
 from typing import Optional
 
 from allranks.core.causes import END, Cause
@@ -128,8 +129,8 @@ def _by_its_last_lines(seen: Evidence) -> Optional[Case]:
     """All others lost a peer, and the one that did not says at last, in words that no other uses, that it is done."""
     hits = [h for h in seen.hits.get(NCCL_REMOTE_PROCESS_EXITED.id, ()) if not seen.survived(h)]
     rank = quiet_rank(seen) if hits else None
-    if rank is None or any(e.rank == rank and e.code for e in seen.exits):
-        return None
+    if rank is None or any(e.rank == rank and e.code not in (0, -SIGTERM) for e in seen.exits):
+        return None  # a launcher ends a rank so that waits for the others after its last line
     if any(_KILLED.search(line.text) for line in seen.samples.lines(seen.is_single, seen.usual.number)):
         return None
     for line in lines_of_its_own(seen, rank, LAST_LINES):
