@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Tuple
 from allranks.core.rank_events import Frame
 from allranks.core.stack_places import doing, waits
 from allranks.diagnose.alone import Alone
-from allranks.diagnose.dumps import Dump, Place, Thread
+from allranks.diagnose.dumps import Dump, OpenDump, Thread
 from allranks.diagnose.lines import Line, clean
 from allranks.diagnose.speakers import owner
 from allranks.diagnose.store import Store
@@ -54,7 +54,7 @@ def _key(line: Line) -> Tuple[Any, ...]:
     return (line.rank, line.source, line.node, line.local)
 
 
-def _place(seen: Store, line: Line) -> Tuple[Optional[Place], int]:
+def _place(seen: Store, line: Line) -> Tuple[Optional[OpenDump], int]:
     """The place of this line's stream, if the lines before it belong to it, and the line's number in the stream."""
     here, place = seen.seen_of(line).lines, seen.dumps.places.get(_key(line))
     gap = GAP_OF_PY_SPY if place is not None and place.of_py_spy else GAP
@@ -69,13 +69,13 @@ def _rank_above(seen: Store, line: Line) -> Optional[int]:
     return int(named.group(1)) if named is not None else None
 
 
-def _put(seen: Store, line: Line, place: Place) -> None:
+def _put(seen: Store, line: Line, place: OpenDump) -> None:
     if len(seen.dumps.places) < DUMPS_KEPT:
         seen.dumps.places[_key(line)] = place
 
 
 def _crashed(seen: Store, line: Line, match: Any) -> None:
-    _put(seen, line, Place(None, seen.seen_of(line).lines))
+    _put(seen, line, OpenDump(None, seen.seen_of(line).lines))
 
 
 def _timed_out(seen: Store, line: Line, match: Any) -> None:
@@ -86,7 +86,9 @@ def _timed_out(seen: Store, line: Line, match: Any) -> None:
 def _process(seen: Store, line: Line, match: Any) -> None:
     """py-spy's first line about a process; `Python v3.11` and an empty line follow."""
     _put(
-        seen, line, Place(ANNOUNCED, seen.seen_of(line).lines, match.group(1), _rank_above(seen, line), True)
+        seen,
+        line,
+        OpenDump(ANNOUNCED, seen.seen_of(line).lines, match.group(1), _rank_above(seen, line), True),
     )
 
 
@@ -107,7 +109,7 @@ def _thread(seen: Store, line: Line, match: Any) -> None:
         seen.dumps.kept[dump.order] = dump
         if len(seen.dumps.kept) > DUMPS_KEPT:
             del seen.dumps.kept[min(seen.dumps.kept)]
-        place = Place(dump.order, here, of_py_spy=place is not None and place.of_py_spy)
+        place = OpenDump(dump.order, here, of_py_spy=place is not None and place.of_py_spy)
         _put(seen, line, place)
     if place is not None:
         place.last = here

@@ -41,7 +41,7 @@ class Dump:
 
 
 @dataclass
-class Place:
+class OpenDump:
     """The dump that a stream is in, by its number; `last`: the last line of it in the stream; None: that of a crash."""
 
     dump: Optional[int]
@@ -54,4 +54,4 @@ class Place:
 @dataclass
 class Dumps:
     kept: Dict[int, Dump] = field(default_factory=dict)
-    places: Dict[Tuple[Any, ...], Place] = field(default_factory=dict)
+    places: Dict[Tuple[Any, ...], OpenDump] = field(default_factory=dict)
